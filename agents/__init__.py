@@ -1,0 +1,1 @@
+"""Agents: policies, training and evaluation on top of polygym."""

@@ -1,0 +1,1 @@
+"""The polygym command, one module a subcommand."""

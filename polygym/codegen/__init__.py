@@ -1,0 +1,1 @@
+"""A Scop and a schedule in, machine code out."""

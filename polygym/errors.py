@@ -1,0 +1,78 @@
+"""The exceptions of polygym: one tree, and every message says where, what was expected, what was found.
+
+A user meets three kinds of trouble: a source text that is outside the class of programs polygym
+understands (:class:`SourceError`), a value that does not fit (:class:`InputError`: an unknown
+kernel, a schedule that does not parse, a parameter below its bound), and a schedule that would
+change what the program computes (:class:`IllegalScheduleError`). What happens to *running* code is
+never an exception: see :mod:`polygym.measure.outcome`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in a source text: file, line and column (both from 1) and the line itself."""
+
+    file: str
+    line: int
+    column: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        """Render as the compilers do: ``file:line:column``."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def excerpt(self) -> str:
+        """Return the source line with a caret under the column, or nothing without a line.
+
+        >>> print(Place("a.c", 3, 5, "x = y;").excerpt())
+            x = y;
+                ^
+        """
+        if not self.text.strip():
+            return ""
+        column = min(max(self.column, 1), len(self.text) + 1)
+        lead = "".join("\t" if character == "\t" else " " for character in self.text[: column - 1])
+        return f"    {self.text}\n    {lead}^"
+
+
+class PolygymError(Exception):
+    """The root: whatever polygym raises on purpose derives from it."""
+
+
+class InputError(PolygymError):
+    """A value handed in by a user does not fit; the message says what would."""
+
+
+class LimitError(InputError):
+    """The question is well posed, but answering it exactly went past the bound on the work."""
+
+
+class IllegalScheduleError(InputError):
+    """A schedule breaks a dependence; it must not reach the code generator."""
+
+
+class SourceError(InputError):
+    """A source text was refused at a place.
+
+    ``message`` is one sentence saying why; ``hint`` (optional) says what to do about it.
+    """
+
+    def __init__(self, place: Place, message: str, hint: str = "") -> None:
+        """Keep the parts, and render all of them as the text of the exception."""
+        self.place = place
+        self.message = message
+        self.hint = hint
+        lines = [f"{place}: error: {message}"]
+        if excerpt := place.excerpt():
+            lines.append(excerpt)
+        if hint:
+            lines.append(f"    hint: {hint}")
+        super().__init__("\n".join(lines))
+
+
+class InternalError(PolygymError):
+    """An invariant of polygym's own does not hold: a defect here, not in the input."""

@@ -1,0 +1,1 @@
+"""C text in, Scop out."""

@@ -1,0 +1,1 @@
+"""Running and timing compiled code in a process of its own."""

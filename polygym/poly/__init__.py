@@ -1,0 +1,1 @@
+"""Dependences and schedules: exact integer-set mathematics through isl."""
