@@ -1,0 +1,47 @@
+"""A bound on how long isl may think.
+
+Presburger arithmetic is decidable but not cheap: a few lines of a user's text can ask isl for more
+work than there is time. isl counts its basic operations, which is deterministic (unlike a clock),
+so every entry point that meets a user's input runs under :func:`bounded`. One million operations
+take about a tenth of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import islpy as isl
+
+from polygym.errors import InternalError, LimitError
+
+DEFAULT_OPERATIONS = 200_000_000
+
+_EXCEEDED = "maximal number of operations exceeded"
+
+
+@contextmanager
+def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None]:
+    """Run the body with at most so many isl operations in the default context.
+
+    Past the bound a :class:`LimitError` names the ``purpose``. Any other failure of isl inside is
+    ours, an :class:`InternalError`. A ``bounded`` inside another one keeps the outer bound.
+    """
+    context = isl.DEFAULT_CONTEXT
+    outermost = context.get_max_operations() == 0
+    if outermost:
+        context.reset_operations()
+        context.set_max_operations(operations)
+    try:
+        yield
+    except isl.Error as error:
+        if _EXCEEDED in str(error):
+            raise LimitError(
+                f"{purpose} took more than {operations:,} operations on integer sets; "
+                "the program is too large or too irregular to be answered exactly"
+            ) from None
+        raise InternalError(f"{purpose}: {error}") from error
+    finally:
+        if outermost:
+            context.set_max_operations(0)
+            context.reset_operations()
