@@ -1,4 +1,4 @@
-"""The exceptions of polygym: one tree, and every message says where, what was expected, what was found.
+"""The exceptions of polygym: one tree; a message says where, what was expected, what was found.
 
 A user meets three kinds of trouble: a source text that is outside the class of programs polygym
 understands (:class:`SourceError`), a value that does not fit (:class:`InputError`: an unknown

@@ -81,7 +81,11 @@ def _dependences(scop: Scop) -> tuple[Dependence, ...]:
 
 
 def relations_by_array(scop: Scop) -> RelationsOfArray:
-    """Return the unsplit relation of each kind on each array, empty ones left out."""
+    """Return the unsplit relation of each kind on each array, empty ones left out.
+
+    Parameter values outside the program's context are left out too.
+    """
+    context = isl.Set(scop.context)
     domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
     order = isl.UnionMap(scop.schedule).intersect_domain(domain)
     before = order.lex_lt_union_map(order)
@@ -96,9 +100,11 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
             found[Kind.FLOW] = _value_based_flow(reads, writes, order)
             found[Kind.ANTI] = reads.apply_range(writes.reverse()).intersect(before)
         for kind in Kind:
-            relation = found.get(kind)
-            if relation is not None and not relation.is_empty():
-                result[kind, array.name] = relation.coalesce()
+            if kind not in found:
+                continue
+            relation = found[kind].intersect_params(context).coalesce()
+            if not relation.is_empty():
+                result[kind, array.name] = relation
     return result
 
 
@@ -124,7 +130,9 @@ def _accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
     return found
 
 
-def _value_based_flow(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+def _value_based_flow(
+    reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
+) -> isl.UnionMap:
     """Return the pairs (write, read) in which the read sees that write's value.
 
     Every write is certain (statements run unconditionally on their domain), so the last write

@@ -223,7 +223,9 @@ def _rows(relation: isl.Map, statement: Statement, scop: Scop) -> tuple[Row, ...
     _check_parameters(relation, scop)
     if not relation.is_single_valued():
         raise InputError(f"a schedule: statement {name} is given more than one time vector")
-    function = isl.PwMultiAff.from_map(relation).gist(domain.align_params(relation.get_space()))
+    function = isl.PwMultiAff.from_map(relation)
+    if function.n_piece() > 1:
+        function = function.gist(domain.align_params(relation.get_space()))
     if not domain.is_subset(relation.domain()):
         raise InputError(f"a schedule: statement {name} has instances without a time vector")
     pieces: list[isl.MultiAff] = []

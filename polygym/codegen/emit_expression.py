@@ -1,0 +1,292 @@
+"""Loop IR → LLVM IR, part 2: what a statement computes.
+
+C's semantics are already explicit in the expression; what is decided here:
+
+* ``a * b + c`` becomes ``llvm.fmuladd`` where a C compiler's default contraction would fuse: the
+  product is a direct operand of the sum, in one statement. Whether it fuses depends on the CPU
+  alone, so every schedule of a program computes the same bits;
+* integers wrap, and shift counts are taken modulo the width, so that no input is undefined;
+* an arm of ``?:`` that may trap or is costly is put behind a branch, others become ``select``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from polygym.codegen.emit_index import Environment
+from polygym.codegen.math_functions import emit_call
+from polygym.ir.expr import (
+    Binary,
+    BinaryOperator,
+    Call,
+    Cast,
+    Comparison,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    FloatLiteral,
+    IntegerLiteral,
+    IteratorValue,
+    Load,
+    ParameterValue,
+    Unary,
+    UnaryOperator,
+    loads,
+    walk,
+)
+from polygym.ir.types import ScalarType
+
+LLVM_TYPE = {
+    ScalarType.INT: ir.IntType(32),
+    ScalarType.LONG: ir.IntType(64),
+    ScalarType.FLOAT: ir.FloatType(),
+    ScalarType.DOUBLE: ir.DoubleType(),
+}
+
+
+@dataclass(frozen=True)
+class ExpressionEmitter:
+    """Emits the body of one statement instance.
+
+    Loads are numbered in the order of :func:`polygym.ir.expr.loads`; ``load`` emits the load with a
+    number, ``guarded`` are the numbers that must stay behind their condition. ``start`` arguments
+    below are the number of the first load of a subtree.
+    """
+
+    module: ir.Module
+    builder: ir.IRBuilder
+    iterators: Callable[[str], Any]
+    parameters: Environment
+    load: Callable[[int], Any]
+    guarded: frozenset[int]
+    contract: bool
+
+    def emit(self, expression: Expression, start: int = 0) -> Any:
+        """Return the value of an expression."""
+        match expression:
+            case IntegerLiteral(value, type_) | FloatLiteral(value, type_):
+                return ir.Constant(LLVM_TYPE[type_], value)
+            case IteratorValue(name, type_):
+                return self._narrow(self.iterators(name), type_)
+            case ParameterValue(name, type_):
+                return self._narrow(self.parameters[name], type_)
+            case Load():
+                return self.load(start)
+            case Unary():
+                return self._unary(expression, start)
+            case Binary():
+                return self._binary(expression, start)
+            case Comparison():
+                return self.builder.zext(self._truth(expression, start), LLVM_TYPE[ScalarType.INT])
+            case Conditional(condition, then, otherwise):
+                return self._conditional(
+                    self._truth(condition, start),
+                    (then, start + len(loads(condition))),
+                    (otherwise, start + len(loads(condition)) + len(loads(then))),
+                    self.emit,
+                )
+            case Cast(operand, type_):
+                return self._cast(self.emit(operand, start), operand.type, type_)
+            case Call(function, arguments, type_):
+                values = []
+                for argument in arguments:
+                    values.append(self.emit(argument, start))
+                    start += len(loads(argument))
+                return emit_call(self.module, self.builder, function, type_, values)
+            case _:
+                assert_never(expression)
+
+    def _narrow(self, value: Any, type_: ScalarType) -> Any:
+        """Give an i64 counter or parameter the width of its C type."""
+        return value if type_ is ScalarType.LONG else self.builder.trunc(value, LLVM_TYPE[type_])
+
+    def _unary(self, expression: Unary, start: int) -> Any:
+        operand = self.emit(expression.operand, start)
+        match expression.operator:
+            case UnaryOperator.NEGATE:
+                if expression.type.is_floating:
+                    return self.builder.fneg(operand)
+                return self.builder.neg(operand)
+            case UnaryOperator.BIT_NOT:
+                return self.builder.not_(operand)
+            case _:
+                assert_never(expression.operator)
+
+    def _binary(self, expression: Binary, start: int) -> Any:
+        if expression.type.is_floating and self.contract:
+            fused = self._fused(expression, start)
+            if fused is not None:
+                return fused
+        left = self.emit(expression.left, start)
+        right = self.emit(expression.right, start + len(loads(expression.left)))
+        if expression.type.is_floating:
+            return self._floating(expression.operator, left, right)
+        return self._integer(expression.operator, left, right, expression.right.type)
+
+    def _fused(self, expression: Binary, start: int) -> Any:
+        """Return a fused multiply-add for the sum, or None when neither operand is a product.
+
+        ``a*b + c`` → fmuladd(a, b, c); ``a*b - c`` → fmuladd(a, b, -c);
+        ``c + a*b`` → fmuladd(a, b, c); ``c - a*b`` → fmuladd(-a, b, c). The left product wins.
+        """
+        if expression.operator not in (BinaryOperator.ADD, BinaryOperator.SUBTRACT):
+            return None
+        subtract = expression.operator is BinaryOperator.SUBTRACT
+        after_left = start + len(loads(expression.left))
+        match expression.left, expression.right:
+            case Binary(BinaryOperator.MULTIPLY, a, b), c:
+                first, second = self._factors(a, b, start)
+                addend = self.emit(c, after_left)
+                if subtract:
+                    addend = self.builder.fneg(addend)
+            case c, Binary(BinaryOperator.MULTIPLY, a, b):
+                addend = self.emit(c, start)
+                first, second = self._factors(a, b, after_left)
+                if subtract:
+                    first = self.builder.fneg(first)
+            case _:
+                return None
+        kind = first.type
+        intrinsic = self.module.declare_intrinsic(
+            "llvm.fmuladd", [kind], ir.FunctionType(kind, [kind] * 3)
+        )
+        return self.builder.call(intrinsic, [first, second, addend])
+
+    def _factors(self, a: Expression, b: Expression, start: int) -> tuple[Any, Any]:
+        return self.emit(a, start), self.emit(b, start + len(loads(a)))
+
+    def _floating(self, operator: BinaryOperator, left: Any, right: Any) -> Any:
+        match operator:
+            case BinaryOperator.ADD:
+                return self.builder.fadd(left, right)
+            case BinaryOperator.SUBTRACT:
+                return self.builder.fsub(left, right)
+            case BinaryOperator.MULTIPLY:
+                return self.builder.fmul(left, right)
+            case BinaryOperator.DIVIDE:
+                return self.builder.fdiv(left, right)
+            case _:
+                raise AssertionError(f"{operator.value} has no floating operands")
+
+    def _integer(
+        self, operator: BinaryOperator, left: Any, right: Any, right_type: ScalarType
+    ) -> Any:
+        match operator:
+            case BinaryOperator.ADD:
+                return self.builder.add(left, right)
+            case BinaryOperator.SUBTRACT:
+                return self.builder.sub(left, right)
+            case BinaryOperator.MULTIPLY:
+                return self.builder.mul(left, right)
+            case BinaryOperator.DIVIDE:
+                return self.builder.sdiv(left, right)
+            case BinaryOperator.REMAINDER:
+                return self.builder.srem(left, right)
+            case BinaryOperator.SHIFT_LEFT:
+                return self.builder.shl(left, self._shift_count(left, right, right_type))
+            case BinaryOperator.SHIFT_RIGHT:
+                return self.builder.ashr(left, self._shift_count(left, right, right_type))
+            case BinaryOperator.BIT_AND:
+                return self.builder.and_(left, right)
+            case BinaryOperator.BIT_OR:
+                return self.builder.or_(left, right)
+            case BinaryOperator.BIT_XOR:
+                return self.builder.xor(left, right)
+            case _:
+                assert_never(operator)
+
+    def _shift_count(self, left: Any, right: Any, right_type: ScalarType) -> Any:
+        """Bring the count to the width of the shifted value and below it."""
+        if left.type.width > right_type.bits:
+            right = self.builder.sext(right, left.type)
+        elif left.type.width < right_type.bits:
+            right = self.builder.trunc(right, left.type)
+        return self.builder.and_(right, ir.Constant(left.type, left.type.width - 1))
+
+    def _cast(self, value: Any, source: ScalarType, target: ScalarType) -> Any:
+        if source is target:
+            return value
+        to = LLVM_TYPE[target]
+        if source.is_integer and target.is_integer:
+            widen = source.bits < target.bits
+            return self.builder.sext(value, to) if widen else self.builder.trunc(value, to)
+        if source.is_integer:
+            return self.builder.sitofp(value, to)
+        if target.is_integer:
+            return self.builder.fptosi(value, to)
+        widen = source.bits < target.bits
+        return self.builder.fpext(value, to) if widen else self.builder.fptrunc(value, to)
+
+    def _truth(self, expression: Expression, start: int) -> Any:
+        """Return an expression as i1, true where C says that it is not zero."""
+        match expression:
+            case Comparison(operator, left, right):
+                first = self.emit(left, start)
+                second = self.emit(right, start + len(loads(left)))
+                if left.type.is_integer:
+                    return self.builder.icmp_signed(operator.value, first, second)
+                if operator is ComparisonOperator.NOT_EQUAL:
+                    return self.builder.fcmp_unordered("!=", first, second)
+                return self.builder.fcmp_ordered(operator.value, first, second)
+            case IntegerLiteral(value):
+                return ir.Constant(ir.IntType(1), int(value != 0))
+            case Conditional(condition, then, otherwise):
+                return self._conditional(
+                    self._truth(condition, start),
+                    (then, start + len(loads(condition))),
+                    (otherwise, start + len(loads(condition)) + len(loads(then))),
+                    self._truth,
+                )
+            case _:
+                value = self.emit(expression, start)
+                zero = ir.Constant(value.type, 0)
+                if expression.type.is_integer:
+                    return self.builder.icmp_signed("!=", value, zero)
+                return self.builder.fcmp_unordered("!=", value, zero)
+
+    def _conditional(
+        self,
+        condition: Any,
+        then: tuple[Expression, int],
+        otherwise: tuple[Expression, int],
+        emit: Callable[[Expression, int], Any],
+    ) -> Any:
+        """Choose between two arms, behind branches where an arm must not or should not run."""
+        builder = self.builder
+        if not (self._needs_branch(*then) or self._needs_branch(*otherwise)):
+            return builder.select(condition, emit(*then), emit(*otherwise))
+        then_block = builder.append_basic_block("then")
+        else_block = builder.append_basic_block("else")
+        join_block = builder.append_basic_block("join")
+        builder.cbranch(condition, then_block, else_block)
+        incoming = []
+        for block, arm in ((then_block, then), (else_block, otherwise)):
+            builder.position_at_end(block)
+            value = emit(*arm)
+            incoming.append((value, builder.block))
+            builder.branch(join_block)
+        builder.position_at_end(join_block)
+        result = builder.phi(incoming[0][0].type)
+        for value, block in incoming:
+            result.add_incoming(value, block)
+        return result
+
+    def _needs_branch(self, arm: Expression, start: int) -> bool:
+        """Whether evaluating the arm for nothing could trap, or leave an array, or be slow."""
+        if not self.guarded.isdisjoint(range(start, start + len(loads(arm)))):
+            return True
+        return any(isinstance(node, Call) or _may_trap(node) for node in walk(arm))
+
+
+def _may_trap(node: Expression) -> bool:
+    """Whether the node is an integer division whose divisor may be 0 or -1."""
+    match node:
+        case Binary(BinaryOperator.DIVIDE | BinaryOperator.REMAINDER, _, right, type_):
+            safe = isinstance(right, IntegerLiteral) and right.value not in (0, -1)
+            return type_.is_integer and not safe
+        case _:
+            return False

@@ -1,0 +1,123 @@
+"""The loop IR: the program as loops, guards and statement instances, free of library objects.
+
+It is what isl's AST generator produced, as immutable values; the LLVM emitter and the C printer both
+walk it, which is why they agree. Index arithmetic is over mathematical integers (64 bits in
+practice). Both unions are closed: match exhaustively.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeAlias
+
+from polygym.ir.scop import Scop
+
+
+class IndexOperator(Enum):
+    """Operators of index arithmetic; comparisons and connectives give truth values."""
+
+    NEGATE = auto()
+    ADD = auto()
+    SUBTRACT = auto()
+    MULTIPLY = auto()
+    DIVIDE_EXACT = auto()  # the remainder is known to be 0
+    DIVIDE_FLOOR = auto()  # rounds towards minus infinity; the divisor is positive
+    DIVIDE_NONNEGATIVE = auto()  # the dividend is known to be >= 0
+    REMAINDER_NONNEGATIVE = auto()  # the dividend is known to be >= 0
+    REMAINDER_ZERO_TEST = auto()  # only ever compared with 0, so any sign convention will do
+    MINIMUM = auto()
+    MAXIMUM = auto()
+    SELECT = auto()  # condition, then, otherwise
+    EQUAL = auto()
+    LESS = auto()
+    LESS_EQUAL = auto()
+    GREATER = auto()
+    GREATER_EQUAL = auto()
+    AND = auto()
+    OR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer constant."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A loop's counter or a parameter of the program, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator applied to operands; MINIMUM, MAXIMUM, AND and OR take two or more."""
+
+    operator: IndexOperator
+    operands: tuple[Index, ...]
+
+
+Index: TypeAlias = Number | Variable | Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Nodes that run one after the other."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``for (variable = lower; variable <= upper; variable += step) body`` with ``step >= 1``."""
+
+    variable: str
+    lower: Index
+    upper: Index
+    step: int
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``if (condition) then; else otherwise``."""
+
+    condition: Index
+    then: Node
+    otherwise: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One execution of a statement.
+
+    ``iterators`` are the values of the statement's own iterators, ``write`` the subscripts of the
+    written element, ``reads`` those of every load of the body in the order of
+    :func:`polygym.ir.expr.loads`.
+    """
+
+    statement: str
+    iterators: tuple[Index, ...]
+    write: tuple[Index, ...]
+    reads: tuple[tuple[Index, ...], ...]
+
+
+Node: TypeAlias = Block | Loop | Guard | Instance
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """A program as loops.
+
+    ``extents`` are the sizes of every array of the Scop, in its order. ``guarded`` names the reads
+    (statement, position among its reads) that are inside the array only where a condition of the
+    body holds: they must not be hoisted above it.
+    """
+
+    scop: Scop
+    body: Node
+    extents: tuple[tuple[Index, ...], ...]
+    guarded: frozenset[tuple[str, int]]

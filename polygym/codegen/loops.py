@@ -1,0 +1,208 @@
+"""Schedule tree → isl AST → loop IR.
+
+isl's AST generator scans the domains in the order of the tree. At every statement of its AST the
+inverse of the schedule says which instance runs there; composing each access with it gives the
+subscripts in terms of the loops' counters, simplified by isl in the context of the surrounding
+loops. Example: T[i, j] of y = Ax under (i + j, i) reads ``x[c0 - c1]`` inside loops c0 and c1.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygym.codegen.loop_ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.codegen.tree import Tree, to_isl
+from polygym.errors import InternalError
+from polygym.ir.expr import Access
+from polygym.ir.scop import Scop, Statement
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.quota import bounded
+
+_OPERATORS = {
+    isl.ast_expr_op_type.minus: IndexOperator.NEGATE,
+    isl.ast_expr_op_type.add: IndexOperator.ADD,
+    isl.ast_expr_op_type.sub: IndexOperator.SUBTRACT,
+    isl.ast_expr_op_type.mul: IndexOperator.MULTIPLY,
+    isl.ast_expr_op_type.div: IndexOperator.DIVIDE_EXACT,
+    isl.ast_expr_op_type.fdiv_q: IndexOperator.DIVIDE_FLOOR,
+    isl.ast_expr_op_type.pdiv_q: IndexOperator.DIVIDE_NONNEGATIVE,
+    isl.ast_expr_op_type.pdiv_r: IndexOperator.REMAINDER_NONNEGATIVE,
+    isl.ast_expr_op_type.zdiv_r: IndexOperator.REMAINDER_ZERO_TEST,
+    isl.ast_expr_op_type.min: IndexOperator.MINIMUM,
+    isl.ast_expr_op_type.max: IndexOperator.MAXIMUM,
+    isl.ast_expr_op_type.cond: IndexOperator.SELECT,
+    isl.ast_expr_op_type.select: IndexOperator.SELECT,
+    isl.ast_expr_op_type.eq: IndexOperator.EQUAL,
+    isl.ast_expr_op_type.lt: IndexOperator.LESS,
+    isl.ast_expr_op_type.le: IndexOperator.LESS_EQUAL,
+    isl.ast_expr_op_type.gt: IndexOperator.GREATER,
+    isl.ast_expr_op_type.ge: IndexOperator.GREATER_EQUAL,
+    isl.ast_expr_op_type.and_: IndexOperator.AND,
+    isl.ast_expr_op_type.and_then: IndexOperator.AND,
+    isl.ast_expr_op_type.or_: IndexOperator.OR,
+    isl.ast_expr_op_type.or_else: IndexOperator.OR,
+}
+
+
+def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
+    """Return the loops that run the program in the order of the tree."""
+    scop = legal.scop
+    with bounded("generating loops"):
+        build = isl.AstBuild.from_context(isl.Set(scop.context))
+        extents = tuple(
+            tuple(_index(build.expr_from_pw_aff(isl.PwAff(extent))) for extent in array.extents)
+            for array in scop.arrays
+        )
+        instances: list[Instance] = []
+        annotate = _Annotator(scop, instances)
+        build = build.set_iterators(_counter_names(scop, legal.schedule.dimensions))
+        build, keep = build.set_at_each_domain(annotate)
+        ast = build.node_from_schedule(to_isl(tree, legal))
+        del keep  # the callback had to live until here
+        body = _node(ast, instances)
+        return LoopProgram(scop, body, extents, _guarded_reads(scop))
+
+
+def _counter_names(scop: Scop, count: int) -> isl.IdList:
+    """Return names for the loops' counters that clash with nothing in the program."""
+    taken = {parameter.name for parameter in scop.parameters}
+    taken |= {array.name for array in scop.arrays} | {scop.name}
+    taken |= {name for statement in scop.statements for name in statement.iterators}
+    prefix = "c"
+    while any(f"{prefix}{position}" in taken for position in range(count)):
+        prefix += "_"
+    names = isl.IdList.alloc(isl.DEFAULT_CONTEXT, count)
+    for position in range(count):
+        names = names.add(isl.Id(f"{prefix}{position}"))
+    return names
+
+
+class _Annotator:
+    """Called by isl at every statement of its AST: records what runs there under a number."""
+
+    def __init__(self, scop: Scop, instances: list[Instance]) -> None:
+        self.instances = instances
+        self.statements = {statement.name: statement for statement in scop.statements}
+        self.functions = {
+            statement.name: (
+                _function(statement.write),
+                tuple(_function(access) for access in statement.reads),
+            )
+            for statement in scop.statements
+        }
+
+    def __call__(self, node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
+        schedule = isl.Map.from_union_map(build.get_schedule())
+        statement = self.statements[schedule.get_tuple_name(isl.dim_type.in_)]
+        instance_at = isl.PwMultiAff.from_map(schedule.reverse())
+        write, reads = self.functions[statement.name]
+        self.instances.append(
+            Instance(
+                statement.name,
+                _iterators(statement, instance_at, build),
+                _subscripts(write, instance_at, build),
+                tuple(_subscripts(read, instance_at, build) for read in reads),
+            )
+        )
+        return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
+
+
+def _function(access: Access) -> isl.PwMultiAff:
+    return isl.PwMultiAff.from_map(isl.Map(access.relation))
+
+
+def _iterators(
+    statement: Statement, instance_at: isl.PwMultiAff, build: isl.AstBuild
+) -> tuple[Index, ...]:
+    """Return the values of the statement's iterators in terms of the loops' counters."""
+    return tuple(
+        _index(build.expr_from_pw_aff(instance_at.get_pw_aff(position)))
+        for position in range(statement.depth)
+    )
+
+
+def _subscripts(
+    access: isl.PwMultiAff, instance_at: isl.PwMultiAff, build: isl.AstBuild
+) -> tuple[Index, ...]:
+    """Return the subscripts of an access in terms of the loops' counters."""
+    expression = build.access_from_pw_multi_aff(access.pullback_pw_multi_aff(instance_at))
+    return tuple(
+        _index(expression.get_op_arg(position)) for position in range(1, expression.get_op_n_arg())
+    )
+
+
+def _guarded_reads(scop: Scop) -> frozenset[tuple[str, int]]:
+    """Return the reads whose relation does not cover all instances of their statement."""
+    return frozenset(
+        (statement.name, position)
+        for statement in scop.statements
+        for position, access in enumerate(statement.reads)
+        if not isl.Set(statement.domain).is_subset(isl.Map(access.relation).domain())
+    )
+
+
+def _node(node: isl.AstNode, instances: list[Instance]) -> Node:
+    """Convert one node of isl's AST."""
+    kind = node.get_type()
+    if kind == isl.ast_node_type.for_:
+        return _loop(node, instances)
+    if kind == isl.ast_node_type.if_:
+        otherwise = _node(node.if_get_else_node(), instances) if node.if_has_else_node() else None
+        return Guard(
+            _index(node.if_get_cond()), _node(node.if_get_then_node(), instances), otherwise
+        )
+    if kind == isl.ast_node_type.block:
+        children = node.block_get_children()
+        return Block(
+            tuple(_node(children.get_at(k), instances) for k in range(children.n_ast_node()))
+        )
+    if kind == isl.ast_node_type.user:
+        return instances[int(node.get_annotation().get_name().removeprefix("instance_"))]
+    raise InternalError(f"an isl AST node of a kind that is never asked for: {node.to_C_str()}")
+
+
+def _loop(node: isl.AstNode, instances: list[Instance]) -> Node:
+    """Convert a loop; a degenerate one (a single iteration) keeps its counter as a constant."""
+    variable = node.for_get_iterator().get_id().get_name()
+    lower = _index(node.for_get_init())
+    body = _node(node.for_get_body(), instances)
+    if node.for_is_degenerate():
+        return Loop(variable, lower, lower, 1, body)
+    condition = _index(node.for_get_cond())
+    match condition:
+        case Operation(IndexOperator.LESS_EQUAL, (Variable(name), upper)) if name == variable:
+            inclusive: Index = upper
+        case Operation(IndexOperator.LESS, (Variable(name), upper)) if name == variable:
+            inclusive = Operation(IndexOperator.SUBTRACT, (upper, Number(1)))
+        case _:
+            raise InternalError(f"an isl loop with an unforeseen condition: {node.to_C_str()}")
+    step = node.for_get_inc()
+    return Loop(variable, lower, inclusive, int(step.get_val().to_python()), body)
+
+
+def _index(expression: isl.AstExpr) -> Index:
+    """Convert an expression of isl's AST."""
+    kind = expression.get_type()
+    if kind == isl.ast_expr_type.int:
+        return Number(int(expression.get_val().to_python()))
+    if kind == isl.ast_expr_type.id:
+        return Variable(expression.get_id().get_name())
+    operator = _OPERATORS.get(expression.get_op_type())
+    if operator is None:
+        raise InternalError(f"an isl AST expression of an unforeseen kind: {expression.to_C_str()}")
+    return Operation(
+        operator,
+        tuple(_index(expression.get_op_arg(k)) for k in range(expression.get_op_n_arg())),
+    )

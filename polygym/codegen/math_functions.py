@@ -1,0 +1,59 @@
+"""Calls of math.h in LLVM IR: an intrinsic where LLVM has one, the C library otherwise.
+
+Declared functions promise what mathematics promises: no memory, no exceptions, always a result. So
+LLVM may move them out of loops, which C's ``errno`` forbids by default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.ir.expr import MathFunction
+from polygym.ir.types import ScalarType
+
+_INTRINSICS = {
+    MathFunction.SQRT: "llvm.sqrt",
+    MathFunction.FABS: "llvm.fabs",
+    MathFunction.FLOOR: "llvm.floor",
+    MathFunction.CEIL: "llvm.ceil",
+    MathFunction.TRUNC: "llvm.trunc",
+    MathFunction.ROUND: "llvm.round",
+    MathFunction.RINT: "llvm.rint",
+    MathFunction.COPYSIGN: "llvm.copysign",
+    MathFunction.FMA: "llvm.fma",
+    MathFunction.FMIN: "llvm.minnum",
+    MathFunction.FMAX: "llvm.maxnum",
+}
+
+
+def emit_call(
+    module: ir.Module,
+    builder: ir.IRBuilder,
+    function: MathFunction,
+    type_: ScalarType,
+    arguments: list[Any],
+) -> Any:
+    """Return the value of a call whose arguments all have ``type_``."""
+    kind = arguments[0].type
+    if function is MathFunction.ABS:
+        return _absolute(builder, arguments[0])
+    if function in _INTRINSICS:
+        intrinsic = module.declare_intrinsic(
+            _INTRINSICS[function], [kind], ir.FunctionType(kind, [kind] * function.arity)
+        )
+        return builder.call(intrinsic, arguments)
+    name = function.c_name(type_)
+    known = module.globals.get(name)
+    if known is None:
+        known = ir.Function(module, ir.FunctionType(kind, [kind] * function.arity), name)
+        for attribute in ("nounwind", "readnone", "willreturn"):
+            known.attributes.add(attribute)
+    return builder.call(known, arguments)
+
+
+def _absolute(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return |value| for an integer; the smallest one stays as it is."""
+    zero = ir.Constant(value.type, 0)
+    return builder.select(builder.icmp_signed("<", value, zero), builder.neg(value), value)
