@@ -1,8 +1,8 @@
 """Loop IR → LLVM IR, part 3: the functions, the loops and the accesses.
 
 The module has two functions. ``kernel`` takes a pointer for every array of the Scop, each
-``noalias`` (the arguments of a program are distinct arrays), and its parameters as i64. ``polygym_run``
-is what the outside calls::
+``noalias`` (the arguments of a program are distinct arrays), and its parameters as i64.
+``polygym_run`` is what the outside calls::
 
     int32_t polygym_run(void **arguments, int64_t *nanoseconds)
 

@@ -1,9 +1,9 @@
 """Loading of object code: relocatable ELF bytes become a function that can be called.
 
-This is the last step of ``codegen`` and the only one that happens outside the process that compiles:
-the runner of :mod:`polygym.measure` calls it, so that generated code never runs in the parent. LLVM's
-ORC linker resolves what the object needs (``malloc``, ``exp``, ``clock_gettime``, ...) among the
-symbols of the process itself.
+This is the last step of ``codegen`` and the only one that happens outside the process that
+compiles: the runner of :mod:`polygym.measure` calls it, so that generated code never runs in the
+parent. LLVM's ORC linker resolves what the object needs (``malloc``, ``exp``, ``clock_gettime``,
+...) among the symbols of the process itself.
 
 The contract of an object is one exported function::
 
@@ -53,7 +53,7 @@ class LoadedProgram:
 
 @cache
 def prepare() -> llvm.orcjit.LLJIT:
-    """Create this process's linker once; calling it early takes a millisecond off the first load."""
+    """Create this process's linker, once; the first load does it where nobody did before."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.create_lljit_compiler(suppress_errors=True)

@@ -1,7 +1,7 @@
 """The loop IR: the program as loops, guards and statement instances, free of library objects.
 
-It is what isl's AST generator produced, as immutable values; the LLVM emitter and the C printer both
-walk it, which is why they agree. Index arithmetic is over mathematical integers (64 bits in
+It is what isl's AST generator produced, as immutable values; the LLVM emitter and the C printer
+both walk it, which is why they agree. Index arithmetic is over mathematical integers (64 bits in
 practice). Both unions are closed: match exhaustively.
 """
 

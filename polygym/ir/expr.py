@@ -56,7 +56,7 @@ class ComparisonOperator(Enum):
 
 
 class MathFunction(Enum):
-    """The functions of ``math.h`` (and integer ``abs``) that may be called; the value is the C name.
+    """The functions of ``math.h`` (and integer ``abs``) that may be called, by their C names.
 
     The single-precision forms (``sqrtf``) are the same members with type FLOAT. All are pure.
     """
@@ -198,7 +198,7 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """``left op right``; both operands have ``type``, but a shift's right one may be INT or LONG."""
+    """``left op right``; both operands have ``type``; a shift's right one may be INT or LONG."""
 
     operator: BinaryOperator
     left: Expression
@@ -244,7 +244,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a pure mathematical function; all arguments have ``type``, and so has the result."""
+    """A call of a pure mathematical function; the arguments and the result have ``type``."""
 
     function: MathFunction
     arguments: tuple[Expression, ...]

@@ -1,7 +1,7 @@
 """The schedules to compare with: the order of the source, and what isl's own scheduler finds.
 
 isl's scheduler (in the line of Pluto and Feautrier) minimises dependence distances band by band.
-It is the "ISL heuristic" of the comparison; the defaults below are the settings that Polly gives it.
+It is the "ISL heuristic" of the comparison; the defaults below are the settings Polly gives it.
 """
 
 from __future__ import annotations

@@ -34,16 +34,16 @@ class Violation:
     dependence: Dependence
     dimension: int | None
     parameters: dict[str, int]
-    source: tuple[int, ...]
-    sink: tuple[int, ...]
+    source_instance: tuple[int, ...]
+    sink_instance: tuple[int, ...]
 
     def __str__(self) -> str:
         """Say in one sentence what is wrong."""
         dependence = self.dependence
         reasons = " and ".join(dependence.kind.names())
         arrays = ", ".join(dependence.arrays)
-        first = f"{dependence.source}[{', '.join(map(str, self.source))}]"
-        second = f"{dependence.sink}[{', '.join(map(str, self.sink))}]"
+        first = f"{dependence.source}[{', '.join(map(str, self.source_instance))}]"
+        second = f"{dependence.sink}[{', '.join(map(str, self.sink_instance))}]"
         where = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         broken = (
             f"gives {second} and {first} the same time"

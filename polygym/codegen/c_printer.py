@@ -1,0 +1,204 @@
+"""Loop IR → C: any schedule as a function that a C compiler takes.
+
+The function has the arguments of the source's, in their order, and computes what the machine code
+computes: both are printed from the same loop IR. Compile it with the contraction that C compilers
+do by default (``-ffp-contract=on``; gcc's ``fast`` may fuse across statements) to get the same
+bits. Loop counters are ``long``; globals of the source are declared ``extern``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from polygym.codegen.loop_ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.ir.expr import Access, Expression, IteratorValue, MathFunction, walk
+from polygym.ir.expr import Call as MathCall
+from polygym.ir.printer import print_expression
+from polygym.ir.scop import Array, Scop, Storage
+
+_MACROS = {
+    IndexOperator.MINIMUM: ("min", "((a) < (b) ? (a) : (b))"),
+    IndexOperator.MAXIMUM: ("max", "((a) > (b) ? (a) : (b))"),
+    IndexOperator.DIVIDE_FLOOR: ("floord", "((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))"),
+}
+
+# Operator text and precedence, as in C's grammar: a higher number binds tighter.
+_INFIX = {
+    IndexOperator.MULTIPLY: ("*", 9),
+    IndexOperator.DIVIDE_EXACT: ("/", 9),
+    IndexOperator.DIVIDE_NONNEGATIVE: ("/", 9),
+    IndexOperator.REMAINDER_NONNEGATIVE: ("%", 9),
+    IndexOperator.REMAINDER_ZERO_TEST: ("%", 9),
+    IndexOperator.ADD: ("+", 8),
+    IndexOperator.SUBTRACT: ("-", 8),
+    IndexOperator.LESS: ("<", 6),
+    IndexOperator.LESS_EQUAL: ("<=", 6),
+    IndexOperator.GREATER: (">", 6),
+    IndexOperator.GREATER_EQUAL: (">=", 6),
+    IndexOperator.EQUAL: ("==", 5),
+    IndexOperator.AND: ("&&", 2),
+    IndexOperator.OR: ("||", 1),
+}
+_UNARY, _ATOM = 10, 11
+
+
+def print_c(program: LoopProgram, comment: str = "") -> str:
+    """Return a compilable C function; ``comment`` stands above it."""
+    scop = program.scop
+    body = list(_lines(program, program.body, 1))
+    lines = [f"/* {comment} */"] if comment else []
+    if any(isinstance(node, MathCall) for s in scop.statements for node in walk(s.body)):
+        absolute = any(
+            isinstance(node, MathCall) and node.function is MathFunction.ABS
+            for s in scop.statements
+            for node in walk(s.body)
+        )
+        lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute else [])
+    text = "\n".join(body)
+    for name, definition in _MACROS.values():
+        if f"polygym_{name}(" in text:
+            lines.append(f"#define polygym_{name}(a, b) {definition}")
+    lines += [
+        f"extern {_declaration(array)};" for array in scop.arrays if array.storage is Storage.GLOBAL
+    ]
+    lines += ["", f"void {scop.name}({', '.join(_arguments(scop)) or 'void'})", "{"]
+    lines += [f"  {_declaration(array)}{_initial(array)};" for array in _locals(scop)]
+    return "\n".join([*lines, *body, "}", ""]).lstrip("\n")
+
+
+def print_index(index: Index, precedence: int = 0) -> str:
+    """Return an index as C text, in parentheses where the surroundings bind tighter."""
+    text, own = _index(index)
+    return f"({text})" if own < precedence else text
+
+
+def _index(index: Index) -> tuple[str, int]:
+    match index:
+        case Number(value):
+            return str(value), _ATOM if value >= 0 else _UNARY
+        case Variable(name):
+            return name, _ATOM
+        case Operation(IndexOperator.NEGATE, (operand,)):
+            return f"-{print_index(operand, _ATOM)}", _UNARY
+        case Operation(IndexOperator.SELECT, (condition, then, otherwise)):
+            parts = (print_index(condition, 1), print_index(then), print_index(otherwise))
+            return "{} ? {} : {}".format(*parts), 0
+        case Operation(operator, operands) if operator in _MACROS:
+            return _macro(operator, operands), _ATOM
+        case Operation(operator, operands):
+            symbol, own = _INFIX[operator]
+            first, *others = operands
+            pieces = [print_index(first, own)]
+            pieces += [print_index(other, own + 1) for other in others]
+            return f" {symbol} ".join(pieces), own
+        case _:
+            assert_never(index)
+
+
+def _macro(operator: IndexOperator, operands: tuple[Index, ...]) -> str:
+    """Return nested calls of a two-argument macro."""
+    name, _ = _MACROS[operator]
+    first, *others = operands
+    text = print_index(first)
+    for other in others:
+        text = f"polygym_{name}({text}, {print_index(other)})"
+    return text
+
+
+def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
+    """Yield the lines of a node."""
+    indent = "  " * depth
+    match node:
+        case Block(children):
+            for child in children:
+                yield from _lines(program, child, depth)
+        case Loop(variable, lower, upper, step, body):
+            yield f"{indent}{_loop_header(variable, lower, upper, step)} {{"
+            yield from _lines(program, body, depth + 1)
+            yield f"{indent}}}"
+        case Guard(condition, then, otherwise):
+            yield f"{indent}if ({print_index(condition)}) {{"
+            yield from _lines(program, then, depth + 1)
+            if otherwise is not None:
+                yield f"{indent}}} else {{"
+                yield from _lines(program, otherwise, depth + 1)
+            yield f"{indent}}}"
+        case Instance():
+            yield f"{indent}{_assignment(program, node)}"
+        case _:
+            assert_never(node)
+
+
+def _loop_header(variable: str, lower: Index, upper: Index, step: int) -> str:
+    """Return ``for (...)``, with ``<`` where the bound was written as something minus one."""
+    match upper:
+        case Operation(IndexOperator.SUBTRACT, (bound, Number(1))):
+            condition = f"{variable} < {print_index(bound, 7)}"
+        case _:
+            condition = f"{variable} <= {print_index(upper, 7)}"
+    return f"for (long {variable} = {print_index(lower)}; {condition}; {variable} += {step})"
+
+
+def _assignment(program: LoopProgram, instance: Instance) -> str:
+    statement = program.scop.statement(instance.statement)
+    reads = {
+        access: _element(access.array, subscripts)
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True)
+    }
+    values = dict(zip(statement.iterators, instance.iterators, strict=True))
+
+    def load(access: Access) -> str:
+        return reads[access]
+
+    def iterator(value: IteratorValue) -> str:
+        return f"({value.type.value}){print_index(values[value.name], _ATOM)}"
+
+    body: Expression = statement.body
+    target = _element(statement.write.array, instance.write)
+    return f"{target} = {print_expression(body, load, iterator)};"
+
+
+def _element(array: str, subscripts: tuple[Index, ...]) -> str:
+    return array + "".join(f"[{print_index(subscript)}]" for subscript in subscripts)
+
+
+def _arguments(scop: Scop) -> Iterator[str]:
+    """Yield the declarations of the function's arguments."""
+    parameters = {parameter.name: parameter for parameter in scop.parameters}
+    arrays = {array.name: array for array in scop.arrays}
+    for name in scop.signature:
+        if name in parameters:
+            yield f"{parameters[name].type.value} {name}"
+        elif name in arrays:
+            yield _declaration(arrays[name])
+    for name, parameter in parameters.items():
+        if name not in scop.signature:
+            yield f"{parameter.type.value} {name}"
+
+
+def _declaration(array: Array) -> str:
+    """Return ``double A[n][m]``; a scalar that the caller sees is an array of one element."""
+    sizes = "".join(f"[{extent}]" for extent in array.extents_c)
+    return f"{array.type.value} {array.name}{sizes}"
+
+
+def _locals(scop: Scop) -> list[Array]:
+    """Return what the function declares itself."""
+    return [a for a in scop.arrays if a.storage in (Storage.LOCAL, Storage.BLOCK)]
+
+
+def _initial(array: Array) -> str:
+    return "" if array.initial is None else f" = {array.initial!r}"

@@ -1,0 +1,66 @@
+"""The initial data of a program whose source does not give any: a deterministic rule, as C text.
+
+Element (i₀, i₁, …) of the array at position p of the Scop gets
+
+    v = (1 + 3·p + Σ_k (2k + 1)·i_k) mod 97 + 1
+
+as it is where the array holds integers and divided by 97 where it holds floating numbers, so that
+every value lies in 1 … 97 or in (0, 1]: no zero to divide by, no denormal, no overflow in a few
+sums. A scalar is an element without subscripts. The rule is written as a C function of the class
+that the front end understands; it is compiled and run like any other program.
+
+Example, ``double A[n][m]`` at position 0::
+
+    for (int i0 = 0; i0 < n; i0++)
+      for (int i1 = 0; i1 < m; i1++)
+        A[i0][i1] = (double)((1 + 1 * i0 + 3 * i1) % 97 + 1) / 97;
+"""
+
+from __future__ import annotations
+
+from polygym.ir.scop import Array, Scop, Storage
+
+_MODULUS = 97
+NAME = "polygym_initial_data"
+
+
+def initial_data_source(scop: Scop) -> str:
+    """Return the C text of a function that fills every array declared outside the region."""
+    filled = [
+        (position, array)
+        for position, array in enumerate(scop.arrays)
+        if array.storage is not Storage.BLOCK
+    ]
+    arguments = [f"{parameter.type.value} {parameter.name}" for parameter in scop.parameters]
+    arguments += [_argument(array) for _, array in filled]
+    body = "\n".join(_fill(array, position, _counter(scop)) for position, array in filled)
+    return f"void {NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def _argument(array: Array) -> str:
+    if not array.rank:
+        return f"{array.type.value} *{array.name}"
+    return f"{array.type.value} {array.name}" + "".join(f"[{size}]" for size in array.extents_c)
+
+
+def _counter(scop: Scop) -> str:
+    """Return a prefix for loop counters that no name of the program starts with."""
+    names = {array.name for array in scop.arrays} | {p.name for p in scop.parameters}
+    prefix = "i"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "_"
+    return prefix
+
+
+def _fill(array: Array, position: int, counter: str) -> str:
+    """Return the loops that fill one array."""
+    loops = "".join(
+        f"for (int {counter}{k} = 0; {counter}{k} < {size}; {counter}{k}++)\n"
+        for k, size in enumerate(array.extents_c)
+    )
+    terms = "".join(f" + {2 * k + 1} * {counter}{k}" for k in range(array.rank))
+    value = f"({1 + 3 * position}{terms}) % {_MODULUS} + 1"
+    if array.type.is_floating:
+        value = f"({array.type.value})({value}) / {_MODULUS}"
+    target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))
+    return f"{loops}{target if array.rank else '*' + array.name} = {value};"

@@ -1,0 +1,214 @@
+"""A program with everything that is needed to run it: the Scop, its data, its sizes, its outputs.
+
+A name is a kernel of the suite (``gemm``) or the path of a C file. Sizes come from the kernel's
+data set or, for a user's file, from the table :data:`FILE_SIZES`; ``-p`` overrides single ones. The
+initial data come from the function ``init_…`` beside the kernel, or from the rule of
+:mod:`polygym.programs.initial_data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+import polybench
+from polybench import Dataset, Part
+from polybench.summary import summarise
+from polygym.errors import InputError
+from polygym.frontend import initialiser_of, parse_file, parse_text
+from polygym.ir.scop import Array, Scop
+from polygym.ir.types import ScalarType
+from polygym.programs.initial_data import NAME, initial_data_source
+
+FILE_SIZES = {
+    Dataset.MINI: 16,
+    Dataset.SMALL: 64,
+    Dataset.MEDIUM: 256,
+    Dataset.LARGE: 1024,
+    Dataset.EXTRALARGE: 2048,
+}
+
+NUMPY_TYPE = {
+    ScalarType.INT: np.dtype(np.int32),
+    ScalarType.LONG: np.dtype(np.int64),
+    ScalarType.FLOAT: np.dtype(np.float32),
+    ScalarType.DOUBLE: np.dtype(np.float64),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An array whose final contents are the program's result, and which part of it counts."""
+
+    array: str
+    part: Part = Part.FULL
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A Scop that can be run: ``parameters`` holds a value for every size, by name."""
+
+    name: str
+    scop: Scop
+    initial_data: Scop
+    parameters: tuple[tuple[str, int], ...]
+    outputs: tuple[Output, ...]
+
+    def value(self, parameter: str) -> int:
+        """Return the value of a parameter."""
+        return dict(self.parameters)[parameter]
+
+    def shape(self, array: Array) -> tuple[int, ...]:
+        """Return the sizes of an array for the parameter values."""
+        return tuple(evaluate(extent, dict(self.parameters)) for extent in array.extents)
+
+
+def load_program(
+    target: str,
+    *,
+    function: str | None = None,
+    dataset: Dataset | None = None,
+    parameters: Mapping[str, int] | None = None,
+) -> Program:
+    """Return the program that a kernel's name or a C file's path stands for."""
+    scop, initial, sizes, outputs = _find(target, function, dataset or Dataset.LARGE)
+    values = _parameter_values(scop, initial, sizes, parameters or {})
+    _check_context(scop, values)
+    return Program(_name(target), scop, initial, tuple(values.items()), outputs)
+
+
+def load_scop(target: str, function: str | None = None) -> Scop:
+    """Return the Scop alone, without sizes or data."""
+    kernel = _kernel(target)
+    if kernel is not None:
+        return parse_file(kernel.path, function=function or kernel.function)
+    return parse_file(Path(target), function=function)
+
+
+def output_summary(
+    output: Output, array: Array, shape: tuple[int, ...], data: bytes
+) -> dict[str, Any]:
+    """Return the figures that describe an output: count, sum, sum of squares, some values."""
+    values = np.frombuffer(data, dtype=NUMPY_TYPE[array.type]).reshape(shape)
+    return summarise(output.array, values, output.part)
+
+
+def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
+    """Return the value of isl text of a function of the parameters, ``[n] -> { [(2 + n)] }``."""
+    function = isl.PwAff(extent)
+    for name, value in parameters.items():
+        position = function.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            point = isl.Set(f"[{name}] -> {{ : {name} = {value} }}")
+            function = function.intersect_params(point)
+    fixed = isl.Map.from_pw_aff(function).range().sample_point()
+    return int(fixed.get_coordinate_val(isl.dim_type.set, 0).to_python())
+
+
+def _kernel(target: str) -> polybench.Kernel | None:
+    """Return the kernel of that name; a path or an existing file is never one."""
+    if "/" in target or target.endswith(".c"):
+        return None
+    try:
+        return polybench.kernel(target)
+    except KeyError as error:
+        if Path(target).exists():
+            return None
+        raise InputError(
+            f"{target}: expected the name of a kernel or the path of a C file; {error.args[0]}"
+        ) from None
+
+
+def _find(
+    target: str, function: str | None, dataset: Dataset
+) -> tuple[Scop, Scop, dict[str, int] | int, tuple[Output, ...]]:
+    """Return the Scop, its initial data, its sizes (or one for all) and its outputs."""
+    kernel = _kernel(target)
+    if kernel is not None:
+        path = kernel.path
+        scop = parse_file(path, function=function or kernel.function)
+        outputs = tuple(Output(live.array, live.part) for live in kernel.live_out)
+        return scop, _initial_data(scop, path), dict(kernel.parameters(dataset)), outputs
+    path = Path(target)
+    scop = parse_file(path, function=function)
+    written = {statement.write.array for statement in scop.statements}
+    outputs = tuple(
+        Output(array.name) for array in scop.arrays if array.live_out and array.name in written
+    )
+    return scop, _initial_data(scop, path), FILE_SIZES[dataset], outputs
+
+
+def _initial_data(scop: Scop, path: Path) -> Scop:
+    """Return the program that writes the initial data."""
+    beside = initialiser_of(path, scop.name)
+    if beside is not None:
+        return parse_file(path, function=beside)
+    return parse_text(
+        initial_data_source(scop), file=f"<initial data of {scop.name}>", function=NAME
+    )
+
+
+def _parameter_values(
+    scop: Scop, initial: Scop, sizes: dict[str, int] | int, given: Mapping[str, int]
+) -> dict[str, int]:
+    """Combine the sizes of the data set with those given one by one."""
+    names = list(dict.fromkeys(p.name for p in (*scop.parameters, *initial.parameters)))
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
+            )
+    values = {}
+    for name in names:
+        if name in given:
+            values[name] = given[name]
+        elif isinstance(sizes, int):
+            values[name] = sizes
+        elif name in sizes:
+            values[name] = sizes[name]
+        else:
+            raise InputError(f"parameter {name} of {scop.name} has no value: give -p {name}=VALUE")
+    return values
+
+
+def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
+    """Refuse parameter values for which the program is not meaningful."""
+    for parameter in scop.parameters:
+        limit = 2 ** (parameter.type.bits - 1)
+        if not -limit <= values[parameter.name] < limit:
+            raise InputError(
+                f"{parameter.name} = {values[parameter.name]}: expected a value of type "
+                f"{parameter.type.value}"
+            )
+    context = isl.Set(scop.context)
+    fixed = context
+    for name, value in values.items():
+        position = fixed.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            fixed = fixed.fix_val(isl.dim_type.param, position, isl.Val(value))
+    if fixed.is_empty():
+        found = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
+        raise InputError(
+            f"{scop.name} is not defined for {found}: its arrays and accesses need {context}"
+        )
+
+
+def _name(target: str) -> str:
+    return target if _kernel(target) is not None else Path(target).name
+
+
+__all__ = [
+    "FILE_SIZES",
+    "NUMPY_TYPE",
+    "Output",
+    "Program",
+    "evaluate",
+    "load_program",
+    "load_scop",
+    "output_summary",
+]

@@ -1,0 +1,60 @@
+"""Running a compiled schedule inside the test process, on numpy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+import numpy as np
+
+from polygym.codegen.loader import load
+from polygym.codegen.mapping import SEQUENTIAL
+from polygym.codegen.pipeline import compile_program, lower
+from polygym.ir.scop import Scop
+from polygym.ir.types import ScalarType
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+from polygym.programs.program import evaluate
+
+DTYPE = {
+    ScalarType.INT: np.int32,
+    ScalarType.LONG: np.int64,
+    ScalarType.FLOAT: np.float32,
+    ScalarType.DOUBLE: np.float64,
+}
+
+
+def random_arrays(
+    scop: Scop, parameters: Mapping[str, int], generator: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Return an array of small random values for every array of the program."""
+    arrays = {}
+    for array in scop.arrays:
+        shape = tuple(evaluate(extent, parameters) for extent in array.extents)
+        if array.type.is_integer:
+            values = generator.integers(1, 100, size=shape)
+        else:
+            values = generator.uniform(0.25, 2.0, size=shape)
+        arrays[array.name] = np.array(values, dtype=DTYPE[array.type])
+    return arrays
+
+
+def run_natively(
+    scop: Scop,
+    schedule: Schedule,
+    parameters: Mapping[str, int],
+    arrays: Mapping[str, np.ndarray],
+) -> None:
+    """Compile the schedule and run it on the arrays in place."""
+    program = lower(LegalSchedule(scop, schedule), SEQUENTIAL)
+    loaded = load(compile_program(program, SEQUENTIAL))
+    sizes = [ctypes.c_int64(parameters[parameter.name]) for parameter in scop.parameters]
+    addresses = [arrays[array.name].ctypes.data for array in scop.arrays]
+    addresses += [ctypes.addressof(size) for size in sizes]
+    block = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
+    elapsed = ctypes.c_int64(-1)
+    try:
+        assert loaded.call(ctypes.addressof(block), ctypes.addressof(elapsed)) == 0
+    finally:
+        loaded.close()
+    assert elapsed.value >= 0

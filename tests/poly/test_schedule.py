@@ -1,0 +1,88 @@
+"""Schedules as values: text, JSON, equality, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from polygym.errors import InputError
+from polygym.frontend import parse_text
+from polygym.poly.baselines import original
+from polygym.poly.schedule import Row, from_json, parse
+from tests.oracles.random_schedules import random_legal_schedule
+from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop
+
+SCOP = parse_text(Y_AX)
+
+
+def test_text_and_json_round_trip() -> None:
+    for name in ("gemm", "adi", "nussinov"):
+        scop = kernel_scop(name)
+        for seed in range(5):
+            schedule = random_legal_schedule(scop, np.random.default_rng(seed))
+            assert parse(str(schedule), scop) == schedule
+            assert from_json(json.loads(json.dumps(schedule.to_json())), scop) == schedule
+
+
+def test_the_rows_of_the_text() -> None:
+    schedule = parse("[n] -> { S[a] -> [a, 0]; T[a, b] -> [a + b, 2a - n + 1] }", SCOP)
+    assert schedule.rows("T") == (Row((1, 1), (0,), 0), Row((2, 0), (-1,), 1))
+    assert str(schedule) == "[n] -> { S[i] -> [i, 0]; T[i, j] -> [i + j, 2i - n + 1] }"
+
+
+def test_short_vectors_are_padded_with_zeros() -> None:
+    schedule = parse("{ S[i] -> [i]; T[i, j] -> [i, j] }", SCOP)
+    assert schedule.rows("S") == (Row((1,), (0,), 0), Row((0,), (0,), 0))
+
+
+def test_the_order_of_statements_in_the_text_does_not_matter() -> None:
+    first = parse("{ S[i] -> [0]; T[i, j] -> [1] }", SCOP)
+    assert first == parse("{ T[x, y] -> [1]; S[z] -> [0] }", SCOP)
+    assert first != parse("{ S[i] -> [0]; T[i, j] -> [2] }", SCOP)
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("", "expected isl text"),
+        ("nonsense", "expected isl text"),
+        ("{ S[i] -> [i] }", "none for T"),
+        ("{ S[i] -> [i]; T[i, j] -> [i]; U[i] -> [i] }", "found U"),
+        ("{ S[i, j] -> [i]; T[i, j] -> [i] }", "S has 1 iterators"),
+        ("{ S[i] -> [floor(i/2)]; T[i, j] -> [i] }", "integer coefficients"),
+        ("{ S[i] -> [i : i > 3]; T[i, j] -> [i] }", "expected isl text"),
+        ("{ S[i] -> [i] : i > 3; T[i, j] -> [i] }", "without a time vector"),
+        ("{ S[i] -> [a]; T[i, j] -> [i] }", ""),
+        ("{ S[i] -> [a] : 0 <= a <= 1; T[i, j] -> [i] }", "more than one time vector"),
+        ("[m] -> { S[i] -> [i + m]; T[i, j] -> [i] }", "found m"),
+        ("{ S[i] -> [max(i, 3)]; T[i, j] -> [i] }", "affine"),
+        ("{ [i] -> [i] }", "without a name"),
+        ("{ S[i] -> [i]; T[i, j] -> [i]", "expected isl text"),
+    ],
+)
+def test_what_is_refused(text: str, fragment: str) -> None:
+    with pytest.raises(InputError, match=r"(?s).*" + fragment.replace("[", r"\[")):
+        parse(text, SCOP)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        {"parameters": ["n"], "statements": [{"statement": "S", "rows": [[[1.5], [0], 0]]}]},
+        {"parameters": ["m"], "statements": []},
+        {"parameters": ["n"], "statements": [{"statement": "S", "rows": [[[1, 2], [0], 0]]}]},
+    ],
+)
+def test_bad_json_is_refused(data: object) -> None:
+    with pytest.raises(InputError, match="schedule"):
+        from_json(data, SCOP)
+
+
+@pytest.mark.parametrize("name", SMALL_PROGRAMS)
+def test_the_original_order_parses(name: str) -> None:
+    scop = parse_text(SMALL_PROGRAMS[name])
+    assert {part.statement for part in original(scop).statements} == {
+        statement.name for statement in scop.statements
+    }
