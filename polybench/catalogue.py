@@ -1,0 +1,97 @@
+"""Finding kernels: by name, by glob, by category.
+
+The table itself is :mod:`polybench.table`; this module adds the look-up and the error that says
+which names come close to the one that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from polybench.model import Dataset, DataType, Kernel, LiveOut, Part
+from polybench.table import KERNELS
+
+__all__ = [
+    "CATEGORIES",
+    "KERNELS",
+    "DataType",
+    "Dataset",
+    "Kernel",
+    "LiveOut",
+    "Part",
+    "UnknownKernelError",
+    "kernel",
+    "select",
+]
+
+CATEGORIES: tuple[str, ...] = tuple(dict.fromkeys(entry.category for entry in KERNELS))
+"""The suite's categories, in the suite's order."""
+
+_BY_NAME = {entry.name: entry for entry in KERNELS}
+
+
+class UnknownKernelError(KeyError):
+    """No kernel matches; the message says which names come close."""
+
+    def __str__(self) -> str:
+        """Return the message itself (a plain KeyError would show it in quotes)."""
+        return str(self.args[0])
+
+
+def kernel(name: str) -> Kernel:
+    """Return the kernel of that name; case and ``_`` for ``-`` are forgiven.
+
+    >>> kernel("Floyd_Warshall").name
+    'floyd-warshall'
+
+    Raises:
+        UnknownKernelError: if there is none.
+    """
+    found = _BY_NAME.get(_normalised(name))
+    if found is None:
+        raise UnknownKernelError(f"unknown kernel {name!r}: {_suggestion(name)}")
+    return found
+
+
+def select(patterns: Iterable[str]) -> tuple[Kernel, ...]:
+    """Return the kernels that any of the patterns names, each once, in the suite's order.
+
+    A pattern is ``all``, a name, a category or its last part, or a glob over any of these.
+
+    >>> [entry.name for entry in select(["*mm", "atax"])]
+    ['2mm', '3mm', 'atax', 'gemm', 'symm', 'trmm']
+    >>> select(["blas"]) == select(["linear-algebra/blas"])
+    True
+
+    Raises:
+        UnknownKernelError: if a pattern names nothing.
+    """
+    chosen: set[str] = set()
+    for pattern in patterns:
+        wanted = _normalised(pattern)
+        matching = {entry.name for entry in KERNELS if _matches(entry, wanted)}
+        if not matching:
+            raise UnknownKernelError(f"no kernel matches {pattern!r}: {_suggestion(pattern)}")
+        chosen |= matching
+    return tuple(entry for entry in KERNELS if entry.name in chosen)
+
+
+def _normalised(text: str) -> str:
+    return text.strip().lower().replace("_", "-")
+
+
+def _matches(entry: Kernel, wanted: str) -> bool:
+    labels = ("all", entry.name, entry.category, entry.category.rpartition("/")[2])
+    return any(fnmatchcase(label, wanted) for label in labels)
+
+
+def _suggestion(text: str) -> str:
+    """Say which names come close, or, if none does, all of them and the categories."""
+    short_categories = [category.rpartition("/")[2] for category in CATEGORIES]
+    close = get_close_matches(_normalised(text), [*_BY_NAME, *short_categories])
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    categories = ", ".join(CATEGORIES)
+    return f"expected one of {', '.join(_BY_NAME)}; or a category: {categories}; or all"
