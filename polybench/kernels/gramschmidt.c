@@ -1,6 +1,10 @@
 /* QR factorisation by the modified Gram-Schmidt process: A = Q R.
-   Column k is normalised into Q, then its direction is taken out of all later columns of A. */
+   Column k is normalised into Q, then its direction is taken out of all later columns of A.
+   There are more columns than rows, so the last columns of Q are rounding errors scaled to length
+   one: fused multiply-adds, which round differently, would give other numbers altogether. */
 #include <math.h>
+
+#pragma STDC FP_CONTRACT OFF
 
 void init_gramschmidt(int m, int n, double A[m][n], double R[n][n], double Q[m][n])
 {

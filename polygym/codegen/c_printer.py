@@ -67,6 +67,8 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
             for node in walk(s.body)
         )
         lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute else [])
+    if not scop.contraction:
+        lines.append("#pragma STDC FP_CONTRACT OFF")
     text = "\n".join(body)
     for name, definition in _MACROS.values():
         if f"polygym_{name}(" in text:

@@ -24,7 +24,6 @@ from llvmlite import ir
 from polygym.codegen.emit_expression import LLVM_TYPE, ExpressionEmitter
 from polygym.codegen.emit_index import I64, Environment, emit_index
 from polygym.codegen.loop_ir import Block, Guard, Index, Instance, Loop, LoopProgram, Node
-from polygym.codegen.mapping import Mapping
 from polygym.ir.scop import Array
 
 ENTRY = "polygym_run"
@@ -35,10 +34,10 @@ _I32 = ir.IntType(32)
 _POINTER = ir.PointerType()
 
 
-def emit_llvm(program: LoopProgram, mapping: Mapping) -> str:
+def emit_llvm(program: LoopProgram) -> str:
     """Return the text of an LLVM module, not yet optimised."""
     module = ir.Module(name=program.scop.name)
-    kernel = _KernelEmitter(module, program, mapping).emit()
+    kernel = _KernelEmitter(module, program).emit()
     _emit_entry(module, kernel, program)
     return str(module)
 
@@ -46,11 +45,10 @@ def emit_llvm(program: LoopProgram, mapping: Mapping) -> str:
 class _KernelEmitter:
     """Emits the ``kernel`` function; holds what every node needs to see."""
 
-    def __init__(self, module: ir.Module, program: LoopProgram, mapping: Mapping) -> None:
+    def __init__(self, module: ir.Module, program: LoopProgram) -> None:
         scop = program.scop
         self.module = module
         self.program = program
-        self.mapping = mapping
         self.statements = {statement.name: statement for statement in scop.statements}
         count = len(scop.arrays)
         signature = ir.FunctionType(
@@ -159,7 +157,7 @@ class _KernelEmitter:
             frozenset(
                 position for name, position in self.program.guarded if name == instance.statement
             ),
-            self.mapping.contract,
+            self.program.scop.contraction,
         )
         result = emitter.emit(statement.body)
         self.builder.store(

@@ -16,14 +16,7 @@ from polygym.codegen.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """How loops are mapped to the machine.
-
-    ``contract`` says whether ``a * b + c`` within one statement may be a fused multiply-add, as C
-    compilers do by default; all schedules of a program are compiled with the same setting, so that
-    their outputs can be compared bit for bit.
-    """
-
-    contract: bool = True
+    """How loops are mapped to the machine: today, one after the other."""
 
 
 SEQUENTIAL = Mapping()

@@ -16,6 +16,6 @@ def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
     return generate_loops(apply_mapping(build_tree(legal), mapping), legal)
 
 
-def compile_program(program: LoopProgram, mapping: Mapping = SEQUENTIAL) -> bytes:
+def compile_program(program: LoopProgram) -> bytes:
     """Return the machine code of a loop program as an object file."""
-    return compile_object(emit_llvm(program, mapping))
+    return compile_object(emit_llvm(program))

@@ -109,7 +109,8 @@ class Scop:
     lower bound where the code needs one, nothing above. ``conditions`` says in C, for people, what
     the context holds beyond the positive sizes of declared arrays. ``schedule`` is isl text of the
     original order, one map for every statement, all into one space; ``statements`` are in textual
-    order.
+    order. ``contraction`` says whether ``a * b + c`` may be a fused multiply-add, which C allows by
+    default and ``#pragma STDC FP_CONTRACT OFF`` forbids.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Scop:
     arrays: tuple[Array, ...]
     statements: tuple[Statement, ...]
     schedule: str
+    contraction: bool = True
 
     def array(self, name: str) -> Array:
         """Return the array of that name."""

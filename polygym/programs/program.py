@@ -25,6 +25,7 @@ from polygym.ir.scop import Array, Scop
 from polygym.ir.types import ScalarType
 from polygym.programs.initial_data import NAME, initial_data_source
 
+# What a data set gives every parameter of a user's file, before _fitting_size.
 FILE_SIZES = {
     Dataset.MINI: 16,
     Dataset.SMALL: 64,
@@ -140,7 +141,17 @@ def _find(
     outputs = tuple(
         Output(array.name) for array in scop.arrays if array.live_out and array.name in written
     )
-    return scop, _initial_data(scop, path), FILE_SIZES[dataset], outputs
+    return scop, _initial_data(scop, path), _fitting_size(scop, FILE_SIZES[dataset]), outputs
+
+
+def _fitting_size(scop: Scop, size: int) -> int:
+    """Reduce a size until a nest of loops and an array of it stay moderate.
+
+    With one size for everything, a nest d deep has size^d instances and an array of rank r size^r
+    elements; the bounds are 2^30 and 2^25. Six loops deep, 1024 becomes 32.
+    """
+    rank = max((array.rank for array in scop.arrays), default=0)
+    return min(size, int(2 ** (30 / max(scop.depth, 1))), int(2 ** (25 / max(rank, 1))))
 
 
 def _initial_data(scop: Scop, path: Path) -> Scop:

@@ -47,7 +47,7 @@ def run_natively(
 ) -> None:
     """Compile the schedule and run it on the arrays in place."""
     program = lower(LegalSchedule(scop, schedule), SEQUENTIAL)
-    loaded = load(compile_program(program, SEQUENTIAL))
+    loaded = load(compile_program(program))
     sizes = [ctypes.c_int64(parameters[parameter.name]) for parameter in scop.parameters]
     addresses = [arrays[array.name].ctypes.data for array in scop.arrays]
     addresses += [ctypes.addressof(size) for size in sizes]
