@@ -22,8 +22,8 @@ from pathlib import Path
 
 import polybench
 from polygym.ir.scop import Scop, Storage
-from polygym.measure.outcome import Ok
 from polygym.measure.options import MeasureOptions
+from polygym.measure.outcome import Ok
 from polygym.measure.problem import Program as Candidate
 from polygym.measure.timing import Repetition, this_machine
 from polygym.measure.worker import Worker

@@ -21,7 +21,7 @@ LAYERS = (
 
 # Libraries that may be imported only in certain places.
 HOMES = {
-    "islpy": {"frontend", "poly", "codegen", "programs"},
+    "islpy": {"frontend", "poly", "codegen"},
     "llvmlite": {"codegen"},
     "pycparser": {"frontend"},
     "pcpp": {"frontend"},

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from polygym.measure.outcome import Ok, Outcome
+
 
 def print_json(value: Any) -> None:
     """Write one JSON document; numbers that JSON does not have (NaN, infinity) become null."""
@@ -111,3 +113,10 @@ def seconds(value: float) -> str:
         if value >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value / 1e-9:.3g} ns"
+
+
+def status_line(outcome: Outcome) -> None:
+    """Write an outcome in one line: green when the program ran and was right, red otherwise."""
+    is_ok = isinstance(outcome, Ok)
+    text = outcome.status.value if is_ok else str(outcome)
+    click.secho(text, fg="green" if is_ok else "red", bold=True)

@@ -24,9 +24,9 @@ from polygym.codegen.loop_ir import (
     Operation,
     Variable,
 )
-from polygym.ir.expr import Access, Expression, IteratorValue, MathFunction, walk
+from polygym.ir.expr import Access, IteratorValue, MathFunction, walk
 from polygym.ir.expr import Call as MathCall
-from polygym.ir.printer import print_expression
+from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
 
 _MACROS = {
@@ -157,24 +157,30 @@ def _loop_header(variable: str, lower: Index, upper: Index, step: int) -> str:
 def _assignment(program: LoopProgram, instance: Instance) -> str:
     statement = program.scop.statement(instance.statement)
     reads = {
-        access: _element(access.array, subscripts)
+        access: _element(program.scop.array(access.array), subscripts)
         for access, subscripts in zip(statement.reads, instance.reads, strict=True)
     }
     values = dict(zip(statement.iterators, instance.iterators, strict=True))
 
+    types = {
+        node.name: node.type for node in walk(statement.body) if isinstance(node, IteratorValue)
+    }
+
     def load(access: Access) -> str:
         return reads[access]
 
-    def iterator(value: IteratorValue) -> str:
-        return f"({value.type.value}){print_index(values[value.name], _ATOM)}"
+    def iterator(name: str) -> str:
+        return f"(({types[name].value}){print_index(values[name], _UNARY)})"
 
-    body: Expression = statement.body
-    target = _element(statement.write.array, instance.write)
-    return f"{target} = {print_expression(body, load, iterator)};"
+    target = _element(program.scop.array(statement.write.array), instance.write)
+    return f"{target} = {c_expression(statement.body, load, iterator)};"
 
 
-def _element(array: str, subscripts: tuple[Index, ...]) -> str:
-    return array + "".join(f"[{print_index(subscript)}]" for subscript in subscripts)
+def _element(array: Array, subscripts: tuple[Index, ...]) -> str:
+    """Return an element as C; a scalar behind a pointer argument is dereferenced."""
+    if not array.rank and array.storage is Storage.ARGUMENT:
+        return f"(*{array.name})"
+    return array.name + "".join(f"[{print_index(subscript)}]" for subscript in subscripts)
 
 
 def _arguments(scop: Scop) -> Iterator[str]:
@@ -192,9 +198,10 @@ def _arguments(scop: Scop) -> Iterator[str]:
 
 
 def _declaration(array: Array) -> str:
-    """Return ``double A[n][m]``; a scalar that the caller sees is an array of one element."""
+    """Return ``double A[n][m]``, ``double x``, or ``double *x`` for a scalar behind a pointer."""
     sizes = "".join(f"[{extent}]" for extent in array.extents_c)
-    return f"{array.type.value} {array.name}{sizes}"
+    star = "*" if not array.rank and array.storage is Storage.ARGUMENT else ""
+    return f"{array.type.value} {star}{array.name}{sizes}"
 
 
 def _locals(scop: Scop) -> list[Array]:

@@ -4,6 +4,12 @@
 a kernel of the suite or a C file, its sizes and its observable arrays.
 """
 
-from polygym.programs.program import Output, Program, load_program, output_summary
+from polygym.programs.program import (
+    Output,
+    Program,
+    load_program,
+    load_scop,
+    output_summary,
+)
 
-__all__ = ["Output", "Program", "load_program", "output_summary"]
+__all__ = ["Output", "Program", "load_program", "load_scop", "output_summary"]

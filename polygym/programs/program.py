@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import islpy as isl
 import numpy as np
 
 import polybench
 from polybench import Dataset, Part
 from polybench.summary import summarise
 from polygym.errors import InputError
-from polygym.frontend import initialiser_of, parse_file, parse_text
+from polygym.frontend import parse_file, parse_text, regions
 from polygym.ir.scop import Array, Scop
 from polygym.ir.types import ScalarType
+from polygym.poly.evaluate import admits, evaluate
 from polygym.programs.initial_data import NAME, initial_data_source
 
 # What a data set gives every parameter of a user's file, before _fitting_size.
@@ -34,7 +34,7 @@ FILE_SIZES = {
     Dataset.EXTRALARGE: 2048,
 }
 
-NUMPY_TYPE = {
+NUMPY_TYPE: dict[ScalarType, np.dtype[Any]] = {
     ScalarType.INT: np.dtype(np.int32),
     ScalarType.LONG: np.dtype(np.int64),
     ScalarType.FLOAT: np.dtype(np.float32),
@@ -96,19 +96,7 @@ def output_summary(
 ) -> dict[str, Any]:
     """Return the figures that describe an output: count, sum, sum of squares, some values."""
     values = np.frombuffer(data, dtype=NUMPY_TYPE[array.type]).reshape(shape)
-    return summarise(output.array, values, output.part)
-
-
-def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
-    """Return the value of isl text of a function of the parameters, ``[n] -> { [(2 + n)] }``."""
-    function = isl.PwAff(extent)
-    for name, value in parameters.items():
-        position = function.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            point = isl.Set(f"[{name}] -> {{ : {name} = {value} }}")
-            function = function.intersect_params(point)
-    fixed = isl.Map.from_pw_aff(function).range().sample_point()
-    return int(fixed.get_coordinate_val(isl.dim_type.set, 0).to_python())
+    return dict(summarise(output.array, values, output.part))
 
 
 def _kernel(target: str) -> polybench.Kernel | None:
@@ -155,9 +143,12 @@ def _fitting_size(scop: Scop, size: int) -> int:
 
 
 def _initial_data(scop: Scop, path: Path) -> Scop:
-    """Return the program that writes the initial data."""
-    beside = initialiser_of(path, scop.name)
-    if beside is not None:
+    """Return the program that writes the initial data.
+
+    ``init_gemm`` beside ``kernel_gemm`` or ``gemm`` is that function's own.
+    """
+    beside = f"init_{scop.name.removeprefix('kernel_')}"
+    if beside in regions(path):
         return parse_file(path, function=beside)
     return parse_text(
         initial_data_source(scop), file=f"<initial data of {scop.name}>", function=NAME
@@ -196,16 +187,10 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
                 f"{parameter.name} = {values[parameter.name]}: expected a value of type "
                 f"{parameter.type.value}"
             )
-    context = isl.Set(scop.context)
-    fixed = context
-    for name, value in values.items():
-        position = fixed.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            fixed = fixed.fix_val(isl.dim_type.param, position, isl.Val(value))
-    if fixed.is_empty():
+    if not admits(scop.context, values):
         found = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
         raise InputError(
-            f"{scop.name} is not defined for {found}: its arrays and accesses need {context}"
+            f"{scop.name} is not defined for {found}: its arrays and accesses need {scop.context}"
         )
 
 
@@ -218,7 +203,6 @@ __all__ = [
     "NUMPY_TYPE",
     "Output",
     "Program",
-    "evaluate",
     "load_program",
     "load_scop",
     "output_summary",

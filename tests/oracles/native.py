@@ -12,9 +12,9 @@ from polygym.codegen.mapping import SEQUENTIAL
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.ir.scop import Scop
 from polygym.ir.types import ScalarType
+from polygym.poly.evaluate import evaluate
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
-from polygym.programs.program import evaluate
 
 DTYPE = {
     ScalarType.INT: np.int32,

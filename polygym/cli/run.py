@@ -1,0 +1,179 @@
+"""``polygym run``: compile a program with a schedule, run it, check it, time it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from polybench import Dataset
+from polygym.cli.options import (
+    TARGET_HELP,
+    function_option,
+    json_option,
+    resolve_schedule,
+    size_options,
+    target_argument,
+)
+from polygym.cli.output import heading, print_json, print_table, seconds, status_line
+from polygym.measure.options import WorkerOptions
+from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
+from polygym.measure.session import Session
+from polygym.measure.timing import Repetition, this_machine
+from polygym.measure.worker import Worker
+from polygym.poly.baselines import original
+from polygym.poly.schedule import Schedule
+from polygym.programs import Program, load_program, output_summary
+from polygym.programs.compiling import compile_problem, compile_schedule
+
+
+@click.command("run", epilog=TARGET_HELP)
+@target_argument
+@function_option
+@size_options
+@click.option(
+    "--schedule",
+    "schedule_text",
+    default="original",
+    show_default=True,
+    metavar="original|isl|FILE|TEXT",
+    help="The order to run in; FILE holds isl text, JSON, or the output of `run --json`.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=4,
+    show_default=True,
+    help="How often to run it; the time is the smallest.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(1),
+    metavar="MEGABYTES",
+    help="Limit on what the program's data may take (default: what is free).",
+)
+@json_option
+def command(
+    target: str,
+    region: str | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    schedule_text: str,
+    repeat: int,
+    memory: int | None,
+    as_json: bool,
+) -> int:
+    r"""Compile, run and time a program, and compare its output with the original order's.
+
+    A schedule other than the original is timed in turn with it, in one process and by one clock.
+    Exit code 1: the program crashed, took too long, or computed something else.
+
+    \b
+    Examples:
+      polygym run gemm --dataset small
+      polygym run my.c -p n=500 --schedule '{ S0[i,j] -> [j,i] }'
+      polygym run gemm --schedule isl --json > result.json
+      polygym run gemm --schedule result.json
+    """
+    program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    schedule = resolve_schedule(schedule_text, program.scop)
+    is_original = schedule == original(program.scop)
+    start = time.perf_counter()
+    problem = compile_problem(program)
+    candidate = problem.original if is_original else compile_schedule(program, schedule)
+    compile_seconds = time.perf_counter() - start
+    options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
+    repetition = Repetition(minimum=repeat, minimum_seconds=0.0)
+    arrays: list[dict[str, Any]] = []
+    with Worker(options) as worker:
+        try:
+            session = worker.open(problem, repetition if is_original else Repetition(minimum=1))
+            baseline: Outcome = session.baseline
+            outcome: Outcome = session.baseline
+            if not is_original:
+                baseline, outcome = session.measure_together((problem.original, candidate), repeat)
+            if isinstance(outcome, Ok):
+                # What was measured left these very bits: that is what Ok means.
+                arrays = _summaries(program, session)
+        except ProblemError as error:
+            baseline = outcome = error.outcome
+    report = _report(program, schedule, baseline, outcome, compile_seconds, arrays)
+    if as_json:
+        print_json(report)
+    else:
+        _print(report, outcome)
+    return 0 if isinstance(outcome, Ok) else 1
+
+
+def _summaries(program: Program, session: Session) -> list[dict[str, Any]]:
+    """Describe every output array by the figures that `--json` documents."""
+    names = [buffer.name for buffer in session.problem.buffers]
+    summaries = []
+    for output in program.outputs:
+        array = program.scop.array(output.array)
+        data = session.expected(names.index(array.name))
+        summaries.append(output_summary(output, array, program.shape(array), data))
+    return summaries
+
+
+def _report(
+    program: Program,
+    schedule: Schedule,
+    baseline: Outcome,
+    outcome: Outcome,
+    compile_seconds: float,
+    arrays: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return everything that `--json` prints."""
+    return {
+        "program": program.name,
+        "function": program.scop.name,
+        "parameters": dict(program.parameters),
+        "schedule": str(schedule),
+        "status": outcome.status.value,
+        "outcome": outcome_to_json(outcome),
+        "seconds": outcome.best if isinstance(outcome, Ok) else None,
+        "samples": list(outcome.samples) if isinstance(outcome, Ok) else [],
+        "baseline_seconds": baseline.best if isinstance(baseline, Ok) else None,
+        "baseline_samples": list(baseline.samples) if isinstance(baseline, Ok) else [],
+        "speedup": baseline.best / outcome.best
+        if isinstance(baseline, Ok) and isinstance(outcome, Ok)
+        else None,
+        "compile_seconds": compile_seconds,
+        "arrays": arrays,
+        "machine": asdict(this_machine()),
+    }
+
+
+def _print(report: dict[str, Any], outcome: Outcome) -> None:
+    sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
+    heading(f"{report['program']}: {report['function']}({sizes})")
+    click.echo(f"  schedule  {report['schedule']}")
+    click.echo("  status    ", nl=False)
+    status_line(outcome)
+    if isinstance(outcome, Ok):
+        samples = "  ".join(seconds(sample) for sample in outcome.samples)
+        click.echo(f"  time      {seconds(outcome.best)}    (best of {samples})")
+        click.echo(f"  original  {seconds(report['baseline_seconds'])}", nl=False)
+        click.echo(f"    speedup {report['speedup']:.3g}x")
+    click.echo(f"  compile   {seconds(report['compile_seconds'])}")
+    if report["arrays"]:
+        heading("\nOutputs")
+        print_table(
+            ("ARRAY", "VALUES", "SUM", "SUM OF SQUARES", "FIRST", "MIDDLE", "LAST"),
+            [
+                (
+                    row["array"],
+                    row["values"],
+                    f"{row['sum']:.10g}",
+                    f"{row['sum_of_squares']:.10g}",
+                    " ".join(f"{value:.6g}" for value in row["first"]),
+                    f"{row['middle']:.6g}",
+                    " ".join(f"{value:.6g}" for value in row["last"]),
+                )
+                for row in report["arrays"]
+            ],
+            "lrrrlrl",
+        )

@@ -1,0 +1,136 @@
+"""Where every token of the preprocessed text came from: the map back to the user's own files.
+
+The preprocessor writes its output in *rows*; a row holds tokens that stood side by side in a source
+file, and nothing else, so that the parser's (row, column) of any node leads to exactly one token::
+
+    user's file                      preprocessed text        origin of the row's first token
+    12:  A[i] = MAX(x,y);            1: A[i]                  12:3   (four tokens side by side)
+                                     2: =                     12:8
+                                     3: ((                    12:10  (the macro's call)
+                                     4: x                     12:14
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polygym.errors import Place, SourceError
+
+_COMMENT_OR_LITERAL = re.compile(
+    r"""
+    "(?:\\.|\\\n|[^"\\\n])*"        # a string
+    | '(?:\\.|\\\n|[^'\\\n])*'      # a character
+    | //(?:\\\n|[^\n])*             # a comment to the end of the line, perhaps continued
+    | /\*(?:[^*]|\*(?!/))*(?:\*/|\Z)  # a block comment, perhaps never closed
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A position in a source file; ``in_macro`` marks text that stands in a macro's definition.
+
+    The position of such a token is that of the outermost macro's call, which is what a reader of
+    the program wants to be shown.
+    """
+
+    file: str
+    line: int
+    column: int
+    in_macro: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of the preprocessed text: its spelling, its row and column there, its origin."""
+
+    text: str
+    row: int
+    column: int
+    origin: Origin
+
+
+def blank_comments(text: str) -> str:
+    """Replace every comment by spaces; lines and columns stay.
+
+    >>> blank_comments('a /* b */ = "//";')
+    'a         = "//";'
+    """
+
+    def blank(found: re.Match[str]) -> str:
+        """Keep literals, and the line ends of comments."""
+        piece = found.group()
+        return piece if piece[0] in "\"'" else re.sub(r"[^\n]", " ", piece)
+
+    return _COMMENT_OR_LITERAL.sub(blank, text)
+
+
+class SourceMap:
+    """The preprocessed text with the origin of every token."""
+
+    def __init__(
+        self, tokens: tuple[Token, ...], text: str, files: Mapping[str, list[str]]
+    ) -> None:
+        """Keep the tokens (in order of row and column) and the lines of the files they are from."""
+        self.tokens = tokens
+        self.text = text
+        self._files = files
+        self._starts = [(token.row, token.column) for token in tokens]
+
+    def locate(self, origin: Origin) -> Place:
+        """Return the place of an origin, with its line of text."""
+        lines = self._files.get(origin.file, [])
+        text = lines[origin.line - 1] if 0 < origin.line <= len(lines) else ""
+        return Place(origin.file, origin.line, origin.column, text)
+
+    def index(self, row: int, column: int) -> int:
+        """Return the position in ``tokens`` of the token that covers a point of the text."""
+        return max(bisect_right(self._starts, (row, column)) - 1, 0)
+
+    def place(self, node: Any) -> Place:
+        """Return the place of a syntax tree node; of the last token for one without a position."""
+        return self.place_at(*_coordinates(node))
+
+    def place_at(self, row: int, column: int) -> Place:
+        """Return the place of a point of the preprocessed text."""
+        if not self.tokens:
+            return Place(next(iter(self._files), "<text>"), 1, 1)
+        return self.locate(self.tokens[self.index(row, column)].origin)
+
+    def error(self, node: Any, message: str, hint: str = "") -> SourceError:
+        """Return the exception that refuses a node."""
+        return SourceError(self.place(node), message, hint)
+
+    def statement_text(self, node: Any) -> str:
+        """Return a statement as the user wrote it, on one line, or "" where macros hide its ends.
+
+        The position of a node may lie inside the statement (``*x = 1`` and ``(a) = 1`` start before
+        the name), so the text starts after the previous punctuation that cannot belong to it.
+        """
+        first = self.index(*_coordinates(node))
+        while first > 0 and self.tokens[first - 1].text in ("(", "*", "++", "--"):
+            first -= 1
+        last = first
+        while last < len(self.tokens) - 1 and self.tokens[last].text != ";":
+            last += 1
+        begin, end = self.tokens[first].origin, self.tokens[last].origin
+        ordered = (begin.line, begin.column) <= (end.line, end.column)
+        if begin.file != end.file or end.in_macro or not ordered:
+            return ""
+        lines = self._files[begin.file][begin.line - 1 : end.line]
+        lines[-1] = lines[-1][: end.column]
+        lines[0] = lines[0][begin.column - 1 :]
+        return " ".join(blank_comments("\n".join(lines)).replace("\\\n", " ").split())
+
+
+def _coordinates(node: Any) -> tuple[int, int]:
+    """Return the row and column of a node; past the end for a node that has none."""
+    coordinates = getattr(node, "coord", None)
+    if coordinates is None:
+        return (1 << 60, 0)
+    return (coordinates.line, coordinates.column or 1)

@@ -1,0 +1,243 @@
+"""The front end as a whole: the steps in their order, and the promise about exceptions.
+
+Work with isl is bounded by a number of its operations, which is the same on every machine, so that
+no input hangs; recursion that goes too deep, in the parser or here, is a refusal like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import islpy as isl
+
+from polygym.errors import InputError, LimitError, PolygymError, SourceError
+from polygym.frontend.accesses import Touch, c_text
+from polygym.frontend.affine import Affine
+from polygym.frontend.arithmetic import constant_value
+from polygym.frontend.assemble import Assembly, make_arrays, make_schedule, make_statements
+from polygym.frontend.assumptions import read_assumptions
+from polygym.frontend.bindings import Bindings, Environment
+from polygym.frontend.bounds import Extents, check_bounds
+from polygym.frontend.declarations import Declarations
+from polygym.frontend.expressions import Expressions
+from polygym.frontend.extract import Draft, Extractor
+from polygym.frontend.functions import Functions
+from polygym.frontend.parse import Region, choose, find_regions, parse
+from polygym.frontend.places import SourceMap
+from polygym.frontend.preprocess import decode, preprocess
+from polygym.frontend.symbols import Home, Symbol, resolve
+from polygym.ir.scop import Scop
+from polygym.ir.verify import verify
+
+_MAXIMUM_OPERATIONS = 20_000_000
+
+
+def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
+    """Translate the region of a C file.
+
+    Args:
+        path: The file. Its own ``#include "…"`` are read relative to it.
+        function: Which region, where the file holds several: a function's name, or ``name:2`` for
+            the second region of a function. See :func:`regions`.
+
+    Raises:
+        InputError: The file cannot be read, or holds no region or several.
+        SourceError: The program is outside the class that polygym understands; says where and why.
+        LimitError: The answer would take more than the bound on the work.
+    """
+    return parse_text(_read(path), file=str(path), function=function)
+
+
+def parse_text(
+    text: str,
+    *,
+    file: str = "<text>",
+    function: str | None = None,
+    include_directories: Sequence[str | Path] = (),
+) -> Scop:
+    """Translate the region of a C text; ``file`` is its name in messages.
+
+    Raises:
+        InputError: See :func:`parse_file`.
+    """
+    source = preprocess(text, file, include_directories)
+    try:
+        tree = parse(source)
+        region = choose(find_regions(tree, source), function, file)
+        return _Translation(source, tree, region, file).run()
+    except RecursionError as error:
+        raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
+
+
+def regions(text_or_path: str | Path) -> tuple[str, ...]:
+    """Return the names of the regions in a C file (given as a Path) or a C text (as a str)."""
+    if isinstance(text_or_path, Path):
+        text, file = _read(text_or_path), str(text_or_path)
+    else:
+        text, file = text_or_path, "<text>"
+    source = preprocess(text, file)
+    try:
+        return tuple(region.name for region in find_regions(parse(source), source))
+    except RecursionError as error:
+        raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
+
+
+def _read(path: str | Path) -> str:
+    """Return the text of a file."""
+    try:
+        if not Path(path).is_file() and Path(path).exists():
+            raise InputError(f"{path}: not a file")
+        return decode(Path(path).read_bytes(), str(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+class _Translation:
+    """One region on its way to a Scop."""
+
+    def __init__(self, source: SourceMap, tree: Any, region: Region, file: str) -> None:
+        """Set up the readers, all on one isl context."""
+        self.source, self.region, self.file = source, region, file
+        self.context = isl.Context()
+        self.context.set_on_error(isl.on_error.CONTINUE)
+        self.names = resolve(tree, region)
+        self.bindings = Bindings(
+            self.context, self.names, Declarations(self.names.typedefs, source), source
+        )
+        functions = Functions(self.bindings)
+        self.affine = Affine(self.bindings, functions)
+        self.expressions = Expressions(self.bindings, self.affine, functions)
+        self.extractor = Extractor(self.bindings, self.affine, self.expressions)
+
+    def run(self) -> Scop:
+        """Translate; whatever isl refuses is a limit, at the place that was being read."""
+        self.context.set_max_operations(_MAXIMUM_OPERATIONS)
+        try:
+            return self._run()
+        except PolygymError:
+            raise
+        except isl.Error as error:
+            node = self.extractor.current or self.region.begin
+            raise LimitError(
+                f"{self.source.place(node)}: the integer sets here are too large to be computed"
+            ) from error
+
+    def _run(self) -> Scop:
+        """Translate the region."""
+        universe = isl.Set.universe(isl.Space.set_alloc(self.context, 0, 0))
+        sizes, domain = self._declared_sizes(universe)
+        assumptions, items = read_assumptions(
+            self.region, self.bindings, self.affine, Environment(domain)
+        )
+        for assumption in assumptions:
+            domain = domain.intersect(assumption.condition).coalesce()
+        if domain.is_empty():
+            raise self.source.error(
+                self.region.begin, "no values of the parameters satisfy what is assumed"
+            )
+        self.extractor.region(items, Environment(domain))
+        for symbol in self.extractor.declared:
+            sizes[symbol], domain = self._extents(symbol, domain)
+        drafts = [
+            draft
+            for draft in self.extractor.drafts
+            if not draft.environment.domain.intersect(domain).is_empty()
+        ]
+        if not drafts:
+            raise self.source.error(self.region.begin, "the region does nothing")
+        touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
+        for touch in touches:
+            if touch.symbol not in sizes:
+                sizes[touch.symbol] = Extents((), ())
+        domain, needed = check_bounds(touches, sizes, domain, self.source)
+        conditions = tuple(dict.fromkeys([*(a.text for a in assumptions), *needed]))
+        return self._scop(drafts, touches, sizes, domain, conditions)
+
+    def _scop(
+        self,
+        drafts: list[Draft],
+        touches: list[Touch],
+        sizes: dict[Symbol, Extents],
+        domain: Any,
+        conditions: tuple[str, ...],
+    ) -> Scop:
+        """Put the Scop together."""
+        assembly = Assembly(self.bindings, self.expressions.touches, domain)
+        touched = list(dict.fromkeys(touch.symbol for touch in touches))
+        written = frozenset(
+            self.expressions.touches[draft.touches.start].symbol for draft in drafts
+        )
+        statements = make_statements(assembly, drafts)
+        parameters = assembly.parameters()
+        arrays = make_arrays(assembly, touched, written, sizes, self._initial_values(touched))
+        scop = Scop(
+            name=self.region.function.decl.name,
+            file=self.file,
+            parameters=parameters,
+            signature=self._signature(touched),
+            context=assembly.restricted().to_str(),
+            conditions=conditions,
+            arrays=arrays,
+            statements=statements,
+            schedule=make_schedule(parameters, statements, drafts),
+        )
+        return verify(scop)
+
+    def _signature(self, touched: list[Symbol]) -> tuple[str, ...]:
+        """Return the names of the function's arguments that the Scop knows, in order."""
+        known = {*touched, *self.bindings.parameters}
+        arguments = dict.fromkeys(
+            symbol for symbol in self.names.meaning.values() if symbol.home is Home.ARGUMENT
+        )
+        return tuple(self.bindings.name(symbol) for symbol in arguments if symbol in known)
+
+    def _declared_sizes(self, domain: Any) -> tuple[dict[Symbol, Extents], Any]:
+        """Return the sizes of the arrays that the region mentions, and that all are positive."""
+        sizes: dict[Symbol, Extents] = {}
+        for symbol, uses in self.names.uses.items():
+            inside = [u for u in uses if self.names.begin < u.position < self.names.end]
+            if symbol.home is Home.REGION or not inside or isinstance(symbol.declaration, tuple):
+                continue
+            if not self.bindings.shape(symbol, inside[0].node).sizes:
+                continue
+            sizes[symbol], domain = self._extents(symbol, domain)
+        return sizes, domain
+
+    def _extents(self, symbol: Symbol, domain: Any) -> tuple[Extents, Any]:
+        """Return the sizes of an array, and the domain in which they are positive."""
+        environment = Environment(domain, role=f"the size of {symbol.name}")
+        functions, texts = [], []
+        nodes = self.bindings.shape(symbol, symbol.declaration).sizes
+        for node in nodes:
+            size = self.affine.expression(node, environment)
+            domain = domain.intersect(size.ge_set(self.affine.constant(1)))
+            if domain.is_empty():
+                raise self.source.error(
+                    symbol.declaration, f"{symbol.name} has a dimension without elements"
+                )
+            functions.append(size)
+            texts.append(c_text(node))
+        return Extents(tuple(functions), tuple(texts)), domain.coalesce()
+
+    def _initial_values(self, touched: list[Symbol]) -> dict[Symbol, int | float]:
+        """Return the constants that scalars have when the region starts."""
+        found: dict[Symbol, int | float] = {}
+        for symbol in touched:
+            if symbol.initialiser is None or symbol.home in (Home.REGION, Home.ARGUMENT):
+                continue
+            if symbol.home is Home.FILE and "const" not in symbol.declaration.quals:
+                continue
+            if any(
+                use.position < self.names.begin or self.names.in_loop
+                for use in self.names.assignments(symbol)
+            ):
+                continue
+            environment = Environment(isl.Set.universe(isl.Space.set_alloc(self.context, 0, 0)))
+            value = self.bindings.attempt(self.expressions.value, symbol.initialiser, environment)
+            shape = self.bindings.shape(symbol, symbol.declaration)
+            constant = None if value is None else constant_value(value, shape.type)
+            if constant is not None:
+                found[symbol] = constant
+        return found

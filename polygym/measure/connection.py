@@ -1,0 +1,172 @@
+"""The parent's side of the supervisor: start it, exchange messages with it, end it.
+
+The supervisor is started with ``fork`` and ``exec`` (``subprocess``), never through
+``multiprocessing``: environments live inside daemonic workers, which may not have children of that
+kind. It gets its own session, so that Ctrl-C on the terminal reaches the parent only, no descriptor
+but its end of the socket, and the parent's module search path.
+
+A connection belongs to the process that made it. After a fork, the copy in the child is closed and
+does nothing to the supervisor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import BinaryIO
+
+from polygym.errors import InternalError
+from polygym.measure.channel import Channel, ChannelClosedError
+from polygym.measure.job import Json
+from polygym.measure.outcome import WorkerError, crash_from_exit
+
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
+    "from polygym.measure.supervisor import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+)
+_ORDERLY_END_SECONDS = 2.0
+
+_live: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+class ConnectionLostError(Exception):
+    """The supervisor ended; ``exit_code`` says how, as in ``subprocess.Popen.returncode``."""
+
+    def __init__(self, exit_code: int) -> None:
+        """Keep the code, and render it."""
+        self.exit_code = exit_code
+        super().__init__(f"the supervisor ended: {crash_from_exit(exit_code).name}")
+
+
+class Connection:
+    """A running supervisor and the way to talk to it.
+
+    ``forgotten`` collects the numbers of problems that nobody uses any more; the next request tells
+    the supervisor. (They come from finalizers, which may run in the middle of an exchange.)
+    """
+
+    def __init__(self) -> None:
+        """Start a supervisor and wait until it is ready.
+
+        Raises:
+            WorkerError: it does not start; the message holds what it said.
+        """
+        if not sys.executable:
+            raise WorkerError("the worker: expected sys.executable to name Python, found nothing")
+        ours, theirs = socket.socketpair()
+        path = [os.path.abspath(entry) for entry in sys.path]
+        arguments = [str(theirs.fileno()), str(os.getpid()), json.dumps(path)]
+        log = os.fdopen(os.memfd_create("polygym-supervisor-errors"), "w+b")
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        self._channel = Channel(ours)
+        self._log = log
+        self.forgotten: list[int] = []
+        self._finalizer = weakref.finalize(self, _end, self._process, self._channel, log)
+        _live.add(self)
+        try:
+            self._channel.receive()
+        except ChannelClosedError:
+            code = self._process.wait()
+            said = self._errors()
+            self.close()
+            raise WorkerError(
+                f"the worker does not start ({crash_from_exit(code).name}): {said}"
+            ) from None
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def process_id(self) -> int:
+        """The supervisor's process id."""
+        return self._process.pid
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the supervisor was ended from here; its own end shows at the next exchange."""
+        return not self._finalizer.alive
+
+    def exchange(self, body: Json, blobs: Sequence[bytes] = ()) -> tuple[Json, list[bytes]]:
+        """Send a request and return its answer.
+
+        Whatever interrupts the exchange (Ctrl-C, say) ends the supervisor: the next answer to
+        arrive would be the one to this request.
+
+        Raises:
+            ConnectionLostError: the supervisor was killed.
+            InternalError: the supervisor failed by itself.
+        """
+        forgotten = self.forgotten[:]
+        del self.forgotten[: len(forgotten)]
+        try:
+            self._channel.send({**body, "forget": forgotten}, blobs)
+            return self._channel.receive()
+        except ChannelClosedError:
+            # It closes its socket only by ending; should it linger, it is of no use any more.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_ORDERLY_END_SECONDS)
+            said = self._errors()
+            self.kill()
+            if self._process.returncode > 0:
+                raise InternalError(f"the supervisor failed: {said}") from None
+            raise ConnectionLostError(self._process.returncode) from None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _errors(self) -> str:
+        """Return what the supervisor wrote to its standard error."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace").strip()
+
+    def close(self) -> None:
+        """End the supervisor in order; harmless if it has ended."""
+        _live.discard(self)
+        self._finalizer()
+
+    def kill(self) -> None:
+        """End the supervisor at once; the kernel ends its runner."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self.close()
+
+    def disown(self) -> None:
+        """Close this copy of another process's connection."""
+        self._finalizer.detach()
+        self._channel.close()
+        self._log.close()
+        self._process.returncode = 0  # not a child of this process: nothing to wait for
+
+
+def _end(process: subprocess.Popen[bytes], channel: Channel, log: BinaryIO) -> None:
+    """Hang up, which makes a supervisor end, and wait for it."""
+    channel.close()
+    log.close()
+    try:
+        process.wait(_ORDERLY_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _disown_all() -> None:
+    for connection in list(_live):
+        connection.disown()
+    _live.clear()
+
+
+os.register_at_fork(after_in_child=_disown_all)

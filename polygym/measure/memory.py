@@ -1,0 +1,208 @@
+"""The memory in which programs run: shared copies that they cannot write, private ones they can.
+
+Two kinds of memory hold the buffers of a problem, both taken directly from the kernel:
+
+* :class:`SharedSet`: one copy of every buffer in memory that the supervisor shares with the
+  runners it forks. The initial data, the expected outputs and the kept results are three such
+  sets. They are read-only in every process, and made writable only while no generated code is
+  running, so that a wild write ends in a signal and cannot falsify a comparison.
+* :class:`WorkingSet`: the private memory of one runner, on which the generated code works.
+
+In a working set every buffer stands between two guard pages that can be neither read nor written,
+close below the upper one, and the bytes beside a buffer hold a pattern that is checked after the
+run. Three things about addresses keep times comparable:
+
+* Beginnings are multiples of a cache line, 64 bytes.
+* They are *staggered*: two arrays whose addresses are equal modulo 4096 make a load wait for a
+  store to the other one at the same subscript (4K aliasing), so the n beginnings are spread
+  evenly over a page. Example: with four buffers they are at 0, 1024, 2048, 3072 modulo 4096.
+* A buffer of 256 KiB or more lies in whole blocks of 2 MiB, for which the kernel is asked to use
+  huge pages: otherwise which physical pages a process happens to get, and so which lines compete
+  for a place in the second-level cache, would differ from runner to runner.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_PAGE = mmap.PAGESIZE
+_LINE = 64
+_HUGE = 2 * 1024 * 1024
+_LARGE = 256 * 1024
+_PROTECTION_NONE = 0
+_READ = mmap.PROT_READ
+_READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
+_MADVISE_HUGEPAGE = 14
+_FAILED = ctypes.c_void_p(-1).value
+_PATTERN = 0xA5
+
+_c = ctypes.CDLL(None, use_errno=True)
+_c.mmap.restype = ctypes.c_void_p
+_c.mmap.argtypes = [
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_long,
+]
+_c.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_c.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_c.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_c.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+
+
+def round_up(value: int, step: int) -> int:
+    """Return the smallest multiple of ``step`` that is not below ``value``.
+
+    >>> round_up(5000, 4096)
+    8192
+    """
+    return -(-value // step) * step
+
+
+def map_memory(size: int, protection: int, flags: int) -> int:
+    """Map zeroed anonymous memory and return its address.
+
+    Raises:
+        MemoryError: the kernel refuses.
+    """
+    address = _c.mmap(None, size, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
+    if address is None or address == _FAILED:
+        raise MemoryError(f"{size} bytes: {os.strerror(ctypes.get_errno())}")
+    return int(address)
+
+
+def equal_bytes(first: int, second: int, size: int) -> bool:
+    """Say whether ``size`` bytes at two addresses are the same."""
+    return bool(_c.memcmp(first, second, size) == 0)
+
+
+def _protect(address: int, size: int, protection: int) -> None:
+    if _c.mprotect(address, size, protection) != 0:
+        raise MemoryError(f"{size} bytes: {os.strerror(ctypes.get_errno())}")
+
+
+class SharedSet:
+    """One copy of every buffer, shared with the processes forked from now on, and read-only."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        """Map zeroed memory; physical memory is taken when it is first written.
+
+        Raises:
+            MemoryError: the kernel refuses.
+        """
+        self._sizes = tuple(sizes)
+        self._offsets: list[int] = []
+        self._length = 0
+        for size in sizes:
+            self._offsets.append(self._length)
+            self._length += round_up(max(size, 1), _PAGE)
+        self._length = max(self._length, _PAGE)
+        self._base = map_memory(self._length, _READ, mmap.MAP_SHARED)
+
+    @property
+    def length(self) -> int:
+        """The bytes of address space that the set takes."""
+        return self._length
+
+    def address(self, index: int) -> int:
+        """Return where a buffer begins."""
+        return self._base + self._offsets[index]
+
+    def read(self, index: int) -> bytes:
+        """Return a buffer's contents."""
+        return ctypes.string_at(self.address(index), self._sizes[index])
+
+    def publish(self, working: WorkingSet, indices: Sequence[int]) -> None:
+        """Copy these buffers out of a working set, for all processes to see."""
+        _protect(self._base, self._length, _READ_WRITE)
+        for index in indices:
+            ctypes.memmove(self.address(index), working.addresses[index], self._sizes[index])
+        _protect(self._base, self._length, _READ)
+
+    def close(self) -> None:
+        """Unmap the memory; the set cannot be used any more."""
+        _c.munmap(self._base, self._length)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a buffer lies in a working set, as offsets from the set's first byte.
+
+    ``[begin, end)`` are whole pages that can be written, guards lie on both sides of them; the
+    buffer itself is ``[start, start + size)`` inside.
+    """
+
+    begin: int
+    end: int
+    start: int
+    size: int
+
+
+def place(sizes: Sequence[int]) -> tuple[Placement, ...]:
+    """Lay buffers out with guards, alignment and stagger (the module's docstring says how).
+
+    >>> [(p.begin, p.start, p.end) for p in place([4096, 8])]
+    [(4096, 4096, 8192), (12288, 14336, 16384)]
+    """
+    placements = []
+    end = 0
+    for index, size in enumerate(sizes):
+        block = _HUGE if size >= _LARGE else _PAGE
+        stagger = _LINE * (index * (_PAGE // _LINE) // len(sizes))
+        begin = round_up(end + _PAGE, block)
+        end = begin + round_up(max(stagger + size, 1), block)
+        spare_pages = (end - begin - stagger - size) // _PAGE
+        placements.append(Placement(begin, end, begin + stagger + spare_pages * _PAGE, size))
+    return tuple(placements)
+
+
+class WorkingSet:
+    """One private, writable, guarded copy of every buffer."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        """Map the memory; ``addresses`` says where each buffer begins.
+
+        Raises:
+            MemoryError: the kernel refuses.
+        """
+        self._placements = place(sizes)
+        last = self._placements[-1].end if self._placements else 0
+        reserved = map_memory(last + _PAGE + _HUGE, _PROTECTION_NONE, mmap.MAP_PRIVATE)
+        self._base = round_up(reserved, _HUGE)
+        for placement in self._placements:
+            address, length = self._base + placement.begin, placement.end - placement.begin
+            _protect(address, length, _READ_WRITE)
+            if placement.size >= _LARGE:
+                _c.madvise(address, length, _MADVISE_HUGEPAGE)  # a wish: may be refused
+            for margin, extent in self._margins(placement):
+                ctypes.memset(margin, _PATTERN, extent)
+        self.addresses = tuple(self._base + placement.start for placement in self._placements)
+
+    def restore(self, source: SharedSet) -> None:
+        """Fill every buffer from a shared set."""
+        for index, placement in enumerate(self._placements):
+            ctypes.memmove(self.addresses[index], source.address(index), placement.size)
+
+    def overrun(self, index: int) -> int | None:
+        """Return the first byte beside a buffer that was overwritten, counted from its start."""
+        for margin, extent in self._margins(self._placements[index]):
+            contents = ctypes.string_at(margin, extent)
+            kept = len(contents) - len(contents.lstrip(bytes([_PATTERN])))
+            if kept < extent:
+                return margin + kept - self.addresses[index]
+        return None
+
+    def _margins(self, placement: Placement) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return address and length of the pattern before and after a buffer."""
+        before = min(placement.start - placement.begin, _PAGE)
+        tail = placement.start + placement.size
+        return (
+            (self._base + placement.start - before, before),
+            (self._base + tail, placement.end - tail),
+        )

@@ -1,0 +1,123 @@
+"""How often a program is run, how long it may take, and on which machine that was.
+
+Time is what the program itself reads from ``CLOCK_MONOTONIC`` right before and after its kernel;
+nothing of Python and no restoring of inputs lies between the two readings. A sample is the time of
+one run. The smallest one is the result (disturbances only ever add), all are kept.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from polygym.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """The rule that says when a program has been run often enough.
+
+    It runs at least ``minimum`` times, and on while its samples add up to less than
+    ``minimum_seconds``, but never more than ``maximum`` times (or ``minimum``, if that is more).
+
+    >>> rule = Repetition()
+    >>> [rule.is_enough(samples) for samples in ([0.1] * 3, [0.1] * 4, [0.001] * 4, [1e-6] * 40)]
+    [False, True, False, True]
+    """
+
+    minimum: int = 4
+    minimum_seconds: float = 0.02
+    maximum: int = 40
+
+    def __post_init__(self) -> None:
+        """Refuse a rule under which nothing would be run."""
+        if self.minimum < 1:
+            raise InputError(f"repetitions: expected at least 1, found {self.minimum}")
+
+    def is_enough(self, samples: list[float]) -> bool:
+        """Say whether a program with these samples is done."""
+        if len(samples) < self.minimum:
+            return False
+        return len(samples) >= self.maximum or math.fsum(samples) >= self.minimum_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """How long one run may take: ``factor`` times the original's best, but at least ``floor``.
+
+    The floor keeps the time slices of a busy machine from cutting off kernels of microseconds.
+
+    >>> TimeLimit().seconds(0.25), TimeLimit().seconds(2e-6)
+    (2.5, 0.01)
+    """
+
+    factor: float = 10.0
+    floor: float = 0.01
+
+    def seconds(self, baseline: float) -> float:
+        """Return the limit of a run, given the original's best time."""
+        return max(self.factor * baseline, self.floor)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine on which something was measured, for reports; empty or zero where unknown."""
+
+    processor: str
+    cores: int
+    governor: str
+    load_average: float
+    memory_bytes: int
+    system: str
+
+
+def this_machine() -> Machine:
+    """Describe the machine as it is now; ``cores`` counts those that this process may use."""
+    fields = _key_values("/proc/cpuinfo")
+    return Machine(
+        processor=fields.get("model name", platform.machine()),
+        cores=len(os.sched_getaffinity(0)),
+        governor=_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip(),
+        load_average=os.getloadavg()[0],
+        memory_bytes=_kibibytes("MemTotal"),
+        system=f"{platform.system()} {platform.release()}",
+    )
+
+
+def available_memory() -> int:
+    """Return the bytes that can be allocated now without swapping, as the kernel estimates them.
+
+    A control group's limit counts too, where this process is in one that has a limit.
+    """
+    limits = [_kibibytes("MemAvailable") or sys.maxsize]
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        text = _text(name).strip()
+        if text.isdecimal():
+            limits.append(int(text))
+    return min(limits)
+
+
+def _kibibytes(key: str) -> int:
+    """Return a field of /proc/meminfo in bytes; it is written like ``16313516 kB``."""
+    return 1024 * int(_key_values("/proc/meminfo").get(key, "0 kB").split()[0])
+
+
+def _key_values(path: str) -> dict[str, str]:
+    """Read lines of the form ``key : value``; of a key that repeats, the first line counts."""
+    fields: dict[str, str] = {}
+    for line in _text(path).splitlines():
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def _text(path: str) -> str:
+    """Return a small file's text, or nothing where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""

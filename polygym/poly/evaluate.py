@@ -1,0 +1,34 @@
+"""isl text at given parameter values: sizes of arrays, and whether values are admissible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+
+def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
+    """Return the value of a function of the parameters.
+
+    >>> evaluate("[n] -> { [(2 + n)] }", {"n": 5})
+    7
+    """
+    point = _fix(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
+    return int(point.get_coordinate_val(isl.dim_type.set, 0).to_python())
+
+
+def admits(context: str, parameters: Mapping[str, int]) -> bool:
+    """Whether a set of parameter values holds these; names that it does not mention are free.
+
+    >>> admits("[n] -> { : n >= 2 }", {"n": 1})
+    False
+    """
+    return not _fix(isl.Set(context), parameters).is_empty()
+
+
+def _fix(values: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
+    for name, value in parameters.items():
+        position = values.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            values = values.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return values
