@@ -52,7 +52,7 @@ _INFIX = {
     IndexOperator.AND: ("&&", 2),
     IndexOperator.OR: ("||", 1),
 }
-_UNARY, _ATOM = 10, 11
+_AND, _UNARY, _ATOM = 2, 10, 11
 
 
 def print_c(program: LoopProgram, comment: str = "") -> str:
@@ -102,6 +102,9 @@ def _index(index: Index) -> tuple[str, int]:
             return _macro(operator, operands), _ATOM
         case Operation(operator, operands):
             symbol, own = _INFIX[operator]
+            if operator is IndexOperator.OR:
+                # Compilers warn about && inside || without parentheses.
+                return f" {symbol} ".join(print_index(o, _AND + 1) for o in operands), own
             first, *others = operands
             pieces = [print_index(first, own)]
             pieces += [print_index(other, own + 1) for other in others]

@@ -1,7 +1,7 @@
 """Calls of math.h in LLVM IR: an intrinsic where LLVM has one, the C library otherwise.
 
-Declared functions promise what mathematics promises: no memory, no exceptions, always a result. So
-LLVM may move them out of loops, which C's ``errno`` forbids by default.
+Declared functions promise what mathematics promises: no memory and no exceptions. So LLVM may move
+them out of loops, which C's ``errno`` forbids by default.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def emit_call(
     known = module.globals.get(name)
     if known is None:
         known = ir.Function(module, ir.FunctionType(kind, [kind] * function.arity), name)
-        for attribute in ("nounwind", "readnone", "willreturn"):
+        for attribute in ("nounwind", "readnone"):
             known.attributes.add(attribute)
     return builder.call(known, arguments)
 

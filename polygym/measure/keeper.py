@@ -135,11 +135,9 @@ class Keeper:
         except (ChannelClosedError, LookupError, TypeError, ValueError):
             exit_code = self.stop()
         phase = self._progress.phase
-        return (
-            None
-            if phase is Phase.WAITING
-            else Failed(self._position(job), _death(exit_code, phase))
-        )
+        if phase is Phase.WAITING:
+            return None
+        return Failed(self._position(job), _death(exit_code, phase))
 
     def _fork(self, target: OpenProblem, rehearsal: bytes | None) -> _Runner:
         supervisor = os.getpid()

@@ -79,6 +79,8 @@ class Progress:
         """
         since = int(self._page.since)
         wall = (time.monotonic_ns() - since) * _NANOSECONDS
+        if wall < 0:  # generated code gone wild has written here: nothing can be known any more
+            return wall
         if self.phase is not Phase.RUNNING:
             # A run may begin at any moment from now: look again before it can be over its limit.
             left = preparation_limit - wall

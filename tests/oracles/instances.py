@@ -87,7 +87,8 @@ def trace(scop: Scop, schedule: Schedule, parameters: Mapping[str, int]) -> Trac
         written: dict[tuple[int, ...], set[Element]] = defaultdict(set)
         for target, accesses in ((read, statement.reads), (written, (statement.write,))):
             for access in accesses:
-                for point, element in pairs(isl.Map(access.relation), parameters):
+                run = isl.Map(access.relation).intersect_domain(isl.Set(statement.domain))
+                for point, element in pairs(run, parameters):
                     target[point].add((access.array, element))
         for point in points(statement.domain, parameters):
             reads[statement.name, point] = frozenset(read[point])

@@ -31,7 +31,9 @@ def random_arrays(
     arrays = {}
     for array in scop.arrays:
         shape = tuple(evaluate(extent, parameters) for extent in array.extents)
-        if array.type.is_integer:
+        if array.initial is not None:
+            values = np.full(shape, array.initial)
+        elif array.type.is_integer:
             values = generator.integers(1, 100, size=shape)
         else:
             values = generator.uniform(0.25, 2.0, size=shape)

@@ -50,7 +50,7 @@ def test_the_order_of_statements_in_the_text_does_not_matter() -> None:
         ("{ S[i] -> [i]; T[i, j] -> [i]; U[i] -> [i] }", "found U"),
         ("{ S[i, j] -> [i]; T[i, j] -> [i] }", "S has 1 iterators"),
         ("{ S[i] -> [floor(i/2)]; T[i, j] -> [i] }", "integer coefficients"),
-        ("{ S[i] -> [i : i > 3]; T[i, j] -> [i] }", "expected isl text"),
+        ("{ S[i] -> [i : i > 3]; T[i, j] -> [i] }", "without a time vector"),
         ("{ S[i] -> [i] : i > 3; T[i, j] -> [i] }", "without a time vector"),
         ("{ S[i] -> [a]; T[i, j] -> [i] }", ""),
         ("{ S[i] -> [a] : 0 <= a <= 1; T[i, j] -> [i] }", "more than one time vector"),

@@ -1,0 +1,54 @@
+"""Every kernel, through the whole pipeline, against what the original programs leave."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import polybench
+from polybench import Dataset
+from polygym.measure.timing import Repetition
+from polygym.measure.worker import Worker
+from polygym.programs import load_program, output_summary
+from polygym.programs.compiling import compile_problem
+
+GOLDEN = json.loads(
+    (Path(__file__).parent.parent / "golden" / "polybench_reference.json").read_text()
+)
+TOLERANCE = {"deriche": 1e-4}
+KERNELS = [kernel.name for kernel in polybench.KERNELS]
+
+
+def assert_close(found: Any, expected: Any, relative: float, scale: float) -> None:
+    """Compare numbers, or lists of them, relative to the larger of value and typical element."""
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+        for a, b in zip(found, expected, strict=True):
+            assert_close(a, b, relative, scale)
+        return
+    assert abs(found - expected) <= relative * max(abs(expected), scale), (found, expected)
+
+
+@pytest.mark.parametrize("dataset", [Dataset.MINI, Dataset.SMALL], ids=str)
+@pytest.mark.parametrize("name", KERNELS)
+def test_results_are_those_of_the_suite(name: str, dataset: Dataset) -> None:
+    program = load_program(name, dataset=dataset)
+    expected = GOLDEN["live_out"][name][str(dataset)]
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1, minimum_seconds=0))
+        names = [buffer.name for buffer in session.problem.buffers]
+        assert [output.array for output in program.outputs] == [row["array"] for row in expected]
+        for output, row in zip(program.outputs, expected, strict=True):
+            array = program.scop.array(output.array)
+            data = session.expected(names.index(array.name))
+            found = output_summary(output, array, program.shape(array), data)
+            assert found.keys() == row.keys()
+            assert found["values"] == row["values"]
+            exact = GOLDEN["sizes"][name]["dtype"] == "int"
+            relative = 0.0 if exact else TOLERANCE.get(name, 1e-9)
+            typical = (row["sum_of_squares"] / row["values"]) ** 0.5
+            assert_close(found["sum"], row["sum"], relative, typical)
+            assert_close(found["sum_of_squares"], row["sum_of_squares"], relative, 0.0)
+            for key in ("first", "middle", "last"):
+                assert_close(found[key], row[key], relative, typical)
