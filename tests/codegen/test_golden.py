@@ -1,0 +1,62 @@
+"""Golden files: the trees and the C of a few schedules, to be read by people."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from polygym.codegen.c_printer import print_c
+from polygym.codegen.pipeline import lower
+from polygym.codegen.tree import Band, Leaf, Sequence, Tree, build_tree
+from polygym.frontend import parse_text
+from polygym.ir.scop import Scop
+from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule, parse
+from tests.sources import SMALL_PROGRAMS, kernel_scop
+
+WAVEFRONT = "[n] -> { S[i] -> [i, 0]; T[i, j] -> [i + j, i + 1] }"
+
+
+def tree_lines(tree: Tree, scop: Scop, schedule: Schedule, depth: int = 0) -> Iterator[str]:
+    """Yield a tree as indented text."""
+    indent = "  " * depth
+    match tree:
+        case Leaf():
+            yield f"{indent}leaf"
+        case Sequence(branches):
+            yield f"{indent}sequence"
+            for branch in branches:
+                yield f"{indent}- {', '.join(branch.statements)}"
+                yield from tree_lines(branch.child, scop, schedule, depth + 1)
+        case Band(statements, members, child):
+            yield f"{indent}band"
+            for member in members:
+                rows = "; ".join(
+                    f"{name}: {row.text(scop.statement(name).iterators, schedule.parameters)}"
+                    for name, row in zip(statements, member.rows, strict=True)
+                )
+                yield f"{indent}| {rows}{'   (coincident)' if member.coincident else ''}"
+            yield from tree_lines(child, scop, schedule, depth + 1)
+
+
+def cases() -> Iterator[tuple[str, Scop, Schedule]]:
+    y_ax = parse_text(SMALL_PROGRAMS["y_ax"])
+    yield "y_ax-wavefront", y_ax, parse(WAVEFRONT, y_ax)
+    for name in ("gemm", "atax", "trisolv", "jacobi-1d", "nussinov"):
+        scop = kernel_scop(name)
+        yield f"{name}-original", scop, original(scop)
+        yield f"{name}-isl", scop, isl_schedule(scop)
+    for name in ("downward", "strided", "triangular_guarded"):
+        scop = parse_text(SMALL_PROGRAMS[name])
+        yield f"{name}-original", scop, original(scop)
+
+
+@pytest.mark.parametrize(
+    ("name", "scop", "schedule"), [pytest.param(*case, id=case[0]) for case in cases()]
+)
+def test_tree_and_c(
+    name: str, scop: Scop, schedule: Schedule, golden: Callable[[str, str], None]
+) -> None:
+    legal = LegalSchedule(scop, schedule)
+    golden(f"trees/{name}.txt", "\n".join(tree_lines(build_tree(legal), scop, schedule)) + "\n")
+    golden(f"c/{name}.c", print_c(lower(legal), str(schedule)))
