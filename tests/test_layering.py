@@ -17,6 +17,7 @@ LAYERS = (
     {"measure"},
     {"programs"},
     {"cli"},
+    {"__main__"},
 )
 
 # Libraries that may be imported only in certain places.

@@ -1,0 +1,301 @@
+"""The command line as its users see it: text, JSON, exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from polygym.cli import main as cli
+from tests.sources import Y_AX
+
+TWO_FUNCTIONS = """
+void first(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] = i;
+#pragma endscop
+}
+void second(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] = 2 * i;
+#pragma endscop
+}
+"""
+
+REFERENCE_KEYS = {"array", "values", "sum", "sum_of_squares", "first", "middle", "last"}
+
+
+@pytest.fixture
+def y_ax(tmp_path: Path) -> str:
+    path = tmp_path / "yax.c"
+    path.write_text(Y_AX)
+    return str(path)
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command in this process; return exit code, standard output, standard error."""
+    code = cli.run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+def test_kernels_lists_thirty(capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows = call_json(capsys, "kernels")
+    assert code == 0
+    assert len(rows) == 30
+    gemm = next(row for row in rows if row["name"] == "gemm")
+    assert gemm["category"] == "linear-algebra/blas"
+    assert (gemm["statements"], gemm["depth"], gemm["dependences"]) == (2, 3, 2)
+    code, out, _ = call(capsys, "kernels", "stencils")
+    assert code == 0
+    assert len(out.splitlines()) == 1 + 6
+    assert out.splitlines()[0].split()[:3] == ["NAME", "CATEGORY", "STATEMENTS"]
+
+
+def test_show_prints_everything(capsys: pytest.CaptureFixture[str], y_ax: str) -> None:
+    code, out, _ = call(capsys, "show", y_ax)
+    assert code == 0
+    for fragment in ("int n", "S: y[i] = 0;", "S -> T", "flow, output", "void yax(int n"):
+        assert fragment in out
+    code, data = call_json(capsys, "show", y_ax, "--schedule", "{ S[i] -> [i,0]; T[i,j] -> [i,1] }")
+    assert code == 1, "T's instances are tied, and they depend on each other"
+    code, data = call_json(capsys, "show", y_ax, "--schedule", "isl")
+    assert code == 0
+    assert next(d["kinds"] for d in data["dependences"]) == ["flow", "output"]
+    assert data["statements"][1]["iterators"] == ["i", "j"]
+    assert "void yax" in data["c"]
+    code, out, _ = call(capsys, "show", y_ax, "--c")
+    assert out.startswith("/*")
+
+
+def test_run_reports_and_replays(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    code, data = call_json(capsys, "run", y_ax, "-p", "n=50", "--schedule", "isl", "--repeat", "3")
+    assert code == 0
+    assert data["status"] == "ok"
+    assert data["parameters"] == {"n": 50}
+    assert len(data["samples"]) == len(data["baseline_samples"]) == 3
+    assert data["seconds"] == min(data["samples"]) > 0
+    (row,) = data["arrays"]
+    assert row.keys() == REFERENCE_KEYS
+    assert (row["array"], row["values"]) == ("y", 50)
+    saved = tmp_path / "result.json"
+    saved.write_text(json.dumps(data))
+    code, again = call_json(capsys, "run", y_ax, "-p", "n=50", "--schedule", str(saved))
+    assert code == 0
+    assert again["schedule"] == data["schedule"]
+    assert again["arrays"] == data["arrays"]
+    code, out, _ = call(capsys, "run", y_ax, "-p", "n=50")
+    assert code == 0
+    assert "ok" in out
+    assert "\x1b[" not in out, "no colours in a pipe"
+
+
+def test_the_documented_initial_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "copy.c"
+    path.write_text(
+        "void f(int n, int m, double A[n][m], int B[m], double C[n][m], int D[m]) {\n"
+        "#pragma scop\n"
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) C[i][j] = A[i][j];\n"
+        "for (int j = 0; j < m; j++) D[j] = B[j];\n"
+        "#pragma endscop\n}\n"
+    )
+    code, shown = call_json(capsys, "show", str(path))
+    position = {array["name"]: k for k, array in enumerate(shown["arrays"])}
+    code, data = call_json(capsys, "run", str(path), "-p", "n=3", "-p", "m=60")
+    assert code == 0
+    copied = {row["array"]: row for row in data["arrays"]}
+    rule = [(1 + 3 * position["B"] + j) % 97 + 1 for j in range(60)]
+    assert copied["D"]["sum"] == sum(rule)
+    assert copied["D"]["first"] == rule[:3]
+    matrix = [
+        ((1 + 3 * position["A"] + i + 3 * j) % 97 + 1) / 97 for i in range(3) for j in range(60)
+    ]
+    assert copied["C"]["last"] == matrix[-3:]
+    assert copied["C"]["sum"] == pytest.approx(sum(matrix), rel=1e-12)
+
+
+def test_check(capsys: pytest.CaptureFixture[str], y_ax: str) -> None:
+    legal = "{ S[i] -> [i, 0]; T[i, j] -> [i + j, 1 + i] }"
+    code, out, _ = call(capsys, "check", y_ax, "--schedule", legal)
+    assert (code, out.strip()) == (0, "legal")
+    code, out, _ = call(
+        capsys, "check", y_ax, "--schedule", "{ S[i] -> [1, i]; T[i, j] -> [0, j] }"
+    )
+    assert code == 1
+    assert "S -> T on y" in out
+    assert "T[0, 0] before S[0]" in out
+    code, data = call_json(
+        capsys, "check", y_ax, "--schedule", "{ S[i] -> [0, i]; T[i, j] -> [1, -j] }"
+    )
+    assert code == 1
+    violation = data["violation"]
+    assert (violation["source"], violation["sink"], violation["arrays"]) == ("T", "T", ["y"])
+    assert violation["source_instance"][1] < violation["sink_instance"][1]
+
+
+def test_bench_measures_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    code, data = call_json(
+        capsys,
+        "bench",
+        "mvt",
+        "gesummv",
+        "--dataset",
+        "mini",
+        "--schedules",
+        "isl",
+        "--repeat",
+        "2",
+    )
+    assert code == 0
+    assert [(e["program"], e["schedule"]) for e in data["entries"]] == [
+        ("mvt", "original"),
+        ("mvt", "isl"),
+        ("gesummv", "original"),
+        ("gesummv", "isl"),
+    ]
+    assert all(len(entry["samples"]) == 2 for entry in data["entries"])
+    assert data["geometric_mean"]["original"] == 1.0
+    ratios = [e["speedup"] for e in data["entries"] if e["schedule"] == "isl"]
+    assert data["geometric_mean"]["isl"] == pytest.approx((ratios[0] * ratios[1]) ** 0.5)
+    code, out, _ = call(capsys, "bench", "mvt", "--dataset", "mini", "--repeat", "1")
+    assert code == 0
+    assert "geometric mean" in out
+
+
+def test_several_functions_need_a_choice(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "two.c"
+    path.write_text(TWO_FUNCTIONS)
+    code, _, err = call(capsys, "show", str(path))
+    assert code == 2
+    assert "first" in err
+    assert "second" in err
+    code, data = call_json(capsys, "run", str(path), "--function", "second", "-p", "n=10")
+    assert code == 0
+    assert data["arrays"][0]["sum"] == sum(2 * i for i in range(10))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "fragment"),
+    [
+        (["show", "gem"], 2, "gemm"),
+        (["show", "nowhere.c"], 2, "nowhere.c"),
+        (["show", "/"], 2, "/"),
+        (["run", "gemm", "--dataset", "huge"], 2, "medium"),
+        (["run", "gemm", "-p", "n=1"], 2, "ni, nj, nk"),
+        (["run", "gemm", "-p", "ni"], 2, "NAME=INTEGER"),
+        (["run", "gemm", "-p", "ni=0"], 2, "not defined for ni = 0"),
+        (["run", "gemm", "-p", "ni=3000000000"], 2, "type int"),
+        (["run", "gemm", "-p", f"ni={10**30}"], 2, "type int"),
+        (["run", "gemm", "--schedule", "nope"], 2, "no such file"),
+        (["run", "gemm", "--schedule", "{ S0[i,j] -> [i] }"], 2, "none for S1"),
+        (["check", "gemm"], 2, "--schedule"),
+        (["check", "gemm", "--schedule", "{"], 2, "expected isl text"),
+        (["bench", "nothing"], 2, "nothing"),
+        (["bench", "mvt", "--schedules", ","], 2, "at least one"),
+        (["frobnicate"], 2, "frobnicate"),
+        (["run", "gemm", "--dataset", "mini", "--schedule",
+          "{ S0[i,j] -> [1,i,j]; S1[i,k,j] -> [0,i,j,k] }"], 1, "breaks the"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, fragment: str
+) -> None:
+    found, out, err = call(capsys, *arguments)
+    assert found == code
+    assert out == ""
+    assert fragment in err
+    assert "Traceback" not in err
+    found, data = call_json(capsys, *arguments)
+    assert found == code
+    assert fragment in data["error"]
+
+
+def test_too_much_memory_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    code, data = call_json(capsys, "run", "gemm", "--dataset", "large", "--memory", "16")
+    assert code == 1
+    assert data["status"] == "out of memory"
+
+
+@pytest.mark.parametrize("command", ["", "kernels", "show", "run", "bench", "check"])
+def test_help_teaches(command: str) -> None:
+    result = CliRunner().invoke(cli.polygym, [*command.split(), "--help"])
+    assert result.exit_code == 0
+    assert "polygym" in result.output
+    assert len(result.output.splitlines()) > 10
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "polygym", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def children_of(process: int) -> list[int]:
+    """Return the processes below one."""
+    found = []
+    for task in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = task.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == process:
+            found += [int(task.parent.name), *children_of(int(task.parent.name))]
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_leaves_no_process(number: signal.Signals) -> None:
+    process = start("bench", "seidel-2d", "--dataset", "large", "--repeat", "3")
+    deadline = time.monotonic() + 30
+    below: list[int] = []
+    while time.monotonic() < deadline and len(below) < 2:
+        below = children_of(process.pid)
+        time.sleep(0.05)
+    assert len(below) >= 2, "the worker never started"
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert "Traceback" not in err
+    if number is signal.SIGINT:
+        assert process.returncode == 130
+        assert "PROGRAM" in out
+    deadline = time.monotonic() + 5
+    while any(alive(child) for child in below) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(alive(child) for child in below)
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    process = start("kernels")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    process.wait(timeout=30)
+    process.stderr.close()
