@@ -3,12 +3,12 @@
 The package stands beside polygym and imports nothing from it: it is material for a compiler, not
 part of one. ``kernels/`` holds one C file a kernel with two functions, ``init_…`` and ``kernel_…``;
 :mod:`polybench.catalogue` finds kernels by name, pattern or category; :mod:`polybench.summary`
-condenses what a kernel leaves in its arrays to a few numbers that can be compared.
+condenses what a kernel leaves in its arrays to a few numbers that can be compared (it is not
+imported here, because it brings numpy).
 """
 
 from polybench.catalogue import CATEGORIES, KERNELS, UnknownKernelError, kernel, select
 from polybench.model import Dataset, DataType, Kernel, LiveOut, Part
-from polybench.summary import Summary, summarise
 
 __all__ = [
     "CATEGORIES",
@@ -18,9 +18,7 @@ __all__ = [
     "Kernel",
     "LiveOut",
     "Part",
-    "Summary",
     "UnknownKernelError",
     "kernel",
     "select",
-    "summarise",
 ]

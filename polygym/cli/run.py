@@ -25,8 +25,9 @@ from polygym.measure.timing import Repetition, this_machine
 from polygym.measure.worker import Worker
 from polygym.poly.baselines import original
 from polygym.poly.schedule import Schedule
-from polygym.programs import Program, load_program, output_summary
+from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
+from polygym.programs.outputs import output_summary
 
 
 @click.command("run", epilog=TARGET_HELP)
@@ -112,9 +113,8 @@ def _summaries(program: Program, session: Session) -> list[dict[str, Any]]:
     names = [buffer.name for buffer in session.problem.buffers]
     summaries = []
     for output in program.outputs:
-        array = program.scop.array(output.array)
-        data = session.expected(names.index(array.name))
-        summaries.append(output_summary(output, array, program.shape(array), data))
+        data = session.expected(names.index(output.array))
+        summaries.append(output_summary(program, output, data))
     return summaries
 
 

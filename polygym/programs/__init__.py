@@ -1,7 +1,8 @@
 """Programs by name: what a user names on a command line or in ``gym.make`` becomes a Program.
 
-``initial_data`` writes the function that fills arrays where the source has none; ``program`` finds
-a kernel of the suite or a C file, its sizes and its observable arrays.
+``program`` finds a kernel of the suite or a C file, its sizes and its observable arrays;
+``initial_data`` writes the function that fills arrays where the source has none; ``compiling``
+makes what the worker runs of it, and ``outputs`` describes what it left.
 """
 
 from polygym.programs.program import (
@@ -9,7 +10,6 @@ from polygym.programs.program import (
     Program,
     load_program,
     load_scop,
-    output_summary,
 )
 
-__all__ = ["Output", "Program", "load_program", "load_scop", "output_summary"]
+__all__ = ["Output", "Program", "load_program", "load_scop"]

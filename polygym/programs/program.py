@@ -11,17 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import polybench
 from polybench import Dataset, Part
-from polybench.summary import summarise
 from polygym.errors import InputError
 from polygym.frontend import parse_file, parse_text, regions
 from polygym.ir.scop import Array, Scop
-from polygym.ir.types import ScalarType
 from polygym.poly.evaluate import admits, evaluate
 from polygym.programs.initial_data import NAME, initial_data_source
 
@@ -32,13 +27,6 @@ FILE_SIZES = {
     Dataset.MEDIUM: 256,
     Dataset.LARGE: 1024,
     Dataset.EXTRALARGE: 2048,
-}
-
-NUMPY_TYPE: dict[ScalarType, np.dtype[Any]] = {
-    ScalarType.INT: np.dtype(np.int32),
-    ScalarType.LONG: np.dtype(np.int64),
-    ScalarType.FLOAT: np.dtype(np.float32),
-    ScalarType.DOUBLE: np.dtype(np.float64),
 }
 
 
@@ -89,14 +77,6 @@ def load_scop(target: str, function: str | None = None) -> Scop:
     if kernel is not None:
         return parse_file(kernel.path, function=function or kernel.function)
     return parse_file(Path(target), function=function)
-
-
-def output_summary(
-    output: Output, array: Array, shape: tuple[int, ...], data: bytes
-) -> dict[str, Any]:
-    """Return the figures that describe an output: count, sum, sum of squares, some values."""
-    values = np.frombuffer(data, dtype=NUMPY_TYPE[array.type]).reshape(shape)
-    return dict(summarise(output.array, values, output.part))
 
 
 def _kernel(target: str) -> polybench.Kernel | None:
@@ -200,10 +180,8 @@ def _name(target: str) -> str:
 
 __all__ = [
     "FILE_SIZES",
-    "NUMPY_TYPE",
     "Output",
     "Program",
     "load_program",
     "load_scop",
-    "output_summary",
 ]

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from polybench import Part, summarise
+from polybench import Part
+from polybench.summary import summarise
 
 MATRIX = np.arange(1.0, 10.0).reshape(3, 3)
 
