@@ -12,7 +12,8 @@ import c_program
 import numpy as np
 import pytest
 
-from polybench import KERNELS, Dataset, DataType, Kernel, kernel, summarise
+from polybench import KERNELS, Dataset, DataType, Kernel, kernel
+from polybench.summary import summarise
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "polybench_reference.json"
 
