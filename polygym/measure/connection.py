@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import BinaryIO
 
+import polygym
 from polygym.errors import InternalError
 from polygym.measure.channel import Channel, ChannelClosedError
 from polygym.measure.job import Json
@@ -30,6 +31,9 @@ _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
     "from polygym.measure.supervisor import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
+# Without the module `site` the interpreter starts 10 ms sooner, but does not know where an editable
+# installation has its packages.
+_HOME = os.path.dirname(os.path.dirname(polygym.__path__[0] + os.sep))
 _ORDERLY_END_SECONDS = 2.0
 
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()
@@ -60,12 +64,12 @@ class Connection:
         if not sys.executable:
             raise WorkerError("the worker: expected sys.executable to name Python, found nothing")
         ours, theirs = socket.socketpair()
-        path = [os.path.abspath(entry) for entry in sys.path]
+        path = [os.path.abspath(entry) for entry in (*sys.path, _HOME)]
         arguments = [str(theirs.fileno()), str(os.getpid()), json.dumps(path)]
         log = os.fdopen(os.memfd_create("polygym-supervisor-errors"), "w+b")
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, *arguments],
+                [sys.executable, "-P", "-S", "-c", _START, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
