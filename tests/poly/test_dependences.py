@@ -57,7 +57,8 @@ def test_every_piece_knows_its_reasons(name: str) -> None:
     scop = parse_text(SMALL_PROGRAMS[name])
     reasons: dict[int, set[tuple[Kind, str]]] = defaultdict(set)
     names = [parameter.name for parameter in scop.parameters]
-    for sizes in product((1, 2, 3, 4, 6), repeat=len(names)):
+    tried = (1, 2, 3, 4, 6) if len(names) > 1 else range(1, 13)
+    for sizes in product(tried, repeat=len(names)):
         parameters = dict(zip(names, sizes, strict=True))
         expected = dependences_by_force(trace(scop, original(scop), parameters))
         for position, dependence in enumerate(dependences(scop)):

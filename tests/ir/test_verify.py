@@ -1,0 +1,96 @@
+"""Every invariant of a Scop is noticed when it is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from polygym.errors import InternalError
+from polygym.frontend import parse_text
+from polygym.ir.expr import (
+    Access,
+    Binary,
+    BinaryOperator,
+    Call,
+    Cast,
+    Comparison,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    FloatLiteral,
+    IntegerLiteral,
+    IteratorValue,
+    Load,
+    MathFunction,
+    ParameterValue,
+    Unary,
+    UnaryOperator,
+)
+from polygym.ir.scop import Parameter, Scop
+from polygym.ir.types import ScalarType
+from polygym.ir.verify import problems_of, verify
+
+SCOP = parse_text(
+    "void f(int n, double x[n], double y[n][n], int k) {\n#pragma scop\n"
+    "for (int i = 0; i < n; i++)\nS: x[i] = y[i][0] * k;\nT: x[0] = 1;\n#pragma endscop\n}"
+)
+ONE, HALF = IntegerLiteral(1), FloatLiteral(0.5)
+INT, DOUBLE = ScalarType.INT, ScalarType.DOUBLE
+
+
+def with_body(body: Expression) -> Scop:
+    return replace(SCOP, statements=(replace(SCOP.statements[0], body=body), SCOP.statements[1]))
+
+
+def with_write(relation: str, array: str = "x") -> Scop:
+    write = Access(array, relation, "x[i]")
+    return replace(SCOP, statements=(replace(SCOP.statements[0], write=write), SCOP.statements[1]))
+
+
+def test_a_sound_program_passes() -> None:
+    assert verify(SCOP) is SCOP
+    assert list(problems_of(SCOP)) == []
+
+
+BROKEN: list[tuple[Callable[[], Scop], str]] = [
+    (lambda: replace(SCOP, arrays=(*SCOP.arrays, SCOP.arrays[0])), "means two things"),
+    (lambda: replace(SCOP, parameters=(Parameter("n"), Parameter("x"))), "means two things"),
+    (lambda: replace(SCOP, parameters=(Parameter("n", DOUBLE),)), "not an integer"),
+    (lambda: replace(SCOP, signature=("n", "z")), "neither parameter nor array"),
+    (lambda: replace(SCOP, signature=("n", "n")), "twice in the signature"),
+    (lambda: replace(SCOP, statements=()), "no statements"),
+    (lambda: replace(SCOP, schedule="{ S[i] -> [i] }"), "0 maps for statement T"),
+    (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], extents_c=()),)), "extents"),
+    (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], initial=1.0),)), "initial value"),
+    (lambda: with_write("{ S[i] -> z[i] }", "z"), "unknown array z"),
+    (lambda: with_write("{ S[i] -> y[i] }"), "joins other tuples"),
+    (lambda: with_write("{ S[i] -> x[i, 0] }"), "2 subscripts in an array of rank 1"),
+    (lambda: with_body(ONE), "stores int in x, double"),
+    (lambda: with_body(FloatLiteral(1.0, INT)), "floating constant of type int"),
+    (lambda: with_body(Cast(IntegerLiteral(2**31), DOUBLE)), "2147483648 is no int"),
+    (lambda: with_body(Cast(IteratorValue("j"), DOUBLE)), "j is no iterator"),
+    (lambda: with_body(Cast(ParameterValue("m"), DOUBLE)), "m is no parameter"),
+    (lambda: with_body(Load(SCOP.statements[0].write, ScalarType.FLOAT)), "is read as float"),
+    (lambda: with_body(Unary(UnaryOperator.NEGATE, ONE, DOUBLE)), "turns int into double"),
+    (lambda: with_body(Unary(UnaryOperator.BIT_NOT, HALF, DOUBLE)), "~ of double"),
+    (lambda: with_body(Binary(BinaryOperator.ADD, ONE, HALF, DOUBLE)), "combines int and double"),
+    (lambda: with_body(Binary(BinaryOperator.REMAINDER, HALF, HALF, DOUBLE)), "% of double"),
+    (lambda: with_body(Binary(BinaryOperator.SHIFT_LEFT, HALF, ONE, DOUBLE)), "<< of double"),
+    (
+        lambda: with_body(Cast(Comparison(ComparisonOperator.LESS, ONE, HALF), DOUBLE)),
+        "compares int with double",
+    ),
+    (lambda: with_body(Conditional(ONE, ONE, HALF, DOUBLE)), "arms of"),
+    (lambda: with_body(Call(MathFunction.POW, (HALF,), DOUBLE)), "given 1 arguments"),
+    (lambda: with_body(Call(MathFunction.SQRT, (ONE,), DOUBLE)), "is no double"),
+    (lambda: with_body(Call(MathFunction.ABS, (HALF,), DOUBLE)), "abs of double"),
+]
+
+
+@pytest.mark.parametrize(("broken", "fragment"), BROKEN, ids=[text for _, text in BROKEN])
+def test_a_broken_invariant_is_named(broken: Callable[[], Scop], fragment: str) -> None:
+    with pytest.raises(InternalError, match="^f: ") as caught:
+        verify(broken())
+    assert fragment in str(caught.value)
