@@ -13,6 +13,7 @@ import polybench
 from polybench import Dataset
 from polygym.cli.options import (
     TARGET_HELP,
+    function_option,
     json_option,
     resolve_schedule,
     size_options,
@@ -22,7 +23,7 @@ from polygym.errors import InputError, PolygymError
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.timing import Repetition, this_machine
 from polygym.measure.worker import Worker
-from polygym.programs import load_program
+from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
 
 
@@ -70,10 +71,12 @@ class Entry:
     show_default=True,
     help="Rounds; each runs every schedule once.",
 )
+@function_option
 @size_options
 @json_option
 def command(
     targets: tuple[str, ...],
+    region: str | None,
     schedules: str,
     repeat: int,
     dataset: Dataset | None,
@@ -102,7 +105,10 @@ def command(
     try:
         with Worker() as worker, progress(_expand(targets), "measuring") as chosen:
             for target in chosen:
-                entries += _measure(worker, target, names, repeat, dataset, parameters)
+                program = load_program(
+                    target, function=region, dataset=dataset, parameters=parameters
+                )
+                entries += _measure(worker, program, names, repeat)
     except KeyboardInterrupt:
         interrupted = True
     means = {name: _geometric_mean(entries, name) for name in names}
@@ -138,16 +144,8 @@ def _expand(targets: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(expanded))
 
 
-def _measure(
-    worker: Worker,
-    target: str,
-    names: list[str],
-    repeat: int,
-    dataset: Dataset | None,
-    parameters: dict[str, int],
-) -> list[Entry]:
+def _measure(worker: Worker, program: Program, names: list[str], repeat: int) -> list[Entry]:
     """Measure all schedules of one program."""
-    program = load_program(target, dataset=dataset, parameters=parameters)
     problem = compile_problem(program)
     texts, candidates, errors = {}, {}, {}
     for name in names:

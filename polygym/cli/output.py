@@ -103,6 +103,18 @@ def progress(items: Sequence[str], purpose: str) -> Iterator[Iterator[str]]:
         yield walk()
 
 
+@contextmanager
+def working(purpose: str) -> Iterator[None]:
+    """Show on the terminal's standard error what is being waited for."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(purpose, refresh_per_second=4):
+        yield
+
+
 def seconds(value: float) -> str:
     """Return a time with three significant digits and a unit.
 

@@ -17,7 +17,14 @@ from polygym.cli.options import (
     size_options,
     target_argument,
 )
-from polygym.cli.output import heading, print_json, print_table, seconds, status_line
+from polygym.cli.output import (
+    heading,
+    print_json,
+    print_table,
+    seconds,
+    status_line,
+    working,
+)
 from polygym.measure.options import WorkerOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.session import Session
@@ -82,13 +89,14 @@ def command(
     schedule = resolve_schedule(schedule_text, program.scop)
     is_original = schedule == original(program.scop)
     start = time.perf_counter()
-    problem = compile_problem(program)
-    candidate = problem.original if is_original else compile_schedule(program, schedule)
+    with working("compiling"):
+        problem = compile_problem(program)
+        candidate = problem.original if is_original else compile_schedule(program, schedule)
     compile_seconds = time.perf_counter() - start
     options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
     repetition = Repetition(minimum=repeat, minimum_seconds=0.0)
     arrays: list[dict[str, Any]] = []
-    with Worker(options) as worker:
+    with Worker(options) as worker, working(f"running {program.name}"):
         try:
             session = worker.open(problem, repetition if is_original else Repetition(minimum=1))
             baseline: Outcome = session.baseline
