@@ -19,7 +19,7 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from polygym.errors import SourceError
+from polygym.errors import LimitError, SourceError
 from polygym.frontend import division
 from polygym.frontend.bindings import (
     Alias,
@@ -33,6 +33,11 @@ from polygym.frontend.conditions import COMPARISONS, read_condition
 from polygym.frontend.functions import Functions
 from polygym.frontend.literals import parse_literal
 from polygym.ir.expr import IntegerLiteral
+
+# Work on sets grows at least quadratically with their convex pieces; programs have a few.
+_MOST_PIECES = 200
+# Every division is an unknown integer of its own in questions that are exponential in unknowns.
+_MOST_DIVISIONS = 24
 
 
 class Affine:
@@ -65,8 +70,28 @@ class Affine:
         """
         key = self._key(node)
         if key not in environment.memory:
-            environment.memory[key] = self._read(node, environment)
+            value = self._read(node, environment)
+            if value.n_piece() > _MOST_PIECES:
+                raise LimitError(
+                    f"{self._source.place(node)}: {environment.role} falls into more than "
+                    f"{_MOST_PIECES} pieces"
+                )
+            environment.memory[key] = value
         return environment.memory[key]
+
+    def checked(self, node: Any, condition: Any) -> Any:
+        """Return a condition, or refuse one that falls into too many convex pieces."""
+        if condition.n_basic_set() > _MOST_PIECES:
+            raise LimitError(
+                f"{self._source.place(node)}: the condition up to here falls into more than "
+                f"{_MOST_PIECES} convex pieces"
+            )
+        if any(p.dim(isl.dim_type.div) > _MOST_DIVISIONS for p in condition.get_basic_sets()):
+            raise LimitError(
+                f"{self._source.place(node)}: the condition up to here needs more than "
+                f"{_MOST_DIVISIONS} divisions at once"
+            )
+        return condition
 
     def _key(self, node: Any) -> int:
         """Return a number that equal subexpressions share."""

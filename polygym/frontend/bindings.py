@@ -182,7 +182,8 @@ class Bindings:
         if self.names.iterates_in_region(symbol):
             raise self.source.error(
                 node,
-                f"{environment.role} uses {symbol.name} outside its loop, where its value is not known",
+                f"{environment.role} uses the counter {symbol.name} outside its loop, "
+                "where its value is not known",
             )
         shape = self.shape(symbol, node)
         if self.is_alias(symbol, shape, environment, affine):

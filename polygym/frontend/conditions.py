@@ -24,18 +24,24 @@ class ReadsExpressions(Protocol):
     def expression(self, node: Any, environment: Environment) -> Any:
         """Return the expression's value."""
 
+    def checked(self, node: Any, condition: Any) -> Any:
+        """Return a condition that is not too complex to work with."""
+
 
 def read_condition(reader: ReadsExpressions, node: Any, environment: Environment) -> Any:
     """Return the set where a condition holds (compare :meth:`Affine.condition`)."""
     match node:
         case c_ast.BinaryOp(op="&&"):
             left = read_condition(reader, node.left, environment)
-            return left.intersect(_right(reader, node.right, environment, left))
+            both = left.intersect(_right(reader, node.right, environment, left))
+            return reader.checked(node.right, both)
         case c_ast.BinaryOp(op="||"):
             left = read_condition(reader, node.left, environment)
-            return left.union(_right(reader, node.right, environment, left.complement())).coalesce()
+            right = _right(reader, node.right, environment, left.complement())
+            return reader.checked(node.right, left.union(right).coalesce())
         case c_ast.UnaryOp(op="!"):
-            return read_condition(reader, node.expr, environment).complement()
+            holds = read_condition(reader, node.expr, environment)
+            return reader.checked(node, holds.complement())
         case c_ast.BinaryOp() if node.op in COMPARISONS:
             left = reader.expression(node.left, environment)
             right = reader.expression(node.right, environment)

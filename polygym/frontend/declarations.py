@@ -87,7 +87,7 @@ class Declarations:
                         )
                     pointer = True
                     kind = kind.type
-                case c_ast.TypeDecl() | c_ast.Typename() | c_ast.AttributedType():
+                case c_ast.TypeDecl() | c_ast.Typename():
                     kind = kind.type
                 case c_ast.IdentifierType() if (
                     len(kind.names) == 1 and kind.names[0] in self._typedefs

@@ -54,6 +54,8 @@ def symbolic(dividend: Any, divisor: Any, domain: Any) -> list[tuple[Any, int]] 
     Quotient 0 holds for ``-p < e < p``, k > 0 for ``k p <= e < (k+1) p``, and -k for
     ``-(k+1) p < e <= -k p``. The divisor must be positive everywhere on ``domain``.
     """
+    if domain.is_empty():
+        return [(domain, 0)]
     if not domain.is_subset(divisor.gt_set(divisor.scale_val(0))):
         return None
 

@@ -187,15 +187,25 @@ class Expressions:
         return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
 
     def _branches(self, node: Any, environment: Environment) -> tuple[Environment, Environment]:
-        """Return the environments where a condition holds and fails; equal ones if it reads data.
+        """Return the environments where a condition may hold and where it may fail.
 
-        Only what depends on iterators and parameters is looked at: any other condition can go
-        either way in every instance.
+        A condition on iterators and parameters does one of both; one that reads data can go either
+        way in every instance: ``i > 0 && x[i] > 1`` can hold only where ``i > 0``, fail anywhere.
         """
-        holds = self._bindings.attempt(self._affine.condition, node, environment)
-        if holds is None:
+        if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            holds, fails = self._branches(node.expr, environment)
+            return fails, holds
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+            left = self._branches(node.left, environment)
+            goes_on = node.op == "||"
+            right = self._branches(node.right, left[goes_on])
+            done = left[not goes_on]
+            either = environment.where(done.domain.union(right[not goes_on].domain))
+            return (right[0], either) if node.op == "&&" else (either, right[1])
+        found = self._bindings.attempt(self._affine.condition, node, environment)
+        if found is None:
             return environment, environment
-        return environment.where(holds), environment.where(holds.complement())
+        return environment.where(found), environment.where(found.complement())
 
     def _call(self, node: Any, environment: Environment) -> Expression:
         inlined = self._functions.inline(node, environment)

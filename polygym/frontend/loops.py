@@ -27,6 +27,9 @@ from polygym.frontend.bindings import Bindings, Environment, Iterator
 from polygym.frontend.division import constant_value
 from polygym.frontend.symbols import Home, Symbol
 
+# The cost of the polyhedral model grows exponentially with the depth.
+_DEEPEST_NEST = 24
+
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -55,6 +58,8 @@ def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: A
     symbol = start.symbol
     if symbol in environment.iterators:
         raise source.error(start.node, f"{symbol.name} counts a surrounding loop already")
+    if len(environment.iterators) >= _DEEPEST_NEST:
+        raise source.error(node, f"more than {_DEEPEST_NEST} loops stand inside each other")
     shape = bindings.shape(symbol, start.node)
     if shape.sizes or shape.pointer or not shape.type.is_integer:
         raise source.error(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
+from pycparser.c_lexer import CLexer
 from pycparser.c_parser import CParser
 
 from polygym.errors import InputError, SourceError
@@ -33,27 +34,49 @@ class Region:
     end: Any
 
 
+class _Lexer(CLexer):  # type: ignore[misc]
+    """pycparser's lexer, which remembers where it read its last token."""
+
+    row = 1
+    column = 1
+
+    def token(self) -> Any:
+        """Return the next token."""
+        token = super().token()
+        if token is not None:
+            self.row, self.column = token.lineno, getattr(token, "column", 1)
+        return token
+
+
 def parse(source: SourceMap) -> Any:
     """Return pycparser's tree of a whole file."""
     if not source.tokens:
         raise SourceError(source.place(None), "the file holds no C code")
+    parser = CParser(lexer=_Lexer)
     try:
-        return CParser().parse(source.text, "")
+        return parser.parse(source.text, "")
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
     except Exception as error:
         # Besides its ParseError, pycparser meets some malformed texts with an AssertionError or
         # AttributeError; all of them mean that this is not C as it knows it.
-        raise _syntax_error(source, str(error)) from error
+        raise _syntax_error(source, str(error), parser.clex) from error
 
 
-def _syntax_error(source: SourceMap, text: str) -> SourceError:
-    """Bring a parser's message, ``:row:column: before: x``, back to the user's file."""
+def _syntax_error(source: SourceMap, text: str, lexer: _Lexer) -> SourceError:
+    """Bring a parser's message, ``:row:column: before: x``, back to the user's file.
+
+    Some messages have no position (``: Invalid expression``); the parser had just looked at the
+    last token then.
+    """
+    if "end of input" in text.lower():
+        return SourceError(source.place(None), "syntax error at the end of the file")
     found = _POSITION.match(text)
     if found is None:
-        return SourceError(source.place(None), "syntax error at the end of the file")
-    place = source.place_at(int(found[1]), int(found[2]))
-    detail = found[3].strip()
+        row, column, detail = lexer.row, lexer.column, text.strip(": ").lower()
+    else:
+        row, column, detail = int(found[1]), int(found[2]), found[3].strip()
+    place = source.place_at(row, column)
     if detail.startswith("before:"):
         return SourceError(place, f"syntax error before '{detail[7:].strip()}'")
     return SourceError(place, f"syntax error: {detail}" if detail else "syntax error")

@@ -74,9 +74,17 @@ class SourceMap:
     """The preprocessed text with the origin of every token."""
 
     def __init__(
-        self, tokens: tuple[Token, ...], text: str, files: Mapping[str, list[str]]
+        self,
+        tokens: tuple[Token, ...],
+        text: str,
+        files: Mapping[str, list[str]],
+        switches: tuple[tuple[int, bool], ...] = (),
     ) -> None:
-        """Keep the tokens (in order of row and column) and the lines of the files they are from."""
+        """Keep the tokens (in order of row and column) and the lines of the files they are from.
+
+        ``switches`` says before which tokens a pragma allows or forbids contraction.
+        """
+        self._switches = switches
         self.tokens = tokens
         self.text = text
         self._files = files
@@ -106,6 +114,23 @@ class SourceMap:
         """Return the exception that refuses a node."""
         return SourceError(self.place(node), message, hint)
 
+    def contraction(self, node: Any) -> bool:
+        """Whether ``a * b + c`` may be fused at a node, as ``#pragma STDC FP_CONTRACT`` says.
+
+        In a block the pragma holds to the block's end, outside of functions to the file's end.
+        """
+        switches = dict(self._switches)
+        if not switches:
+            return True
+        states = [True]
+        for index in range(self.index(*_coordinates(node)) + 1):
+            states[-1] = switches.get(index, states[-1])
+            if self.tokens[index].text == "{":
+                states.append(states[-1])
+            elif self.tokens[index].text == "}" and len(states) > 1:
+                states.pop()
+        return states[-1]
+
     def statement_text(self, node: Any) -> str:
         """Return a statement as the user wrote it, on one line, or "" where macros hide its ends.
 
@@ -120,7 +145,8 @@ class SourceMap:
             last += 1
         begin, end = self.tokens[first].origin, self.tokens[last].origin
         ordered = (begin.line, begin.column) <= (end.line, end.column)
-        if begin.file != end.file or end.in_macro or not ordered:
+        hidden = end.in_macro or (first > 0 and self.tokens[first - 1].origin.in_macro)
+        if begin.file != end.file or hidden or not ordered:
             return ""
         lines = self._files[begin.file][begin.line - 1 : end.line]
         lines[-1] = lines[-1][: end.column]

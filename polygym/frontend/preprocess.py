@@ -27,6 +27,9 @@ _MAXIMUM_TOKENS = 200_000
 _MAXIMUM_EXPANSION = 1_000_000
 _MAXIMUM_INCLUDES = 200
 
+# Pragmas that mean something here: words after "pragma".
+_PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", "OFF", "DEFAULT")))
+
 # Python's line separators that are mere white space in C; str.splitlines must not see them.
 _ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 
@@ -125,9 +128,12 @@ class _Engine(Preprocessor):  # type: ignore[misc]
 
     def define(self, tokens: Any) -> None:
         """Define a macro; its body is marked, because its place is not where it is used."""
-        if not isinstance(tokens, str):
+        if isinstance(tokens, str):
+            tokens = self.tokenize(tokens)
             for token in tokens:
-                token.in_macro = True
+                token.position = ("", 1, token.lexpos + 1)
+        for token in tokens:
+            token.in_macro = True
         super().define(tokens)
 
     def expand_macros(self, tokens: list[Any], expanding_from: Sequence[str] = ()) -> list[Any]:
@@ -198,9 +204,9 @@ class _Engine(Preprocessor):  # type: ignore[misc]
                 if token.value != "\n":
                     pragma.append(token)
                     continue
-                words = "".join(part.value for part in pragma).split()
-                if words[-1] in ("scop", "endscop") and len(words) == 2 + (words[0] == "#"):
-                    yield f"#pragma {words[-1]}", self._origin(pragma[0]), None
+                words = "".join(part.value for part in pragma).replace("#", "").split()
+                if words[1:] in _PRAGMAS:
+                    yield f"#{' '.join(words)}", self._origin(pragma[0]), None
                 pragma = []
             if token.type in self.t_WS:
                 fresh = fresh or "\n" in token.value
@@ -241,7 +247,11 @@ def _write(
     rows = [TYPEDEFS if engine.system_headers else ""]
     tokens: list[Token] = []
     expected: tuple[str, int, int] | None = None
+    switches: list[tuple[int, bool]] = []
     for text, origin, position in _without_annotations(stream):
+        if text.startswith("#pragma STDC"):
+            switches.append((len(tokens), not text.endswith("OFF")))
+            continue
         if position is not None and position == expected:
             column = len(rows[-1]) + 1
             rows[-1] += text
@@ -252,7 +262,7 @@ def _write(
         if len(tokens) > _MAXIMUM_TOKENS:
             raise LimitError(f"{engine.main_file}: more than {_MAXIMUM_TOKENS} tokens")
         expected = position and (position[0], position[1], position[2] + len(text))
-    return SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files)
+    return SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
 
 
 def _without_annotations(

@@ -31,7 +31,9 @@ from polygym.frontend.symbols import Home, Symbol, resolve
 from polygym.ir.scop import Scop
 from polygym.ir.verify import verify
 
-_MAXIMUM_OPERATIONS = 20_000_000
+# The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
+_MAXIMUM_OPERATIONS = 1_000_000
+_OPERATIONS_FOR_A_TOKEN = 300
 
 
 def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
@@ -113,7 +115,9 @@ class _Translation:
 
     def run(self) -> Scop:
         """Translate; whatever isl refuses is a limit, at the place that was being read."""
-        self.context.set_max_operations(_MAXIMUM_OPERATIONS)
+        self.context.set_max_operations(
+            _MAXIMUM_OPERATIONS + _OPERATIONS_FOR_A_TOKEN * len(self.source.tokens)
+        )
         try:
             return self._run()
         except PolygymError:
@@ -182,6 +186,7 @@ class _Translation:
             arrays=arrays,
             statements=statements,
             schedule=make_schedule(parameters, statements, drafts),
+            contraction=self.source.contraction(self.region.begin),
         )
         return verify(scop)
 

@@ -91,6 +91,6 @@ BROKEN: list[tuple[Callable[[], Scop], str]] = [
 
 @pytest.mark.parametrize(("broken", "fragment"), BROKEN, ids=[text for _, text in BROKEN])
 def test_a_broken_invariant_is_named(broken: Callable[[], Scop], fragment: str) -> None:
-    with pytest.raises(InternalError, match="^f: ") as caught:
+    with pytest.raises(InternalError, match=r"^f: ") as caught:
         verify(broken())
     assert fragment in str(caught.value)
