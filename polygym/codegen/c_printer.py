@@ -190,11 +190,14 @@ def _arguments(scop: Scop) -> Iterator[str]:
     """Yield the declarations of the function's arguments."""
     parameters = {parameter.name: parameter for parameter in scop.parameters}
     arrays = {array.name: array for array in scop.arrays}
+    unused = dict(scop.unused_arguments)
     for name in scop.signature:
         if name in parameters:
             yield f"{parameters[name].type.value} {name}"
         elif name in arrays:
             yield _declaration(arrays[name])
+        else:
+            yield unused[name]
     for name, parameter in parameters.items():
         if name not in scop.signature:
             yield f"{parameter.type.value} {name}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import islpy as isl
+from pycparser.c_generator import CGenerator
 
 from polygym.errors import InputError, LimitError, PolygymError, SourceError
 from polygym.frontend.accesses import Touch, c_text
@@ -176,27 +177,36 @@ class _Translation:
         statements = make_statements(assembly, drafts)
         parameters = assembly.parameters()
         arrays = make_arrays(assembly, touched, written, sizes, self._initial_values(touched))
+        arguments = self._arguments(touched)
         scop = Scop(
             name=self.region.function.decl.name,
             file=self.file,
             parameters=parameters,
-            signature=self._signature(touched),
+            signature=tuple(name for name, _, _ in arguments),
             context=assembly.restricted().to_str(),
             conditions=conditions,
             arrays=arrays,
             statements=statements,
             schedule=make_schedule(parameters, statements, drafts),
             contraction=self.source.contraction(self.region.begin),
+            unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
         )
         return verify(scop)
 
-    def _signature(self, touched: list[Symbol]) -> tuple[str, ...]:
-        """Return the names of the function's arguments that the Scop knows, in order."""
+    def _arguments(self, touched: list[Symbol]) -> list[tuple[str, str, bool]]:
+        """Return the function's arguments: name, C declaration, whether the region uses them."""
         known = {*touched, *self.bindings.parameters}
-        arguments = dict.fromkeys(
-            symbol for symbol in self.names.meaning.values() if symbol.home is Home.ARGUMENT
-        )
-        return tuple(self.bindings.name(symbol) for symbol in arguments if symbol in known)
+        declared = self.region.function.decl.type.args
+        found = [self.names.meaning.get(id(node)) for node in (declared.params if declared else ())]
+        return [
+            (
+                self.bindings.name(symbol) if symbol in known else symbol.name,
+                CGenerator().visit(symbol.declaration),
+                symbol in known,
+            )
+            for symbol in found
+            if symbol is not None
+        ]
 
     def _declared_sizes(self, domain: Any) -> tuple[dict[Symbol, Extents], Any]:
         """Return the sizes of the arrays that the region mentions, and that all are positive."""

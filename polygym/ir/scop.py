@@ -104,13 +104,14 @@ class Statement:
 class Scop:
     """A static control part.
 
-    ``name`` is the function's; ``signature`` the names of its arguments in order (parameters and
-    arrays); ``context`` the isl text of the parameter values for which the program is meaningful: a
-    lower bound where the code needs one, nothing above. ``conditions`` says in C, for people, what
-    the context holds beyond the positive sizes of declared arrays. ``schedule`` is isl text of the
-    original order, one map for every statement, all into one space; ``statements`` are in textual
-    order. ``contraction`` says whether ``a * b + c`` may be a fused multiply-add, which C allows by
-    default and ``#pragma STDC FP_CONTRACT OFF`` forbids.
+    ``name`` is the function's; ``signature`` the names of its arguments in order: parameters,
+    arrays, and those that the region does not use, whose C declarations (name and text) are in
+    ``unused_arguments``. ``context`` is the isl text of the parameter values for which the program
+    is meaningful: a lower bound where the code needs one, nothing above. ``conditions`` says in C,
+    for people, what the context holds beyond the positive sizes of declared arrays. ``schedule`` is
+    isl text of the original order, one map for every statement, all into one space; ``statements``
+    are in textual order. ``contraction`` says whether ``a * b + c`` may be a fused multiply-add,
+    which C allows by default and ``#pragma STDC FP_CONTRACT OFF`` forbids.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Scop:
     statements: tuple[Statement, ...]
     schedule: str
     contraction: bool = True
+    unused_arguments: tuple[tuple[str, str], ...] = ()
 
     def array(self, name: str) -> Array:
         """Return the array of that name."""

@@ -77,8 +77,9 @@ def _names(scop: Scop) -> Iterator[str]:
     arrays = [array.name for array in scop.arrays]
     statements = [statement.name for statement in scop.statements]
     yield from _repeated([*parameters, *arrays, *statements])
+    unused = [name for name, _ in scop.unused_arguments]
     for name in scop.signature:
-        if name not in parameters and name not in arrays:
+        if name not in parameters and name not in arrays and name not in unused:
             yield f"the signature names {name}, which is neither parameter nor array"
     yield from (f"{name} stands twice in the signature" for name in _doubles(scop.signature))
     if not scop.statements:

@@ -10,7 +10,9 @@ import pytest
 
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.pipeline import lower
+from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
+from polygym.poly.baselines import original
 from polygym.poly.legality import LegalSchedule
 from tests.codegen.test_native import KERNELS, SCOPS, observable, schedules
 from tests.oracles.native import random_arrays, run_natively
@@ -86,3 +88,12 @@ def test_kernels(name: str, tmp_path: Path) -> None:
     scop = kernel_scop(name)
     parameters = {key: value + 4 for key, value in small_parameters(scop).items()}
     assert_c_equals_machine_code(scop, parameters, tmp_path, 1)
+
+
+def test_arguments_that_the_region_does_not_use_stay_in_the_signature() -> None:
+    scop = parse_text(
+        "void f(double *unused, int n, const int flags, double A[n], float B[n][3]) {\n"
+        "#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 1;\n#pragma endscop\n}\n"
+    )
+    text = print_c(lower(LegalSchedule(scop, original(scop))))
+    assert "void f(double *unused, int n, const int flags, double A[n], float B[n][3])" in text

@@ -131,7 +131,7 @@ def test_reads_under_an_affine_condition() -> None:
 def test_parameters_and_values() -> None:
     scop = scop_of("for (int i = 0; i < n; i++) x[i] = k * n + m;")
     assert scop.parameters == (Parameter("n"),)
-    assert scop.signature == ("n", "m", "k", "x")
+    assert scop.signature == ("n", "m", "k", "A", "x", "I")
     assert {a.name: a.storage for a in scop.arrays} == {
         "x": Storage.ARGUMENT, "k": Storage.VALUE, "m": Storage.VALUE,
     }  # fmt: skip
