@@ -14,7 +14,7 @@ import sys
 import click
 
 from polygym import __version__
-from polygym.errors import IllegalScheduleError, PolygymError
+from polygym.errors import IllegalScheduleError, PolygymError, SourceError
 
 COMMANDS = {
     "kernels": "List the kernels of the suite.",
@@ -84,7 +84,8 @@ def run(arguments: list[str]) -> int:
         code = 1 if isinstance(error, IllegalScheduleError) else 2
         if "--json" in arguments:
             return _report_json(str(error), code)
-        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+        if not isinstance(error, SourceError):  # which begins with its place, as compilers do
+            click.secho("error: ", fg="red", bold=True, nl=False, err=True)
         click.echo(str(error), err=True)
         return code
     except (click.Abort, KeyboardInterrupt):
