@@ -145,20 +145,25 @@ class _Translation:
         self.extractor.region(items, Environment(domain))
         for symbol in self.extractor.declared:
             sizes[symbol], domain = self._extents(symbol, domain)
-        drafts = [
-            draft
-            for draft in self.extractor.drafts
-            if not draft.environment.domain.intersect(domain).is_empty()
-        ]
-        if not drafts:
-            raise self.source.error(self.region.begin, "the region does nothing")
+        drafts = self._running(self.extractor.drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
         for touch in touches:
             if touch.symbol not in sizes:
                 sizes[touch.symbol] = Extents((), ())
         domain, needed = check_bounds(touches, sizes, domain, self.source)
+        drafts = self._running(drafts, domain)
+        touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
         conditions = tuple(dict.fromkeys([*(a.text for a in assumptions), *needed]))
         return self._scop(drafts, touches, sizes, domain, conditions)
+
+    def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:
+        """Return the statements that run for some of the admitted parameter values."""
+        running = [
+            draft for draft in drafts if not draft.environment.domain.intersect(domain).is_empty()
+        ]
+        if not running:
+            raise self.source.error(self.region.begin, "the region does nothing")
+        return running
 
     def _scop(
         self,

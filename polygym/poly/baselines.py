@@ -13,7 +13,6 @@ from enum import Enum
 
 import islpy as isl
 
-from polygym.errors import InternalError
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import Dependence, Kind, dependences, union
 from polygym.poly.quota import bounded
@@ -70,10 +69,7 @@ def isl_schedule(scop: Scop, options: IslOptions = IslOptions()) -> Schedule:
         )
         tree = constraints.compute_schedule()
         text = str(tree.get_map())
-    schedule = parse(text, scop)
-    if schedule.dimensions == 0:
-        raise InternalError("isl's scheduler returned a schedule without dimensions")
-    return schedule
+    return parse(text, scop)
 
 
 def _union_of(found: tuple[Dependence, ...], domain: isl.UnionSet) -> isl.UnionMap:

@@ -171,7 +171,10 @@ def parameter_names(scop: Scop) -> tuple[str, ...]:
 
 
 def _assemble(scop: Scop, parts: dict[str, tuple[Row, ...]]) -> Schedule:
-    """Check that every statement has rows of the right shape, and pad them to one length."""
+    """Check that every statement has rows of the right shape, and pad them to one length.
+
+    A program without loops still gets one dimension.
+    """
     for name in parts:
         _statement(scop, name, None)
     missing = [statement.name for statement in scop.statements if statement.name not in parts]
@@ -180,7 +183,7 @@ def _assemble(scop: Scop, parts: dict[str, tuple[Row, ...]]) -> Schedule:
             f"a schedule: expected a row for every statement, found none for {', '.join(missing)}; "
             f"for example {_example(scop)}"
         )
-    length = max(len(rows) for rows in parts.values())
+    length = max(1, *(len(rows) for rows in parts.values()))
     names = parameter_names(scop)
     assembled = []
     for statement in scop.statements:

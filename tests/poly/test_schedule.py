@@ -7,7 +7,7 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.frontend import parse_text
-from polygym.poly.baselines import original
+from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Row, from_json, parse
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop
@@ -86,3 +86,18 @@ def test_the_original_order_parses(name: str) -> None:
     assert {part.statement for part in original(scop).statements} == {
         statement.name for statement in scop.statements
     }
+
+
+def test_a_program_without_loops_has_one_dimension() -> None:
+    scop = parse_text("void f(double x[1]) {\n#pragma scop\nx[0] = 1;\n#pragma endscop\n}\n")
+    assert isl_schedule(scop).dimensions == 1
+    assert parse("{ S0[] -> [] }", scop).dimensions == 1
+
+
+def test_statements_that_never_run_need_no_row() -> None:
+    scop = parse_text(
+        "void f(int n, double A[n]) {\n#pragma scop\n"
+        "A[3] = 0;\nif (n < 4) A[0] = 1;\n#pragma endscop\n}\n"
+    )
+    assert [statement.name for statement in scop.statements] == ["S0"]
+    assert isl_schedule(scop).dimensions == 1
