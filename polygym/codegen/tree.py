@@ -217,5 +217,6 @@ def _partial_schedule(band: Band, legal: LegalSchedule) -> isl.MultiUnionPwAff:
             for name, row in zip(band.statements, member.rows, strict=True)
         ]
         columns.append(f"{{ {'; '.join(parts)} }}")
-    text = f"[{', '.join(schedule.parameters)}] -> [{', '.join(columns)}]"
-    return isl.MultiUnionPwAff(text)
+    # isl would read `[] -> [...]` as a tuple without members.
+    prefix = f"[{', '.join(schedule.parameters)}] -> " if schedule.parameters else ""
+    return isl.MultiUnionPwAff(f"{prefix}[{', '.join(columns)}]")

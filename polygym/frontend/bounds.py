@@ -54,12 +54,16 @@ def check_bounds(
         violation for touch in touches for violation in _violations(touch, sizes[touch.symbol])
     ]
     conditions: list[str] = []
+    declared = context
     for violation in violations:
         context, added = _bounded(violation.parameters(context), context)
         conditions.extend(added)
     for violation in violations:
         if not violation.parameters(context).is_empty():
             raise _refuse(violation, sizes[violation.touch.symbol], context, source)
+        if violation.touch.domain.intersect(context).is_empty():
+            # The bounds would make the access right by keeping it from happening at all.
+            raise _refuse(violation, sizes[violation.touch.symbol], declared, source)
     return context, _strongest(conditions)
 
 
