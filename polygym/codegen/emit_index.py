@@ -42,6 +42,18 @@ def emit_index(builder: ir.IRBuilder, index: Index, environment: Environment) ->
             assert_never(index)
 
 
+def emit_condition(builder: ir.IRBuilder, index: Index, environment: Environment) -> Any:
+    """Return an index as i1, true where it is not zero."""
+    return _truth(builder, emit_index(builder, index, environment))
+
+
+def _truth(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return a truth value as it is and a number compared with zero: isl writes `1` for true."""
+    if value.type.width == 1:
+        return value
+    return builder.icmp_signed("!=", value, ir.Constant(value.type, 0))
+
+
 def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list[Any]) -> Any:
     match operator:
         case IndexOperator.NEGATE:
@@ -71,11 +83,12 @@ def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list
                 values,
             )
         case IndexOperator.SELECT:
-            return builder.select(*values)
+            condition, then, otherwise = values
+            return builder.select(_truth(builder, condition), then, otherwise)
         case IndexOperator.AND:
-            return reduce(builder.and_, values)
+            return reduce(builder.and_, [_truth(builder, value) for value in values])
         case IndexOperator.OR:
-            return reduce(builder.or_, values)
+            return reduce(builder.or_, [_truth(builder, value) for value in values])
         case (
             IndexOperator.EQUAL
             | IndexOperator.LESS

@@ -22,7 +22,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.emit_expression import LLVM_TYPE, ExpressionEmitter
-from polygym.codegen.emit_index import I64, Environment, emit_index
+from polygym.codegen.emit_index import I64, Environment, emit_condition, emit_index
 from polygym.codegen.loop_ir import Block, Guard, Index, Instance, Loop, LoopProgram, Node
 from polygym.ir.scop import Array
 
@@ -133,7 +133,7 @@ class _KernelEmitter:
 
     def _guard(self, guard: Guard, environment: Environment) -> None:
         builder = self.builder
-        condition = emit_index(builder, guard.condition, environment)
+        condition = emit_condition(builder, guard.condition, environment)
         if guard.otherwise is None:
             with builder.if_then(condition):
                 self._node(guard.then, environment)

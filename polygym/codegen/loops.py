@@ -71,6 +71,8 @@ def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
         build, keep = build.set_at_each_domain(annotate)
         ast = build.node_from_schedule(to_isl(tree, legal))
         del keep  # the callback had to live until here
+        if annotate.failure is not None:
+            raise annotate.failure
         body = _node(ast, instances)
         return LoopProgram(scop, body, extents, _guarded_reads(scop))
 
@@ -94,6 +96,7 @@ class _Annotator:
 
     def __init__(self, scop: Scop, instances: list[Instance]) -> None:
         self.instances = instances
+        self.failure: Exception | None = None
         self.statements = {statement.name: statement for statement in scop.statements}
         self.functions = {
             statement.name: (
@@ -104,6 +107,14 @@ class _Annotator:
         }
 
     def __call__(self, node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
+        """Annotate a node; an exception must not pass through isl, which would lose its memory."""
+        try:
+            self._record(build)
+        except Exception as error:
+            self.failure = self.failure or error
+        return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
+
+    def _record(self, build: isl.AstBuild) -> None:
         schedule = isl.Map.from_union_map(build.get_schedule())
         statement = self.statements[schedule.get_tuple_name(isl.dim_type.in_)]
         instance_at = isl.PwMultiAff.from_map(schedule.reverse())
@@ -116,7 +127,6 @@ class _Annotator:
                 tuple(_subscripts(read, instance_at, build) for read in reads),
             )
         )
-        return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
 
 
 def _function(access: Access) -> isl.PwMultiAff:
@@ -136,8 +146,16 @@ def _iterators(
 def _subscripts(
     access: isl.PwMultiAff, instance_at: isl.PwMultiAff, build: isl.AstBuild
 ) -> tuple[Index, ...]:
-    """Return the subscripts of an access in terms of the loops' counters."""
-    expression = build.access_from_pw_multi_aff(access.pullback_pw_multi_aff(instance_at))
+    """Return the subscripts of an access in terms of the loops' counters.
+
+    An access under a condition that never holds here is never made; isl has no expression for it,
+    and any subscripts will do.
+    """
+    at_counters = access.pullback_pw_multi_aff(instance_at)
+    running = isl.Map.from_union_map(build.get_schedule()).range()
+    if at_counters.domain().is_disjoint(running):
+        return (Number(0),) * access.dim(isl.dim_type.out)
+    expression = build.access_from_pw_multi_aff(at_counters)
     return tuple(
         _index(expression.get_op_arg(position)) for position in range(1, expression.get_op_n_arg())
     )
