@@ -30,6 +30,7 @@ from polygym.frontend.bindings import (
     Variable,
 )
 from polygym.frontend.conditions import COMPARISONS, read_condition
+from polygym.frontend.extremes import merged
 from polygym.frontend.functions import Functions
 from polygym.frontend.literals import parse_literal
 from polygym.ir.expr import IntegerLiteral
@@ -266,7 +267,7 @@ class Affine:
                 value = self.expression(arm, environment.where(where))
             value = value.intersect_domain(where)
             result = value if result is None else result.union_add(value)
-        return result.coalesce()
+        return merged(result.coalesce())
 
     def _call(self, node: Any, environment: Environment) -> Any:
         """Return a call of min, max, abs, floord, ceild, or of a function of the file."""

@@ -14,6 +14,7 @@ from pycparser import c_ast
 
 from polygym.errors import SourceError
 from polygym.frontend.bindings import Environment
+from polygym.frontend.extremes import nonnegative
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
@@ -63,13 +64,13 @@ def compare(operator: str, left: Any, right: Any) -> Any:
     """Return the set where ``left operator right`` holds."""
     match operator:
         case "<":
-            return left.lt_set(right)
+            return nonnegative(right.sub(left).add_constant_val(-1))
         case "<=":
-            return left.le_set(right)
+            return nonnegative(right.sub(left))
         case ">":
-            return left.gt_set(right)
+            return nonnegative(left.sub(right).add_constant_val(-1))
         case ">=":
-            return left.ge_set(right)
+            return nonnegative(left.sub(right))
         case "==":
             return left.eq_set(right)
         case _:

@@ -25,6 +25,7 @@ from polygym.frontend.accesses import as_dimensions
 from polygym.frontend.affine import Affine
 from polygym.frontend.bindings import Bindings, Environment, Iterator
 from polygym.frontend.division import constant_value
+from polygym.frontend.extremes import nonnegative
 from polygym.frontend.symbols import Home, Symbol
 
 # The cost of the polyhedral model grows exponentially with the depth.
@@ -70,7 +71,7 @@ def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: A
     others = tuple(iterator.name for iterator in environment.iterators.values())
     iterator = Iterator(bindings.counter(symbol.name, others), shape.type)
     counter = bindings.variable(iterator.name)
-    reached = counter.ge_set(first) if step > 0 else counter.le_set(first)
+    reached = nonnegative(counter.sub(first) if step > 0 else first.sub(counter))
     if abs(step) > 1:
         distance = counter.sub(first).mod_val(isl.Val(abs(step), bindings.context))
         reached = reached.intersect(distance.eq_set(distance.scale_val(0)))
