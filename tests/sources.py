@@ -93,6 +93,41 @@ void f(int n, float A[n], float c) {
 #pragma endscop
 }
 """,
+    "fixed_sizes": """
+#define N 9
+void f(int A[N][N], int B[N]) {
+#pragma scop
+  for (int i = 0; i < N; i++) {
+    for (int j = N - 1; j > 0; j -= 2)
+      A[i][j] = A[i][j - 1] - B[j];
+    B[i] = A[i][0] << 2;
+  }
+#pragma endscop
+}
+""",
+    "reads_that_never_happen": """
+#define LEFT(i) ((i) > 0 ? a[(i) - 1] : 0.0)
+void f(int n, double a[n], double b[n]) {
+#pragma scop
+  b[0] = a[0] + LEFT(0);
+  for (int i = 1; i < n; i++)
+    b[i] = a[i] + LEFT(i) + (i < 0 ? a[i + n] : 1.0);
+  for (int i = 0; i < n; i++)
+    a[i] = i == 0 ? b[i] : b[i - 1];
+#pragma endscop
+}
+""",
+    "division": """
+void f(int n, int A[n], int B[n], double x[n], long L[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    A[i] = (B[i] - 50) / (i - 3 == 0 ? -1 : i - 3);
+    B[i] = (B[i] - 50) % (i - 5 == 0 ? -1 : i - 5);
+    L[i] = (long)(x[i] * 1e6) >> (A[i] & 7);
+  }
+#pragma endscop
+}
+""",
     "six_deep": """
 void f(int n, int A[n][n][n], int B[n][n][n]) {
 #pragma scop

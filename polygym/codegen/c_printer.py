@@ -24,7 +24,14 @@ from polygym.codegen.loop_ir import (
     Operation,
     Variable,
 )
-from polygym.ir.expr import Access, IteratorValue, MathFunction, walk
+from polygym.ir.expr import (
+    Access,
+    FloatLiteral,
+    IntegerLiteral,
+    IteratorValue,
+    MathFunction,
+    walk,
+)
 from polygym.ir.expr import Call as MathCall
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
@@ -216,4 +223,16 @@ def _locals(scop: Scop) -> list[Array]:
 
 
 def _initial(array: Array) -> str:
-    return "" if array.initial is None else f" = {array.initial!r}"
+    """Return ``= 0.5`` or ``= {1, 0, 2}``, row by row; C adds the zeros at an array's end."""
+    if array.initial is None:
+        return ""
+    values = array.initial if isinstance(array.initial, tuple) else (array.initial,)
+    last = max((place for place, value in enumerate(values) if value != 0), default=0)
+    constants = (
+        IntegerLiteral(value, array.type)
+        if isinstance(value, int)
+        else FloatLiteral(value, array.type)
+        for value in values[: last + 1]
+    )
+    text = ", ".join(c_expression(constant) for constant in constants)
+    return f" = {{{text}}}" if array.rank else f" = {text}"

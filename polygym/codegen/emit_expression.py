@@ -5,7 +5,8 @@ C's semantics are already explicit in the expression; what is decided here:
 * ``a * b + c`` becomes ``llvm.fmuladd`` where a C compiler's default contraction would fuse: the
   product is a direct operand of the sum, in one statement. Whether it fuses depends on the CPU
   alone, so every schedule of a program computes the same bits;
-* integers wrap, and shift counts are taken modulo the width, so that no input is undefined;
+* nothing is undefined: integers wrap, shift counts are taken modulo the width, conversions
+  saturate, and a division by zero traps;
 * an arm of ``?:`` that may trap or is costly is put behind a branch, others become ``select``.
 """
 
@@ -46,6 +47,9 @@ LLVM_TYPE = {
     ScalarType.FLOAT: ir.FloatType(),
     ScalarType.DOUBLE: ir.DoubleType(),
 }
+
+
+_TRAP = ir.FunctionType(ir.VoidType(), [])
 
 
 @dataclass(frozen=True)
@@ -182,10 +186,8 @@ class ExpressionEmitter:
                 return self.builder.sub(left, right)
             case BinaryOperator.MULTIPLY:
                 return self.builder.mul(left, right)
-            case BinaryOperator.DIVIDE:
-                return self.builder.sdiv(left, right)
-            case BinaryOperator.REMAINDER:
-                return self.builder.srem(left, right)
+            case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER:
+                return self._integer_division(operator, left, right)
             case BinaryOperator.SHIFT_LEFT:
                 return self.builder.shl(left, self._shift_count(left, right, right_type))
             case BinaryOperator.SHIFT_RIGHT:
@@ -198,6 +200,25 @@ class ExpressionEmitter:
                 return self.builder.xor(left, right)
             case _:
                 assert_never(operator)
+
+    def _integer_division(self, operator: BinaryOperator, left: Any, right: Any) -> Any:
+        """Divide, with nothing left undefined: by zero it traps, by -1 it wraps.
+
+        LLVM may delete a division by zero and whatever follows; a trap is a crash that shows.
+        """
+        builder = self.builder
+        divide = operator is BinaryOperator.DIVIDE
+        if isinstance(right, ir.Constant) and right.constant not in (0, -1):
+            return builder.sdiv(left, right) if divide else builder.srem(left, right)
+        is_zero = builder.icmp_signed("==", right, ir.Constant(right.type, 0))
+        with builder.if_then(is_zero, likely=False):
+            builder.call(self.module.declare_intrinsic("llvm.trap", (), _TRAP), [])
+        minus_one = ir.Constant(right.type, -1)
+        is_minus_one = builder.icmp_signed("==", right, minus_one)
+        divisor = builder.select(is_minus_one, ir.Constant(right.type, 1), right)
+        if divide:
+            return builder.select(is_minus_one, builder.neg(left), builder.sdiv(left, divisor))
+        return builder.srem(left, divisor)  # by 1 or by -1 the remainder is 0
 
     def _shift_count(self, left: Any, right: Any, right_type: ScalarType) -> Any:
         """Bring the count to the width of the shifted value and below it."""
@@ -217,7 +238,11 @@ class ExpressionEmitter:
         if source.is_integer:
             return self.builder.sitofp(value, to)
         if target.is_integer:
-            return self.builder.fptosi(value, to)
+            # Values that do not fit saturate, and NaN gives 0, where C leaves it undefined.
+            intrinsic = self.module.declare_intrinsic(
+                "llvm.fptosi.sat", [to, value.type], ir.FunctionType(to, [value.type])
+            )
+            return self.builder.call(intrinsic, [value])
         widen = source.bits < target.bits
         return self.builder.fpext(value, to) if widen else self.builder.fptrunc(value, to)
 

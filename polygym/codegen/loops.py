@@ -23,6 +23,7 @@ from polygym.codegen.loop_ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.ranges import check_ranges
 from polygym.codegen.tree import Tree, to_isl
 from polygym.errors import InternalError
 from polygym.ir.expr import Access
@@ -74,7 +75,8 @@ def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
         if annotate.failure is not None:
             raise annotate.failure
         body = _node(ast, instances)
-        return LoopProgram(scop, body, extents, _guarded_reads(scop))
+    check_ranges(body, scop)
+    return LoopProgram(scop, body, extents, _guarded_reads(scop))
 
 
 def _counter_names(scop: Scop, count: int) -> isl.IdList:
@@ -154,7 +156,7 @@ def _subscripts(
     at_counters = access.pullback_pw_multi_aff(instance_at)
     running = isl.Map.from_union_map(build.get_schedule()).range()
     if at_counters.domain().is_disjoint(running):
-        return (Number(0),) * access.dim(isl.dim_type.out)
+        return tuple(Number(0) for _ in range(access.dim(isl.dim_type.out)))
     expression = build.access_from_pw_multi_aff(at_counters)
     return tuple(
         _index(expression.get_op_arg(position)) for position in range(1, expression.get_op_n_arg())

@@ -13,10 +13,15 @@ from enum import Enum
 
 import islpy as isl
 
+from polygym.errors import InputError, LimitError
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import Dependence, Kind, dependences, union
 from polygym.poly.quota import bounded
 from polygym.poly.schedule import Schedule, parse
+
+DEEPEST_NEST = 9
+
+_NO_SCHEDULE = "unable to carry dependences"
 
 
 class Algorithm(Enum):
@@ -53,8 +58,14 @@ def original(scop: Scop) -> Schedule:
 def isl_schedule(scop: Scop, options: IslOptions = IslOptions()) -> Schedule:
     """Return the schedule that isl computes from the program's dependences.
 
-    isl's result is a tree; it is flattened to one affine map per statement.
+    isl's result is a tree; it is flattened to one affine map per statement. There are programs for
+    which isl finds none, and nests too deep for its solver, whose steps no bound counts.
     """
+    if scop.depth > DEEPEST_NEST:
+        raise LimitError(
+            f"isl's scheduler: expected at most {DEEPEST_NEST} loops inside each other, found "
+            f"{scop.depth}; deeper ones take it minutes or more"
+        )
     found = dependences(scop)
     with bounded("isl's scheduler"), _options(options):
         domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
@@ -67,8 +78,12 @@ def isl_schedule(scop: Scop, options: IslOptions = IslOptions()) -> Schedule:
             .set_coincidence(validity)
             .set_proximity(_union_of(near, domain))
         )
-        tree = constraints.compute_schedule()
-        text = str(tree.get_map())
+        try:
+            text = str(constraints.compute_schedule().get_map())
+        except isl.Error as error:
+            if _NO_SCHEDULE in str(error):
+                raise InputError(f"isl's scheduler finds no schedule for {scop.name}") from None
+            raise
     return parse(text, scop)
 
 

@@ -16,6 +16,7 @@ schedule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,13 @@ from polygym.errors import InputError
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.dependences import maps
 from polygym.poly.quota import bounded
+
+MOST_DIMENSIONS = 64
+LARGEST_NUMBER = 2**31
+
+_LONGEST_TEXT = 1_000_000
+_DEEPEST_NESTING = 50
+_CHAIN = re.compile(r"(?:-\s*){50}|(?:\bnot\s*){50}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +130,14 @@ class Schedule:
 def from_json(data: Any, scop: Scop) -> Schedule:
     """Read what :meth:`Schedule.to_json` wrote, for the program that it belongs to."""
     try:
-        parts = {
-            str(part["statement"]): tuple(
+        parts: dict[str, tuple[Row, ...]] = {}
+        for part in data["statements"]:
+            if part["statement"] in parts:
+                raise ValueError(f"statement {part['statement']} twice")
+            parts[part["statement"]] = tuple(
                 Row(_integers(row[0]), _integers(row[1]), _integers([row[2]])[0])
                 for row in part["rows"]
             )
-            for part in data["statements"]
-        }
         parameters = tuple(str(name) for name in data["parameters"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(
@@ -150,12 +159,14 @@ def parse(text: str, scop: Scop) -> Schedule:
     The iterators may have any names; the parameters must have the program's. ``[n] ->`` may be left
     out when no row uses a parameter. Every statement must be given exactly once.
     """
+    _check_text(text)
     with bounded("reading the schedule"):
         try:
             relation = isl.UnionMap(text)
         except isl.Error:
             raise InputError(
                 f"a schedule: expected isl text such as {_example(scop)}, found {_shorten(text)!r}"
+                "; parameters stand in front, [n] ->, and rows are affine: no product of names"
             ) from None
         parts: dict[str, tuple[Row, ...]] = {}
         for part in maps(relation):
@@ -170,6 +181,31 @@ def parameter_names(scop: Scop) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in scop.parameters)
 
 
+def _check_text(text: str) -> None:
+    """Refuse what isl's reader would misread or not survive.
+
+    It is recursive (deep nesting ends the process), and it stops after the closing brace.
+    """
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        deepest = max(deepest, depth)
+    if len(text) > _LONGEST_TEXT or deepest > _DEEPEST_NESTING or _CHAIN.search(text):
+        raise InputError(
+            f"a schedule: expected at most {_LONGEST_TEXT:,} characters and {_DEEPEST_NESTING} "
+            f"brackets inside each other, found {len(text):,} and {deepest}"
+        )
+    if "}" in text and (rest := text[text.rindex("}") + 1 :].strip()):
+        raise InputError(
+            f"a schedule: expected nothing behind the last }}, found {_shorten(rest)!r}"
+        )
+    if text.count("{") > 1:
+        raise InputError("a schedule: expected one pair of braces, { ... }, found several")
+    if not text.isascii():
+        bad = next(character for character in text if not character.isascii())
+        raise InputError(f"a schedule: expected plain ASCII text, found {bad!r}")
+
+
 def _assemble(scop: Scop, parts: dict[str, tuple[Row, ...]]) -> Schedule:
     """Check that every statement has rows of the right shape, and pad them to one length.
 
@@ -177,6 +213,8 @@ def _assemble(scop: Scop, parts: dict[str, tuple[Row, ...]]) -> Schedule:
     """
     for name in parts:
         _statement(scop, name, None)
+    if not parts:
+        raise InputError(f"a schedule: expected rows such as {_example(scop)}, found none")
     missing = [statement.name for statement in scop.statements if statement.name not in parts]
     if missing:
         raise InputError(
@@ -184,11 +222,14 @@ def _assemble(scop: Scop, parts: dict[str, tuple[Row, ...]]) -> Schedule:
             f"for example {_example(scop)}"
         )
     length = max(1, *(len(rows) for rows in parts.values()))
+    if length > MOST_DIMENSIONS:
+        raise InputError(f"a schedule: expected at most {MOST_DIMENSIONS} rows, found {length}")
     names = parameter_names(scop)
     assembled = []
     for statement in scop.statements:
         rows = parts[statement.name]
         for row in rows:
+            _check_size(row, statement, names)
             if (len(row.iterators), len(row.parameters)) != (statement.depth, len(names)):
                 raise InputError(
                     f"a schedule: statement {statement.name} has {statement.depth} iterators and "
@@ -199,6 +240,15 @@ def _assemble(scop: Scop, parts: dict[str, tuple[Row, ...]]) -> Schedule:
         padded = rows + (zero,) * (length - len(rows))
         assembled.append(StatementSchedule(statement.name, statement.iterators, padded))
     return Schedule(names, tuple(assembled))
+
+
+def _check_size(row: Row, statement: Statement, parameters: tuple[str, ...]) -> None:
+    """Refuse numbers with which time vectors would not fit 64 bits."""
+    if max(map(abs, (*row.iterators, *row.parameters, row.constant)), default=0) > LARGEST_NUMBER:
+        raise InputError(
+            f"a schedule: expected numbers up to {LARGEST_NUMBER:,}, found in the row of statement "
+            f"{statement.name} {_shorten(row.text(statement.iterators, parameters))}"
+        )
 
 
 def _statement(scop: Scop, name: str, depth: int | None) -> Statement:
@@ -225,12 +275,18 @@ def _rows(relation: isl.Map, statement: Statement, scop: Scop) -> tuple[Row, ...
     relation = relation.align_params(domain.get_space())
     _check_parameters(relation, scop)
     if not relation.is_single_valued():
-        raise InputError(f"a schedule: statement {name} is given more than one time vector")
+        raise InputError(
+            f"a schedule: statement {name} is given more than one time vector; a name in a row that "
+            "is neither an iterator nor a parameter (declared in front, [n] ->) stands for any number"
+        )
     function = isl.PwMultiAff.from_map(relation)
     if function.n_piece() > 1:
         function = function.gist(domain.align_params(relation.get_space()))
     if not domain.is_subset(relation.domain()):
-        raise InputError(f"a schedule: statement {name} has instances without a time vector")
+        raise InputError(
+            f"a schedule: statement {name} has instances without a time vector; rows hold for all "
+            "instances and have integer coefficients"
+        )
     pieces: list[isl.MultiAff] = []
     function.foreach_piece(lambda _, affine: pieces.append(affine))
     if len(pieces) != 1:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polybench
-from polygym.errors import IllegalScheduleError
+from polygym.errors import IllegalScheduleError, InputError
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import Algorithm, IslOptions, isl_schedule, original
@@ -141,6 +141,15 @@ def test_random_schedules_legal_by_construction_are_accepted(name: str) -> None:
         schedule = random_legal_schedule(scop, np.random.default_rng(seed))
         assert is_legal(scop, schedule)
         assert not broken_by_force(scop, schedule, small_parameters(scop))
+
+
+def test_isl_refuses_what_it_cannot_schedule() -> None:
+    loops = "".join(f"for (int i{k} = 0; i{k} < n; i{k}++) " for k in range(11))
+    deep = parse_text(
+        f"void f(int n, int A[n]) {{\n#pragma scop\n{loops}A[i0] += 1;\n#pragma endscop\n}}\n"
+    )
+    with pytest.raises(InputError, match="at most 9 loops"):
+        isl_schedule(deep)
 
 
 def test_ties_between_dependent_instances_are_illegal() -> None:

@@ -52,17 +52,27 @@ def test_the_order_of_statements_in_the_text_does_not_matter() -> None:
         ("{ S[i] -> [floor(i/2)]; T[i, j] -> [i] }", "integer coefficients"),
         ("{ S[i] -> [i : i > 3]; T[i, j] -> [i] }", "without a time vector"),
         ("{ S[i] -> [i] : i > 3; T[i, j] -> [i] }", "without a time vector"),
-        ("{ S[i] -> [a]; T[i, j] -> [i] }", ""),
         ("{ S[i] -> [a] : 0 <= a <= 1; T[i, j] -> [i] }", "more than one time vector"),
         ("[m] -> { S[i] -> [i + m]; T[i, j] -> [i] }", "found m"),
         ("{ S[i] -> [max(i, 3)]; T[i, j] -> [i] }", "affine"),
         ("{ [i] -> [i] }", "without a name"),
         ("{ S[i] -> [i]; T[i, j] -> [i]", "expected isl text"),
+        ("{ S[i] -> [i]; T[i, j] -> [i] } junk", "behind the last"),
+        ("{ S[i] -> [i] } { T[i, j] -> [i] }", "one pair of braces"),
+        ("{ S[i] -> [" + "(" * 300_000 + "i" + ")" * 300_000 + "]; T[i, j] -> [i] }", "brackets"),
+        ("{ S[i] -> [" + "- " * 3000 + "i]; T[i, j] -> [i] }", "brackets"),
+        ("{ S[i] -> [i + 9223372036854775807]; T[i, j] -> [i] }", "numbers up to"),
+        ("{ S[i] -> [i]; T[i, j] -> [" + ", ".join(["i"] * 65) + "] }", "at most 64 rows"),
+        ("{ S[i] -> [i]; T[i, j] -> [§] }", "ASCII"),
+        ("{ S[i] -> [a]; T[i, j] -> [i] }", "neither an iterator nor a parameter"),
+        ("{ S[i] -> [i/2]; T[i, j] -> [i] }", "integer coefficients"),
+        ("[n] -> { S[i] -> [n*i]; T[i, j] -> [i] }", "no product of names"),
     ],
 )
 def test_what_is_refused(text: str, fragment: str) -> None:
-    with pytest.raises(InputError, match=r"(?s).*" + fragment.replace("[", r"\[")):
+    with pytest.raises(InputError) as caught:
         parse(text, SCOP)
+    assert fragment in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +82,8 @@ def test_what_is_refused(text: str, fragment: str) -> None:
         [],
         {"parameters": ["n"], "statements": [{"statement": "S", "rows": [[[1.5], [0], 0]]}]},
         {"parameters": ["m"], "statements": []},
+        {"parameters": ["n"], "statements": []},
+        {"parameters": ["n"], "statements": [{"statement": "S", "rows": []}] * 2},
         {"parameters": ["n"], "statements": [{"statement": "S", "rows": [[[1, 2], [0], 0]]}]},
     ],
 )
