@@ -223,16 +223,22 @@ def _locals(scop: Scop) -> list[Array]:
 
 
 def _initial(array: Array) -> str:
-    """Return ``= 0.5`` or ``= {1, 0, 2}``, row by row; C adds the zeros at an array's end."""
+    """Return ``= 0.5``, or ``= {{1, 2}, {3}}``: zeros that end an array or a row are C's to add."""
     if array.initial is None:
         return ""
     values = array.initial if isinstance(array.initial, tuple) else (array.initial,)
-    last = max((place for place, value in enumerate(values) if value != 0), default=0)
-    constants = (
-        IntegerLiteral(value, array.type)
-        if isinstance(value, int)
-        else FloatLiteral(value, array.type)
-        for value in values[: last + 1]
-    )
-    text = ", ".join(c_expression(constant) for constant in constants)
-    return f" = {{{text}}}" if array.rank else f" = {text}"
+
+    def braced(part: tuple[int | float, ...], rank: int) -> str:
+        """Return the text of a part of the array that has so many dimensions."""
+        if not rank:
+            (value,) = part
+            if isinstance(value, int):
+                return c_expression(IntegerLiteral(value, array.type))
+            return c_expression(FloatLiteral(value, array.type))
+        size = len(part) // int(array.extents_c[array.rank - rank])
+        rows = [part[start : start + size] for start in range(0, len(part), size)]
+        while len(rows) > 1 and all(repr(value) in ("0", "0.0") for value in rows[-1]):
+            rows.pop()
+        return f"{{{', '.join(braced(row, rank - 1) for row in rows)}}}"
+
+    return f" = {braced(values, array.rank)}"

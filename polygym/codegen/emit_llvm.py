@@ -81,16 +81,18 @@ class _KernelEmitter:
         return self.function
 
     def _place(self, array: Array, argument: Any) -> Any:
-        """Return where an array lives: its argument, or a stack slot for a private scalar."""
-        if array.rank or array.live_out:
+        """Return where an array lives: its argument, or a stack slot for a private scalar.
+
+        A scalar with a constant before the region starts with it in either place.
+        """
+        if array.rank:
             return argument
         kind = LLVM_TYPE[array.type]
-        slot = self.builder.alloca(kind, name=array.name)
+        slot = argument if array.live_out else self.builder.alloca(kind, name=array.name)
         if array.initial is not None:
-            value = ir.Constant(kind, array.initial)
-        else:
-            value = self.builder.load(argument, typ=kind)
-        self.builder.store(value, slot)
+            self.builder.store(ir.Constant(kind, array.initial), slot)
+        elif slot is not argument:
+            self.builder.store(self.builder.load(argument, typ=kind), slot)
         return slot
 
     def _node(self, node: Node, environment: Environment) -> None:

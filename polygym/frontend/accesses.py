@@ -13,9 +13,10 @@ import islpy as isl
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polygym.errors import SourceError
 from polygym.frontend.affine import Affine
 from polygym.frontend.bindings import Bindings, Environment, Variable
-from polygym.frontend.symbols import Symbol
+from polygym.frontend.symbols import Home, Symbol
 from polygym.ir.types import ScalarType
 
 
@@ -54,18 +55,18 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
         subscripts.insert(0, base.subscript)
         base = base.name
     if not isinstance(base, c_ast.ID):
-        raise source.error(
-            node, "pointer arithmetic is not understood", "write accesses as A[i][j]"
-        )
+        raise pointer_arithmetic(node, bindings)
     binding = bindings.binding(base, environment, affine.expression)
     if not isinstance(binding, Variable):
         raise source.error(base, f"{base.name} is not an array")
     shape = binding.shape
     if shape.pointer:
+        if binding.symbol.home is not Home.ARGUMENT:
+            raise source.error(base, f"{base.name} is a pointer; it may alias an array")
         _check_pointer(node, subscripts, base.name, bindings)
         subscripts = []
     elif isinstance(node, c_ast.UnaryOp):
-        raise source.error(node, "pointer arithmetic is not understood", "write accesses as A[i]")
+        raise pointer_arithmetic(node, bindings)
     elif len(subscripts) != len(shape.sizes):
         count = f"{len(shape.sizes)} dimension{'s' if len(shape.sizes) != 1 else ''}"
         raise source.error(
@@ -81,6 +82,13 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
         iterators=tuple(iterator.name for iterator in environment.iterators.values()),
         text=c_text(node),
         node=node,
+    )
+
+
+def pointer_arithmetic(node: Any, bindings: Bindings) -> SourceError:
+    """Return the refusal of ``*(A + i)``."""
+    return bindings.source.error(
+        node, "pointer arithmetic is not understood", "write accesses as A[i][j]"
     )
 
 

@@ -122,7 +122,9 @@ class Affine:
             case c_ast.TernaryOp():
                 return self._choice(node, environment)
             case c_ast.Cast():
-                scalar = self._bindings.declarations.scalar(node.to_type, node, "a cast")
+                scalar = self._bindings.declarations.scalar(
+                    node.to_type, node, "the result of a cast"
+                )
                 if not scalar.is_integer:
                     raise self._refuse(node, environment, f"is cast to {scalar.value}")
                 return self.expression(node.expr, environment)

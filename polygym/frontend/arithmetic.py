@@ -113,7 +113,9 @@ def constant_value(expression: Expression, scalar: ScalarType) -> int | float | 
             inner = constant_value(operand, operand.type)
             if inner is None or not math.isfinite(inner):
                 return None
-            return int(inner) if scalar.is_integer else round_to(float(inner), scalar)
+            if scalar.is_integer:
+                return _fitting(int(inner), scalar)
+            return round_to(float(inner), scalar)
         case Binary(operator=operator, left=left, right=right, type=kind) if kind.is_floating:
             first, second = constant_value(left, kind), constant_value(right, kind)
             operation = _FOLDED.get(operator)
@@ -122,5 +124,38 @@ def constant_value(expression: Expression, scalar: ScalarType) -> int | float | 
             if operator is BinaryOperator.DIVIDE and second == 0:
                 return None
             return round_to(operation(float(first), float(second)), kind)
+        case Binary(operator=operator, left=left, right=right, type=kind):
+            # A shift's right operand has a type of its own.
+            number, other = constant_value(left, kind), constant_value(right, right.type)
+            if not isinstance(number, int) or not isinstance(other, int):
+                return None
+            return _integer_result(operator, number, other, kind)
         case _:
             return None
+
+
+def _integer_result(
+    operator: BinaryOperator, left: int, right: int, scalar: ScalarType
+) -> int | None:
+    """Return ``left op right`` of integers, None where C defines none."""
+    match operator:
+        case BinaryOperator.ADD:
+            return _fitting(left + right, scalar)
+        case BinaryOperator.SUBTRACT:
+            return _fitting(left - right, scalar)
+        case BinaryOperator.MULTIPLY:
+            return _fitting(left * right, scalar)
+        case BinaryOperator.SHIFT_LEFT if left >= 0 and 0 <= right < scalar.bits:
+            return _fitting(left << right, scalar)
+        case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER if right:
+            # C rounds towards zero, Python down.
+            quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+            found = quotient if operator is BinaryOperator.DIVIDE else left - quotient * right
+            return _fitting(found, scalar)
+        case _:
+            return None
+
+
+def _fitting(value: int, scalar: ScalarType) -> int | None:
+    """Return an integer that its type can hold, None for any other."""
+    return value if -(1 << (scalar.bits - 1)) <= value < 1 << (scalar.bits - 1) else None

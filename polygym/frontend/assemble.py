@@ -33,7 +33,7 @@ from polygym.ir.expr import (
     ParameterValue,
     Unary,
 )
-from polygym.ir.scop import Array, Parameter, Statement, Storage
+from polygym.ir.scop import Array, Initial, Parameter, Statement, Storage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,7 @@ class Assembly:
         for index in reversed(range(context.dim(isl.dim_type.param))):
             if context.get_dim_name(isl.dim_type.param, index) not in names:
                 context = context.project_out(isl.dim_type.param, index, 1)
-        return context.params().align_params(self.space).coalesce()
+        return context.params().align_params(self.space).coalesce().remove_redundancies()
 
 
 def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statement, ...]:
@@ -122,7 +122,7 @@ def make_arrays(
     touched: Sequence[Symbol],
     written: frozenset[Symbol],
     sizes: Mapping[Symbol, Extents],
-    initial: Mapping[Symbol, int | float],
+    initial: Mapping[Symbol, Initial],
 ) -> tuple[Array, ...]:
     """Return the arrays and scalars that the statements touch."""
     bindings = assembly.bindings

@@ -67,6 +67,7 @@ class Declarations:
         sizes: list[Any] = []
         pointer = False
         kind = node
+        alias = ""
         while True:
             match kind:
                 case c_ast.ArrayDecl():
@@ -92,10 +93,11 @@ class Declarations:
                 case c_ast.IdentifierType() if (
                     len(kind.names) == 1 and kind.names[0] in self._typedefs
                 ):
+                    alias = alias or kind.names[0]
                     kind = self._typedefs[kind.names[0]]
                 case _:
                     break
-        return Shape(self._element(kind, at, what), tuple(sizes), pointer)
+        return Shape(self._element(kind, alias, at, what), tuple(sizes), pointer)
 
     def _pointer_to_array(self, at: Any, what: str) -> Exception:
         """Return the refusal of ``double (*A)[m]``."""
@@ -105,8 +107,8 @@ class Declarations:
             "declare every size, as in double A[n][m]",
         )
 
-    def _element(self, kind: Any, at: Any, what: str) -> ScalarType:
-        """Return the scalar type at the bottom of a declaration."""
+    def _element(self, kind: Any, alias: str, at: Any, what: str) -> ScalarType:
+        """Return the scalar type at the bottom of a declaration; ``alias`` is a typedef's name."""
         if isinstance(kind, c_ast.Enum):
             return ScalarType.INT
         names: tuple[str, ...]
@@ -122,9 +124,27 @@ class Declarations:
                 names, spelled = (), "something else"
         if (scalar := _TYPES.get(names)) is not None:
             return scalar
+        if alias:
+            spelled = f"{alias} ({spelled})"
         raise self._source.error(
             at, f"{what} is of type {spelled}; int, long, float and double are understood"
         )
+
+
+def rank(node: Any, typedefs: Mapping[str, Any]) -> int:
+    """Return the number of an array type's dimensions, through typedefs; 0 for any other type."""
+    count = 0
+    while True:
+        match node:
+            case c_ast.ArrayDecl():
+                count += 1
+                node = node.type
+            case c_ast.TypeDecl():
+                node = node.type
+            case c_ast.IdentifierType(names=[name]) if name in typedefs:
+                node = typedefs[name]
+            case _:
+                return count
 
 
 def _is_size(node: Any) -> bool:

@@ -23,6 +23,7 @@ from polygym.frontend.arithmetic import (
     binary,
     choice,
     comparison,
+    constant_value,
     convert,
     truth,
     zero,
@@ -121,7 +122,9 @@ class Expressions:
                     self.value(node.iffalse, otherwise),
                 )
             case c_ast.Cast():
-                scalar = self._bindings.declarations.scalar(node.to_type, node, "a cast")
+                scalar = self._bindings.declarations.scalar(
+                    node.to_type, node, "the result of a cast"
+                )
                 return convert(self.value(node.expr, environment), scalar)
             case c_ast.FuncCall():
                 return self._call(node, environment)
@@ -129,7 +132,7 @@ class Expressions:
                 raise self._source.error(node, _reason(node))
 
     def combine(self, node: Any, spelling: str, left: Expression, right: Expression) -> Expression:
-        """Return ``left op right``; refuse bit operations on floating values."""
+        """Return ``left op right``; refuse what C gives no meaning."""
         if spelling in _COMPARISONS:
             return comparison(_COMPARISONS[spelling], left, right)
         operator = _ARITHMETIC.get(spelling)
@@ -141,7 +144,14 @@ class Expressions:
                     raise self._source.error(
                         node, f"the operator {spelling} takes integers, not {operand.type.value}"
                     )
-        return binary(operator, left, right)
+        result = binary(operator, left, right)
+        if (
+            operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER)
+            and result.type.is_integer
+            and constant_value(right, right.type) == 0
+        ):
+            raise self._source.error(node, f"the operator {spelling} divides an integer by zero")
+        return result
 
     def _name(self, node: Any, environment: Environment) -> Expression:
         binding = self._bindings.binding(node, environment, self._affine.expression)

@@ -21,7 +21,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.errors import Place
-from polygym.frontend.accesses import c_text
+from polygym.frontend.accesses import c_text, pointer_arithmetic
 from polygym.frontend.affine import Affine
 from polygym.frontend.arithmetic import convert
 from polygym.frontend.bindings import Bindings, Environment
@@ -228,7 +228,7 @@ class Extractor:
             symbol = self._bindings.names.of(node)
             assert symbol is not None
             self._bindings.names.meaning[id(target)] = symbol
-        self._check_target(target, environment)
+        self._check_target(target, environment, starts=isinstance(node, c_ast.Decl))
         if isinstance(operand, c_ast.Assignment):
             raise self._source.error(operand, "chained assignments are not understood")
         write, scalar = self._expressions.touch(target, environment)
@@ -251,16 +251,23 @@ class Extractor:
         )
         self._number += 1
 
-    def _check_target(self, target: Any, environment: Environment) -> None:
-        """Refuse assignments to anything but an array element or a scalar in memory."""
+    def _check_target(self, target: Any, environment: Environment, *, starts: bool) -> None:
+        """Refuse assignments to anything but an array element or a scalar in memory.
+
+        A target that ``starts`` its life here, by its initialiser, may be const.
+        """
         base = target
-        while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp)):
+        while isinstance(base, c_ast.ArrayRef) or (
+            isinstance(base, c_ast.UnaryOp) and base.op == "*"
+        ):
             base = base.name if isinstance(base, c_ast.ArrayRef) else base.expr
+        if base is not target and isinstance(base, (c_ast.BinaryOp, c_ast.UnaryOp, c_ast.Cast)):
+            raise pointer_arithmetic(target, self._bindings)
         if not isinstance(base, c_ast.ID):
             raise self._source.error(target, "this cannot be assigned to here")
         symbol = self._bindings.names.of(base)
         if symbol is None:
             raise self._source.error(base, f"{base.name} is not declared")
         refuse_change(symbol, base, environment, self._bindings)
-        if "const" in getattr(symbol.declaration, "quals", ()):
+        if not starts and "const" in getattr(symbol.declaration, "quals", ()):
             raise self._source.error(base, f"{base.name} is const")

@@ -14,6 +14,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.frontend.declarations import rank
 from polygym.frontend.parse import Region
 
 
@@ -32,7 +33,7 @@ class Mention(Enum):
     READ = "read"
     WRITE = "write"
     ITERATE = "iterate"  # the header of a for loop assigns it
-    ADDRESS = "address"
+    ADDRESS = "address"  # what it points to may change from now on, by other names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,14 +80,18 @@ class Names:
         """Return every mention that may change a symbol, its initialiser apart."""
         return [use for use in self.uses.get(symbol, ()) if use.mention is not Mention.READ]
 
-    def written_in_region(self, symbol: Symbol) -> bool:
-        """Whether the region may change a symbol."""
-        return any(self.begin < use.position < self.end for use in self.assignments(symbol))
+    def changed_before(self, symbol: Symbol) -> bool:
+        """Whether code around the region may change a symbol before the region runs."""
+        return any(
+            use.position < self.begin or (self.in_loop and use.position > self.end)
+            for use in self.assignments(symbol)
+        )
 
     def mentioned_after(self, symbol: Symbol) -> bool:
-        """Whether a symbol is mentioned after the region, or before it inside the same loop."""
+        """Whether code after the region may see a symbol: by its name, or by its address."""
         return any(
-            use.position > self.end or (self.in_loop and use.position < self.begin)
+            use.position > self.end
+            or (use.position < self.begin and (self.in_loop or use.mention is Mention.ADDRESS))
             for use in self.uses.get(symbol, ())
         )
 
@@ -138,7 +143,8 @@ class _Walker:
         """Declare what stands at file scope."""
         for node in tree.ext:
             if isinstance(node, c_ast.Typedef):
-                self.names.typedefs[node.name] = node.type
+                # `typedef T T;` after `typedef int T;` says the same again.
+                self.names.typedefs.setdefault(node.name, node.type)
                 self.enumerators(node)
             elif isinstance(node, c_ast.FuncDef):
                 self.names.functions[node.decl.name] = node
@@ -203,8 +209,10 @@ class _Walker:
         match node:
             case None:
                 return
-            case c_ast.ID():
-                self.mention(node, Mention.READ)
+            case c_ast.ID() | c_ast.ArrayRef():
+                self.read(node)
+            case c_ast.UnaryOp(op="sizeof"):
+                return  # its operand is not evaluated
             case c_ast.Pragma():
                 self.position += 1
                 if self.region is not None and node is self.region.begin:
@@ -284,6 +292,23 @@ class _Walker:
             return
         inside = self.names.begin > 0 and self.names.end == 0
         self.declare(node, Home.REGION if inside else Home.FUNCTION)
+
+    def read(self, node: Any) -> None:
+        """Walk ``name[e]…[e]``; an array with too few subscripts stands for its address."""
+        base = node
+        subscripts: list[Any] = []
+        while isinstance(base, c_ast.ArrayRef):
+            subscripts.insert(0, base.subscript)
+            base = base.name
+        if isinstance(base, c_ast.ID):
+            symbol = self.lookup(base.name)
+            kind = getattr(symbol and symbol.declaration, "type", None)
+            partial = rank(kind, self.names.typedefs) > len(subscripts)
+            self.mention(base, Mention.ADDRESS if partial else Mention.READ)
+        else:
+            self.visit(base)
+        for subscript in subscripts:
+            self.visit(subscript)
 
     def change(self, target: Any, mention: Mention) -> None:
         """Walk what is assigned to: the name at its root changes, subscripts are read."""

@@ -16,7 +16,6 @@ from pycparser.c_generator import CGenerator
 from polygym.errors import InputError, LimitError, PolygymError, SourceError
 from polygym.frontend.accesses import Touch, c_text
 from polygym.frontend.affine import Affine
-from polygym.frontend.arithmetic import constant_value
 from polygym.frontend.assemble import Assembly, make_arrays, make_schedule, make_statements
 from polygym.frontend.assumptions import read_assumptions
 from polygym.frontend.bindings import Bindings, Environment
@@ -25,6 +24,8 @@ from polygym.frontend.declarations import Declarations
 from polygym.frontend.expressions import Expressions
 from polygym.frontend.extract import Draft, Extractor
 from polygym.frontend.functions import Functions
+from polygym.frontend.initial import initial_values
+from polygym.frontend.live_in import refuse_lost_values
 from polygym.frontend.parse import Region, choose, find_regions, parse
 from polygym.frontend.places import SourceMap
 from polygym.frontend.preprocess import decode, preprocess
@@ -181,7 +182,8 @@ class _Translation:
         )
         statements = make_statements(assembly, drafts)
         parameters = assembly.parameters()
-        arrays = make_arrays(assembly, touched, written, sizes, self._initial_values(touched))
+        initial = initial_values(touched, sizes, self.bindings, self.expressions)
+        arrays = make_arrays(assembly, touched, written, sizes, initial)
         arguments = self._arguments(touched)
         scop = Scop(
             name=self.region.function.decl.name,
@@ -196,6 +198,8 @@ class _Translation:
             contraction=self.source.contraction(self.region.begin),
             unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
         )
+        lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
+        refuse_lost_values(scop, drafts, self.expressions.touches, lost, self.bindings)
         return verify(scop)
 
     def _arguments(self, touched: list[Symbol]) -> list[tuple[str, str, bool]]:
@@ -240,24 +244,3 @@ class _Translation:
             functions.append(size)
             texts.append(c_text(node))
         return Extents(tuple(functions), tuple(texts)), domain.coalesce()
-
-    def _initial_values(self, touched: list[Symbol]) -> dict[Symbol, int | float]:
-        """Return the constants that scalars have when the region starts."""
-        found: dict[Symbol, int | float] = {}
-        for symbol in touched:
-            if symbol.initialiser is None or symbol.home in (Home.REGION, Home.ARGUMENT):
-                continue
-            if symbol.home is Home.FILE and "const" not in symbol.declaration.quals:
-                continue
-            if any(
-                use.position < self.names.begin or self.names.in_loop
-                for use in self.names.assignments(symbol)
-            ):
-                continue
-            environment = Environment(isl.Set.universe(isl.Space.set_alloc(self.context, 0, 0)))
-            value = self.bindings.attempt(self.expressions.value, symbol.initialiser, environment)
-            shape = self.bindings.shape(symbol, symbol.declaration)
-            constant = None if value is None else constant_value(value, shape.type)
-            if constant is not None:
-                found[symbol] = constant
-        return found

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from polygym.errors import Place
 from polygym.ir.expr import Access, Expression, loads
@@ -48,14 +49,20 @@ class Parameter:
     type: ScalarType = ScalarType.INT
 
 
+# A number for a scalar; for an array all its elements, row by row.
+Initial: TypeAlias = int | float | tuple[int | float, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Array:
     """An array, or a scalar (no extents).
 
     ``extents`` holds one isl text each, a function of the parameters alone such as
     ``[n] -> { [(2 + n)] }``; ``extents_c`` the same sizes as C text, ``n + 2``. ``live_out`` says
-    whether the value after the region can be observed. ``initial`` is the value of a scalar that
-    the source gives a constant before the region, None otherwise.
+    whether the value after the region can be observed. ``initial`` is what the source gives a
+    variable before the region, where that is constant, and None otherwise: the value of a scalar,
+    or all elements of an array with constant extents, row by row. ``int w[2][2] = {{1}, {2, 3}}``
+    has ``(1, 0, 2, 3)``: as in C, zeros stand for what is not listed.
     """
 
     name: str
@@ -64,7 +71,7 @@ class Array:
     extents_c: tuple[str, ...]
     storage: Storage
     live_out: bool
-    initial: int | float | None = None
+    initial: Initial | None = None
 
     @property
     def rank(self) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import assert_never
 
 from polygym.errors import InternalError
@@ -98,15 +99,27 @@ def _repeated(names: Iterable[str]) -> Iterator[str]:
 
 
 def _array(array: Array) -> Iterator[str]:
-    """An array's two lists of sizes agree, and only a scalar has an initial value."""
+    """An array's two lists of sizes agree, and it has one initial value for every element."""
     if len(array.extents) != len(array.extents_c):
         yield f"array {array.name} has {len(array.extents)} extents and {len(array.extents_c)} in C"
-    if array.initial is not None and array.rank:
-        yield f"array {array.name} has an initial value and {array.rank} dimensions"
-    if array.initial is not None and array.type.is_integer and not isinstance(array.initial, int):
-        yield f"the initial value of {array.name} is no integer"
+    yield from _initial(array)
     if array.live_out and array.storage in (Storage.BLOCK, Storage.VALUE):
         yield f"{array.name} is live after the region but is {array.storage.value}"
+
+
+def _initial(array: Array) -> Iterator[str]:
+    """A scalar's initial value is one number, an array's as many as its constant sizes say."""
+    if array.initial is None:
+        return
+    values = array.initial if isinstance(array.initial, tuple) else (array.initial,)
+    if isinstance(array.initial, tuple) is not bool(array.rank):
+        yield f"array {array.name} has {len(values)} initial value(s) and {array.rank} dimensions"
+    elif not all(size.isdecimal() for size in array.extents_c):
+        yield f"array {array.name} has initial values and a size that is not constant"
+    elif len(values) != prod(int(size) for size in array.extents_c):
+        yield f"array {array.name} has {len(values)} initial values, not one for every element"
+    if array.type.is_integer and not all(isinstance(value, int) for value in values):
+        yield f"an initial value of {array.name} is no integer"
 
 
 def _statement(statement: Statement, scop: Scop) -> Iterator[str]:

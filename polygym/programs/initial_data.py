@@ -14,10 +14,26 @@ Example, ``double A[n][m]`` at position 0::
     for (int i0 = 0; i0 < n; i0++)
       for (int i1 = 0; i1 < m; i1++)
         A[i0][i1] = (double)((1 + 1 * i0 + 3 * i1) % 97 + 1) / 97;
+
+A variable to which the source gives constants before the region gets those instead. Neighbours that
+are alike share a loop, at every level, so that a large array of zeros is a short text.
+``double k[3][2] = {{0.5, 1.5}}`` becomes::
+
+    k[0][0] = 0.5;
+    k[0][1] = 1.5;
+    for (int i0 = 1; i0 < 3; i0++)
+      for (int i1 = 0; i1 < 2; i1++)
+        k[i0][i1] = 0.0;
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+from math import prod
+
+from polygym.ir.expr import FloatLiteral, IntegerLiteral
+from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
 
 _MODULUS = 97
@@ -53,7 +69,53 @@ def _counter(scop: Scop) -> str:
 
 
 def _fill(array: Array, position: int, counter: str) -> str:
-    """Return the loops that fill one array."""
+    """Return the statements that fill one array."""
+    if array.initial is None:
+        return _fill_by_rule(array, position, counter)
+    if not isinstance(array.initial, tuple):
+        return f"*{array.name} = {_number(array.initial, array)};"
+    lengths = tuple(int(size) for size in array.extents_c)
+    return "\n".join(_fill_alike(array, array.initial, lengths, (), counter))
+
+
+def _fill_alike(
+    array: Array,
+    values: tuple[int | float, ...],
+    lengths: tuple[int, ...],
+    subscripts: tuple[str, ...],
+    counter: str,
+) -> Iterator[str]:
+    """Yield assignments of ``values`` to the part of an array behind some first subscripts."""
+    if not lengths:
+        element = array.name + "".join(f"[{subscript}]" for subscript in subscripts)
+        yield f"{element} = {_number(values[0], array)};"
+        return
+    size = prod(lengths[1:])
+    rows = [values[start : start + size] for start in range(0, len(values), size)]
+    begin = 0
+    # Numbers that are equal may still differ as texts: 0.0 and -0.0.
+    for _, group in groupby(rows, key=repr):
+        alike = list(group)
+        end = begin + len(alike)
+        subscript = str(begin)
+        if len(alike) > 1:
+            subscript = f"{counter}{len(subscripts)}"
+            yield f"for (int {subscript} = {begin}; {subscript} < {end}; {subscript}++) {{"
+        yield from _fill_alike(array, alike[0], lengths[1:], (*subscripts, subscript), counter)
+        if len(alike) > 1:
+            yield "}"
+        begin = end
+
+
+def _number(value: int | float, array: Array) -> str:
+    """Return the C text of a constant of an array's type."""
+    if isinstance(value, int):
+        return c_expression(IntegerLiteral(value, array.type))
+    return c_expression(FloatLiteral(value, array.type))
+
+
+def _fill_by_rule(array: Array, position: int, counter: str) -> str:
+    """Return the loops that fill one array by the rule."""
     loops = "".join(
         f"for (int {counter}{k} = 0; {counter}{k} < {size}; {counter}{k}++)\n"
         for k, size in enumerate(array.extents_c)

@@ -53,6 +53,20 @@ class Program:
 
 
 PROGRAMS = {
+    "constant_tables": Program(
+        "int n, double A[n], int I[n]",
+        """
+        for (int i = 0; i < n; i++) {
+          const int third = 3;
+          @S(i) A[i] += TABLE[i % 2][i % third] * WEIGHTS[i % 4] / SCALE;
+          @T(i) I[i] += NUMBERS[i % 4];
+        }
+        """,
+        ({"n": 1}, {"n": 9}),
+        outside="static const float TABLE[2][3] = {{0.1f, 2}, 3, -4.5};\n"
+        "static const double WEIGHTS[4] = {1 / 2, 1 / 2.0, 3 << 2}, SCALE = -3;\n"
+        "static const int NUMBERS[4] = {-7 / 2, -7 % 3, 5.9};\n",
+    ),
     "matrix_vector": Program(
         "int n, int m, double A[n][m], double x[m], double y[n]",
         """

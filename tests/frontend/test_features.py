@@ -178,6 +178,21 @@ def test_live_out_and_initial_values() -> None:
     }
 
 
+def test_const_variables_of_the_region() -> None:
+    scop = scop_of(
+        "for (int i = 0; i < n; i++) { const double v = x[i] * 2; const int h = 2;\n"
+        "const double c = 0.5; x[i] = v + c * h; }"
+    )
+    assert [(a.name, a.storage) for a in scop.arrays] == [
+        ("v", Storage.BLOCK), ("x", Storage.ARGUMENT), ("c", Storage.BLOCK),
+    ]  # fmt: skip
+
+
+def test_what_a_pointer_may_show_after_the_region_is_live() -> None:
+    scop = scop_of("s = x[0]; t = 1;", before="double s, t; double *p = &s;", after="x[0] = *p;")
+    assert {a.name: a.live_out for a in scop.arrays} == {"s": True, "x": False, "t": False}
+
+
 def test_shadowed_names_are_kept_apart() -> None:
     scop = scop_of(
         "double t; t = 1;\nfor (int i = 0; i < n; i++) { double t; t = i;\n"
@@ -239,6 +254,22 @@ def test_assumptions_join_the_context() -> None:
     )
     assert scop.conditions == ("n >= m + k", "k >= 2")
     assert same_set(scop.context, "[n, m, k] -> { : n >= 1 and n >= m + k and k >= 2 }")
+
+
+def test_the_context_says_nothing_twice() -> None:
+    scop = scop_of("for (int i = 0; i < n; i++) x[i] += C[i + m];",
+                   before="double C[n + m + 3]; assert(m >= 0);")  # fmt: skip
+    assert scop.context == "[n, m] -> {  : n > 0 and m >= 0 }"
+
+
+def test_a_typedef_may_be_repeated() -> None:
+    scop = scop_of("y[0] = 1;", before="T y[2];", outside="typedef float T; typedef T T;")
+    assert scop.arrays[0].type is ScalarType.FLOAT
+
+
+def test_division_of_floating_values_by_zero_is_c() -> None:
+    scop = scop_of("x[0] = x[0] / 0; x[1] = I[0] / 0.0; x[2] = 1 / (2 / 2);")
+    assert len(scop.statements) == 3
 
 
 def test_pointers_to_one_element() -> None:

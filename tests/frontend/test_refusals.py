@@ -8,10 +8,10 @@ from polygym.errors import SourceError
 from polygym.frontend import parse_text
 
 HEAD = (
-    "double sin(double);\nint foo(int);\nstruct s { int a; };\n"
+    "typedef unsigned long size_t;\ndouble sin(double);\nint foo(int);\nstruct s { int a; };\n"
     "void f(int n, int m, int k, double A[n][m], double x[n], int I[n], double *p,\n"
     "       double B[][4], double (*C)[4], unsigned u, short h[n], double **pp) {\n"
-    "  struct s z; int c; double d;\n#pragma scop\n"
+    "  struct s z; int c; double d, *q = x;\n#pragma scop\n"
 )
 TAIL = "\n#pragma endscop\n}\n"
 FIRST_LINE = HEAD.count("\n") + 1
@@ -58,6 +58,28 @@ REFUSED = [
     ("x[0] = max(d, 1.0);", 1, 8, "no function of C"),
     ("c = c > 0 ? (I[0] = 1) : 2;", 1, 14, "an assignment inside an expression"),
     ("I[0] = I[1] = 2;", 1, 8, "chained assignments"),
+    ("*(x + 1) = 2;", 1, 3, "pointer arithmetic"),
+    ("(x + 1)[0] = 2;", 1, 2, "pointer arithmetic"),
+    ("-x[0] = 2;", 1, 2, "cannot be assigned to"),
+    ("foo(n)[0] = 2;", 1, 1, "cannot be assigned to"),
+    ("const double v = x[0] * 2;\nv = 1;", 2, 1, "v is const"),
+    ("I[0] = I[0] / 0;", 1, 8, "/ divides an integer by zero"),
+    ("I[0] = 1 + n % (2 - 2);", 1, 12, "% divides an integer by zero"),
+    ("I[0] /= 0;", 1, 1, "/ divides an integer by zero"),
+    (
+        "for (size_t i = 0; i < n; i++) x[0] = 0;",
+        1,
+        13,
+        "i is of type size_t (unsigned long); int,",
+    ),
+    (
+        "for (unsigned i = 0; i < n; i++) x[0] = 0;",
+        1,
+        15,
+        "i is of type unsigned; int, long, float",
+    ),
+    ("x[0] = (size_t)n;", 1, 8, "the result of a cast is of type size_t (unsigned long); int,"),
+    ("q[0] = 1;", 1, 1, "q is a pointer; it may alias"),
     ("I[0] = c++;", 1, 8, "side effect"),
     ("x[0] = (c, d);", 1, 9, "comma operator"),
     ("x[0] = z.a;", 1, 8, "struct s"),

@@ -28,7 +28,7 @@ from polygym.ir.expr import (
     Unary,
     UnaryOperator,
 )
-from polygym.ir.scop import Parameter, Scop
+from polygym.ir.scop import Array, Initial, Parameter, Scop, Storage
 from polygym.ir.types import ScalarType
 from polygym.ir.verify import problems_of, verify
 
@@ -49,6 +49,16 @@ def with_write(relation: str, array: str = "x") -> Scop:
     return replace(SCOP, statements=(replace(SCOP.statements[0], write=write), SCOP.statements[1]))
 
 
+def with_table(initial: Initial, size: str = "3") -> Scop:
+    extent = f"[n] -> {{ [({size})] }}"
+    table = Array("t", INT, (extent,), (size,), Storage.LOCAL, False, initial)
+    return replace(SCOP, arrays=(*SCOP.arrays, table))
+
+
+def test_initial_values_for_every_element_are_sound() -> None:
+    assert list(problems_of(with_table((1, 2, 3)))) == []
+
+
 def test_a_sound_program_passes() -> None:
     assert verify(SCOP) is SCOP
     assert list(problems_of(SCOP)) == []
@@ -64,6 +74,10 @@ BROKEN: list[tuple[Callable[[], Scop], str]] = [
     (lambda: replace(SCOP, schedule="{ S[i] -> [i] }"), "0 maps for statement T"),
     (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], extents_c=()),)), "extents"),
     (lambda: replace(SCOP, arrays=(replace(SCOP.arrays[0], initial=1.0),)), "initial value"),
+    (lambda: with_table((1, 2)), "2 initial values, not one for every element"),
+    (lambda: with_table((1, 2.5, 3)), "no integer"),
+    (lambda: with_table(1), "1 initial value(s) and 1 dimensions"),
+    (lambda: with_table((1,), "n"), "a size that is not constant"),
     (lambda: with_write("{ S[i] -> z[i] }", "z"), "unknown array z"),
     (lambda: with_write("{ S[i] -> y[i] }"), "joins other tuples"),
     (lambda: with_write("{ S[i] -> x[i, 0] }"), "2 subscripts in an array of rank 1"),

@@ -82,10 +82,12 @@ def trace(
 
 
 def allocate(scop: Scop, array: Array, parameters: Mapping[str, int]) -> np.ndarray[Any, Any]:
-    """Return an array of zeros with the extents that it has for some parameter values."""
+    """Return an array of its initial values, or zeros, as large as the parameters make it."""
     shape = tuple(
         int(_fixed_pw_aff(text, parameters).max_val().to_python()) for text in array.extents
     )
+    if isinstance(array.initial, tuple):
+        return np.array(array.initial, dtype=DTYPES[array.type]).reshape(shape)
     return np.full(shape, array.initial or 0, dtype=DTYPES[array.type])
 
 

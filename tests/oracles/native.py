@@ -32,7 +32,8 @@ def random_arrays(
     for array in scop.arrays:
         shape = tuple(evaluate(extent, parameters) for extent in array.extents)
         if array.initial is not None:
-            values = np.full(shape, array.initial)
+            # One value for a scalar, a value for every element of an array.
+            values = np.reshape(array.initial, shape)
         elif array.type.is_integer:
             values = generator.integers(1, 100, size=shape)
         else:
