@@ -35,7 +35,7 @@ def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None
     try:
         yield
     except isl.Error as error:
-        if _EXCEEDED in str(error):
+        if _EXCEEDED in str(error) or _is_exhausted():
             raise LimitError(
                 f"{purpose} took more than {operations:,} operations on integer sets; "
                 "the program is too large or too irregular to be answered exactly"
@@ -45,3 +45,12 @@ def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None
         if outermost:
             context.set_max_operations(0)
             context.reset_operations()
+
+
+def _is_exhausted() -> bool:
+    """Whether the bound was passed; isl's reader reports that as a syntax error."""
+    try:
+        isl.Set("{ [i] : i > 0 }")
+    except isl.Error:
+        return True
+    return False
