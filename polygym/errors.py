@@ -23,10 +23,12 @@ class Place:
 
     def __str__(self) -> str:
         """Render as the compilers do: ``file:line:column``."""
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{printable(self.file)}:{self.line}:{self.column}"
 
     def excerpt(self) -> str:
         """Return the source line with a caret under the column, or nothing without a line.
+
+        What is not printable is escaped, or the text could steer the terminal that shows it.
 
         >>> print(Place("a.c", 3, 5, "x = y;").excerpt())
             x = y;
@@ -35,8 +37,31 @@ class Place:
         if not self.text.strip():
             return ""
         column = min(max(self.column, 1), len(self.text) + 1)
-        lead = "".join("\t" if character == "\t" else " " for character in self.text[: column - 1])
-        return f"    {self.text}\n    {lead}^"
+        before = printable(self.text[: column - 1])
+        lead = "".join("\t" if character == "\t" else " " for character in before)
+        return f"    {printable(self.text)}\n    {lead}^"
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters escaped, tabs apart.
+
+    >>> printable("\\x1b[31mred")
+    '\\\\x1b[31mred'
+    """
+    return "".join(
+        character if character.isprintable() or character == "\t" else ascii(character)[1:-1]
+        for character in text
+    )
+
+
+def _rendered(place: Place, message: str, hint: str = "") -> str:
+    """Return what is said of a place: the sentence, the line with a caret, the hint."""
+    lines = [f"{place}: error: {printable(message)}"]
+    if excerpt := place.excerpt():
+        lines.append(excerpt)
+    if hint:
+        lines.append(f"    hint: {printable(hint)}")
+    return "\n".join(lines)
 
 
 class PolygymError(Exception):
@@ -49,6 +74,11 @@ class InputError(PolygymError):
 
 class LimitError(InputError):
     """The question is well posed, but answering it exactly went past the bound on the work."""
+
+    @classmethod
+    def at(cls, place: Place, message: str) -> LimitError:
+        """Return the error of a place in a source text."""
+        return cls(_rendered(place, message))
 
 
 class IllegalScheduleError(InputError):
@@ -66,12 +96,7 @@ class SourceError(InputError):
         self.place = place
         self.message = message
         self.hint = hint
-        lines = [f"{place}: error: {message}"]
-        if excerpt := place.excerpt():
-            lines.append(excerpt)
-        if hint:
-            lines.append(f"    hint: {hint}")
-        super().__init__("\n".join(lines))
+        super().__init__(_rendered(place, message, hint))
 
 
 class InternalError(PolygymError):

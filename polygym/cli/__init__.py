@@ -1,5 +1,7 @@
-"""The ``polygym`` command: one module a subcommand, ``main`` to choose among them.
+"""The ``polygym`` command: one module a subcommand, ``main`` where it begins.
 
-``output`` prints (tables and colours on a terminal, plain text in a pipe, JSON on request),
-``options`` holds what several commands share.
+``dispatch`` calls a command of ``group`` and writes its ``answer``; ``failures`` turns exceptions
+into messages. ``output`` and ``tables`` print (colours on a terminal, plain text in a pipe),
+``text`` makes the user's own words fit for that, ``options`` holds what several commands share,
+``interrupts`` says what Ctrl-C does.
 """

@@ -2,67 +2,63 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
 
 import click
 
 import polybench
 from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.entries import Entry, geometric_mean, print_entries, ratio
+from polygym.cli.failures import failure_of
+from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
 from polygym.cli.options import (
     TARGET_HELP,
     function_option,
     json_option,
-    resolve_schedule,
+    schedule_maker,
     size_options,
 )
-from polygym.cli.output import print_json, print_table, progress, seconds
-from polygym.errors import InputError, PolygymError
-from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
+from polygym.cli.output import progress, say
+from polygym.errors import InputError, PolygymError, SourceError
+from polygym.ir.scop import Scop
+from polygym.measure.outcome import Ok, Outcome, ProblemError
+from polygym.measure.problem import Problem
+from polygym.measure.problem import Program as CompiledProgram
 from polygym.measure.timing import Repetition, this_machine
 from polygym.measure.worker import Worker
+from polygym.poly.schedule import Schedule
 from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
 
+_ORIGINAL = "original"
+_HELP = """Measure schedules of programs in turn, and print ratios and their geometric mean.
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One program with one schedule: its outcome, or why there is none."""
+The schedules of one program run round robin in one process, by one clock, each checked against
+the original order's output. Exit code 1: one of them failed. Ctrl-C prints what there is.
 
-    program: str
-    schedule: str
-    text: str
-    outcome: Outcome | None
-    error: str
-    ratio: float | None
+\b
+Examples:
+  polygym bench gemm mvt atax --schedules original,isl
+  polygym bench stencils --dataset medium --json > stencils.json
+  polygym bench my.c --schedules isl,mine.json
+  polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
+"""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry with its raw samples."""
-        ok = isinstance(self.outcome, Ok)
-        return {
-            "program": self.program,
-            "schedule": self.schedule,
-            "text": self.text,
-            "status": self.outcome.status.value if self.outcome is not None else "error",
-            "error": self.error or None,
-            "outcome": outcome_to_json(self.outcome) if self.outcome is not None else None,
-            "seconds": self.outcome.best if isinstance(self.outcome, Ok) else None,
-            "samples": list(self.outcome.samples) if isinstance(self.outcome, Ok) else [],
-            "speedup": self.ratio if ok else None,
-        }
+_Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
 
 
-@click.command("bench", epilog=TARGET_HELP.replace("TARGET", "Each target"))
+@click.command("bench", help=_HELP, epilog=TARGET_HELP.replace("TARGET", "Each target"))
 @click.argument("targets", nargs=-1, required=True, metavar="KERNEL|GLOB|CATEGORY|FILE.c...")
 @click.option(
     "--schedules",
-    default="original,isl",
-    show_default=True,
+    multiple=True,
+    default=("original,isl",),
     metavar="NAME[,NAME]",
-    help="original, isl, or files with schedules; ratios are to the original order, which is "
-    "always measured.",
+    help="original, isl, files with schedules, or isl text; may be repeated. Ratios are to the "
+    "original order, which is always measured. (Default: original,isl.)",
 )
 @click.option(
     "--repeat",
@@ -77,61 +73,65 @@ class Entry:
 def command(
     targets: tuple[str, ...],
     region: str | None,
-    schedules: str,
+    schedules: tuple[str, ...],
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
     as_json: bool,
-) -> int:
-    r"""Measure schedules of programs in turn, and print ratios and their geometric mean.
-
-    The schedules of one program run round robin in one process, by one clock, each checked against
-    the original order's output. Exit code 1: one of them failed. Ctrl-C prints what there is.
-
-    \b
-    Examples:
-      polygym bench gemm mvt atax --schedules original,isl
-      polygym bench stencils --dataset medium --json > stencils.json
-      polygym bench my.c --schedules original,isl,mine.json
-    """
-    names = [name.strip() for name in schedules.split(",") if name.strip()]
-    if not names:
-        raise InputError("--schedules: expected at least one name")
-    if "original" in names:
-        names.remove("original")
-    names.insert(0, "original")
-    entries: list[Entry] = []
+) -> Answer:
+    """Load all programs, measure one after the other, and report what was measured."""
+    names = _names(schedules)
+    results: list[tuple[Entry, ...]] = []
+    makers = {name: schedule_maker(name) for name in names}
+    programs = _load(_expand(targets), region, dataset, parameters)
     interrupted = False
     try:
-        with Worker() as worker, progress(_expand(targets), "measuring") as chosen:
-            for target in chosen:
-                program = load_program(
-                    target, function=region, dataset=dataset, parameters=parameters
-                )
-                entries += _measure(worker, program, names, repeat)
+        with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
+            for label in labels:
+                results.append(_measure(worker, label, programs[label], makers, repeat))
     except KeyboardInterrupt:
         interrupted = True
-    means = {name: _geometric_mean(entries, name) for name in names}
+    entries = [entry for row in results for entry in row]
+    all_ran = all(isinstance(entry.outcome, Ok) for entry in entries)
+    code = INTERRUPTED if interrupted else 0 if all_ran else 1
+    means = {
+        name: geometric_mean([entry for entry in entries if entry.schedule == name])
+        for name in names
+    }
     if as_json:
-        print_json(
-            {
-                "dataset": str(dataset or Dataset.LARGE),
-                "repeat": repeat,
-                "interrupted": interrupted,
-                "entries": [entry.to_json() for entry in entries],
-                "geometric_mean": means,
-                "machine": asdict(this_machine()),
-            }
-        )
-    else:
-        _print(entries, names, means)
+        return Answer(code, _report(entries, means, dataset, repeat, interrupted))
+    print_entries(results, names, means)
     if interrupted:
-        raise KeyboardInterrupt
-    return 0 if all(isinstance(entry.outcome, Ok) for entry in entries) else 1
+        say("interrupted", err=True)
+    return Answer(code)
+
+
+def _names(schedules: Sequence[str]) -> tuple[str, ...]:
+    """Return what the options name, each once; the original order comes first in any case."""
+    names = [name for text in schedules for name in _split(text)]
+    if not names:
+        raise InputError("--schedules: expected at least one name")
+    return tuple(dict.fromkeys([_ORIGINAL, *names]))
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand outside brackets.
+
+    >>> _split("isl, { S[i,j] -> [j,i] },x.json")
+    ['isl', '{ S[i,j] -> [j,i] }', 'x.json']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _expand(targets: Sequence[str]) -> list[str]:
-    """Replace globs and categories by the names of kernels."""
+    """Replace globs and categories by the names of kernels; every target counts once."""
     expanded: list[str] = []
     for target in targets:
         if "/" in target or target.endswith(".c"):
@@ -144,80 +144,90 @@ def _expand(targets: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(expanded))
 
 
-def _measure(worker: Worker, program: Program, names: list[str], repeat: int) -> list[Entry]:
-    """Measure all schedules of one program."""
-    problem = compile_problem(program)
-    texts, candidates, errors = {}, {}, {}
-    for name in names:
-        try:
-            schedule = resolve_schedule(name, program.scop)
-            texts[name] = str(schedule)
-            candidates[name] = (
-                problem.original if name == "original" else compile_schedule(program, schedule)
-            )
-        except PolygymError as error:
-            errors[name] = str(error)
+def _load(
+    targets: list[str], region: str | None, dataset: Dataset | None, parameters: dict[str, int]
+) -> dict[str, Program]:
+    """Load every program, so that one that is refused costs no measuring."""
+    programs: dict[str, Program] = {}
+    with progress(targets, "reading") as chosen:
+        for target in chosen:
+            try:
+                programs[target] = load_program(
+                    target, function=region, dataset=dataset, parameters=parameters
+                )
+            except SourceError:  # says where by itself
+                raise
+            except InputError as error:
+                if str(error).startswith(target):
+                    raise
+                raise InputError(f"{target}: {error}") from None
+    return programs
+
+
+def _measure(
+    worker: Worker, label: str, program: Program, makers: _Makers, repeat: int
+) -> tuple[Entry, ...]:
+    """Measure all schedules of one program; what fails is an entry that says so."""
     outcomes: dict[str, Outcome] = {}
+    texts: dict[str, str] = {}
+    errors: dict[str, str] = {}
     try:
-        session = worker.open(problem, Repetition(minimum=1))
-        measured = session.measure_together(tuple(candidates.values()), repeat)
-        outcomes = dict(zip(candidates, measured, strict=True))
-        session.close()
-    except ProblemError as error:
-        outcomes = dict.fromkeys(candidates, error.outcome)
-    base = outcomes.get("original")
-    return [
+        with held_back():
+            problem, candidates = _compile(program, makers, texts, errors)
+        try:
+            session = worker.open(problem, Repetition(minimum=1))
+            measured = session.measure_together(tuple(candidates.values()), repeat)
+            outcomes = dict(zip(candidates, measured, strict=True))
+            session.close()
+        except ProblemError as error:
+            outcomes = dict.fromkeys(candidates, error.outcome)
+    except (PolygymError, MemoryError, RecursionError) as error:
+        errors = dict.fromkeys(makers, failure_of(error).message)
+    base = outcomes.get(_ORIGINAL)
+    return tuple(
         Entry(
-            program.name,
+            label,
             name,
             texts.get(name, ""),
             outcomes.get(name),
             errors.get(name, ""),
-            _ratio(base, outcomes.get(name)),
+            ratio(base, outcomes.get(name)),
         )
-        for name in names
-    ]
+        for name in makers
+    )
 
 
-def _ratio(base: Outcome | None, outcome: Outcome | None) -> float | None:
-    if isinstance(base, Ok) and isinstance(outcome, Ok):
-        return base.best / outcome.best
-    return None
+def _compile(
+    program: Program, makers: _Makers, texts: dict[str, str], errors: dict[str, str]
+) -> tuple[Problem, dict[str, CompiledProgram]]:
+    """Compile the schedules; add their texts, and why there is no code for some, by name."""
+    problem = compile_problem(program)
+    candidates = {}
+    for name, make in makers.items():
+        try:
+            schedule = make(program.scop)
+            texts[name] = str(schedule)
+            candidates[name] = (
+                problem.original if name == _ORIGINAL else compile_schedule(program, schedule)
+            )
+        except (PolygymError, MemoryError, RecursionError) as error:
+            errors[name] = failure_of(error).message
+    return problem, candidates
 
 
-def _geometric_mean(entries: Sequence[Entry], name: str) -> float | None:
-    """Return the geometric mean of a schedule's speedups over the programs where it ran."""
-    ratios = [e.ratio for e in entries if e.schedule == name and e.ratio is not None]
-    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None
-
-
-def _print(entries: Sequence[Entry], names: list[str], means: dict[str, float | None]) -> None:
-    others = [name for name in names if name != "original"]
-    by_key = {(entry.program, entry.schedule): entry for entry in entries}
-    rows = []
-    for program in dict.fromkeys(entry.program for entry in entries):
-        row = [program, _time(by_key[program, "original"])]
-        for name in others:
-            entry = by_key[program, name]
-            ratio = f"{entry.ratio:.2f}x" if entry.ratio is not None else "-"
-            row += [_time(entry), ratio]
-        rows.append(row)
-    columns = ["PROGRAM", "ORIGINAL"]
-    for name in others:
-        columns += [name.upper(), "SPEEDUP"]
-    if others and rows:
-        last = ["geometric mean", ""]
-        for name in others:
-            mean = means[name]
-            last += ["", f"{mean:.2f}x" if mean is not None else "-"]
-        rows.append(last)
-    print_table(columns, rows, "l" + "r" * (len(columns) - 1))
-    for entry in entries:
-        if entry.error:
-            click.echo(f"{entry.program}, {entry.schedule}: {entry.error}", err=True)
-
-
-def _time(entry: Entry) -> str:
-    if isinstance(entry.outcome, Ok):
-        return seconds(entry.outcome.best)
-    return entry.outcome.status.value if entry.outcome is not None else "error"
+def _report(
+    entries: Sequence[Entry],
+    means: Mapping[str, float | None],
+    dataset: Dataset | None,
+    repeat: int,
+    interrupted: bool,
+) -> dict[str, Any]:
+    """Return everything that `--json` prints."""
+    return {
+        "dataset": str(dataset or Dataset.LARGE),
+        "repeat": repeat,
+        "interrupted": interrupted,
+        "entries": [entry.to_json() for entry in entries],
+        "geometric_mean": dict(means),
+        "machine": asdict(this_machine()),
+    }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from polygym.cli.answer import Answer
 from polygym.cli.options import (
     TARGET_HELP,
     function_option,
@@ -11,12 +14,23 @@ from polygym.cli.options import (
     resolve_schedule,
     target_argument,
 )
-from polygym.cli.output import print_json
-from polygym.poly.legality import find_violation
+from polygym.cli.output import say
+from polygym.poly.legality import Violation, find_violation
 from polygym.programs import load_scop
 
+_HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
 
-@click.command("check", epilog=TARGET_HELP)
+The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
+
+\b
+Examples:
+  polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
+  polygym check gemm --schedule \\
+    '{ S0[i,j] -> [i,j,0,0]; S1[i,k,j] -> [i,j,1,k] }'
+"""
+
+
+@click.command("check", help=_HELP, epilog=TARGET_HELP)
 @target_argument
 @function_option
 @click.option(
@@ -27,42 +41,36 @@ from polygym.programs import load_scop
     help="The schedule: isl text, a file with it, or a name.",
 )
 @json_option
-def command(target: str, region: str | None, schedule_text: str, as_json: bool) -> int:
-    r"""Say whether a schedule is legal; if not, which dependence it breaks and where.
-
-    The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
-
-    \b
-    Example:
-      polygym check gemm --schedule '{ S0[i,j] -> [i,j,0,0]; S1[i,k,j] -> [i,j,1,k] }'
-    """
+def command(target: str, region: str | None, schedule_text: str, as_json: bool) -> Answer:
+    """Decide whether the schedule is legal."""
     scop = load_scop(target, region)
     schedule = resolve_schedule(schedule_text, scop)
     violation = find_violation(scop, schedule)
+    code = 0 if violation is None else 1
     if as_json:
-        print_json(
-            {
-                "legal": violation is None,
-                "schedule": str(schedule),
-                "violation": None
-                if violation is None
-                else {
-                    "message": str(violation),
-                    "source": violation.dependence.source,
-                    "sink": violation.dependence.sink,
-                    "kinds": list(violation.dependence.kind.names()),
-                    "arrays": list(violation.dependence.arrays),
-                    "relation": violation.dependence.relation,
-                    "dimension": violation.dimension,
-                    "parameters": violation.parameters,
-                    "source_instance": list(violation.source_instance),
-                    "sink_instance": list(violation.sink_instance),
-                },
-            }
+        found = None if violation is None else _as_json(violation)
+        return Answer(
+            code,
+            {"legal": violation is None, "schedule": str(schedule), "violation": found},
         )
-    elif violation is None:
-        click.secho("legal", fg="green", bold=True)
+    if violation is None:
+        say("legal", fg="green", bold=True)
     else:
-        click.secho("illegal", fg="red", bold=True, nl=False)
-        click.echo(f": {violation}")
-    return 0 if violation is None else 1
+        say("illegal", newline=False, fg="red", bold=True)
+        say(f": {violation}")
+    return Answer(code)
+
+
+def _as_json(violation: Violation) -> dict[str, Any]:
+    return {
+        "message": str(violation),
+        "source": violation.dependence.source,
+        "sink": violation.dependence.sink,
+        "kinds": list(violation.dependence.kind.names()),
+        "arrays": list(violation.dependence.arrays),
+        "relation": violation.dependence.relation,
+        "dimension": violation.dimension,
+        "parameters": violation.parameters,
+        "source_instance": list(violation.source_instance),
+        "sink_instance": list(violation.sink_instance),
+    }

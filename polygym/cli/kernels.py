@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 import polybench
+from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
-from polygym.cli.output import print_json, print_table, progress
+from polygym.cli.output import progress
+from polygym.cli.tables import print_table
 from polygym.errors import InputError
 from polygym.poly.dependences import dependences
 from polygym.programs import load_scop
@@ -17,7 +19,7 @@ from polygym.programs import load_scop
 @click.command("kernels")
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 @json_option
-def command(patterns: tuple[str, ...], as_json: bool) -> None:
+def command(patterns: tuple[str, ...], as_json: bool) -> Answer:
     """List the kernels with their category and what polygym finds in them.
 
     PATTERN is a name, a glob ('*mm') or a category ('stencils', 'blas'); without one all 30 are
@@ -42,9 +44,12 @@ def command(patterns: tuple[str, ...], as_json: bool) -> None:
                 }
             )
     if as_json:
-        print_json(rows)
-        return
+        return Answer(document=rows)
     keys = ("name", "category", "statements", "depth", "dependences", "description")
     print_table(
-        [key.upper() for key in keys], [[row[key] for key in keys] for row in rows], "llrrr"
+        [key.upper() for key in keys],
+        [[row[key] for key in keys] for row in rows],
+        "llrrr",
+        optional=("DESCRIPTION", "CATEGORY"),
     )
+    return Answer()

@@ -1,107 +1,58 @@
-"""The ``polygym`` command: finds the subcommand, and turns errors into messages and exit codes.
+"""The entry point of the ``polygym`` command.
 
-Exit codes: 0, it worked; 1, the answer is no (an illegal schedule, a wrong output, a crash of the
-program that was run); 2, it could not be asked (wrong usage, a file that is refused). An interrupt
-by Ctrl-C ends with 130.
+It imports next to nothing, so that there is somebody to handle Ctrl-C from the first moment on.
+What the command does stands in :mod:`polygym.cli.dispatch`.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
-import click
-
-from polygym import __version__
-from polygym.errors import IllegalScheduleError, PolygymError, SourceError
-
-COMMANDS = {
-    "kernels": "List the kernels of the suite.",
-    "show": "Show what polygym understands of a program.",
-    "run": "Compile a program with a schedule, run it, time it.",
-    "bench": "Compare schedules of several programs.",
-    "check": "Say whether a schedule is legal and, if not, why.",
-}
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called: `--help` costs nothing."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of use."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"polygym.cli.{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="polygym")
-def polygym() -> None:
-    r"""Explore the legal schedules of loop programs: compiled through LLVM, run and timed.
-
-    A program is a kernel of PolyBench (see `polygym kernels`) or a C file of your own with the
-    loops between `#pragma scop` and `#pragma endscop`.
-
-    \b
-    Start here:
-      polygym show gemm                          what polygym sees in a program
-      polygym run gemm --dataset medium          compile it, run it, time it
-      polygym run gemm --schedule isl            … in the order that isl's scheduler finds
-      polygym check my.c --schedule '{ S[i,j] -> [j,i] }'    may I interchange these loops?
-      polygym bench gemm mvt --schedules original,isl        which order is faster?
-    """
+_CANNOT_BE_ASKED = 2
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command and exit with its code."""
-    sys.exit(run(sys.argv[1:]))
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command line; return the exit code."""
+    as_json = "--json" in sys.argv[1:]
     try:
-        result = polygym.main(arguments, prog_name="polygym", standalone_mode=False)
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        if "--json" in arguments:
-            return _report_json(error.format_message(), 2)
-        error.show()
-        return 2
-    except PolygymError as error:
-        code = 1 if isinstance(error, IllegalScheduleError) else 2
-        if "--json" in arguments:
-            return _report_json(str(error), code)
-        if not isinstance(error, SourceError):  # which begins with its place, as compilers do
-            click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(str(error), err=True)
-        return code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        return 130
-    except BrokenPipeError:
-        # The reader of our output has gone: nothing to say, and nobody to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except (RecursionError, MemoryError) as error:
-        click.echo(f"error: the input is too large: {type(error).__name__}", err=True)
-        return 2
+        from polygym.cli.interrupts import leave_at_once
+
+        leave_at_once(as_json)
+    except KeyboardInterrupt:
+        if as_json:
+            print('{"error": "interrupted"}', flush=True)
+        else:
+            print("interrupted", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+    sys.exit(_main(sys.argv[1:]))
 
 
-def _report_json(message: str, code: int) -> int:
-    from polygym.cli.output import print_json
+def _main(arguments: list[str]) -> int:
+    if 1 in _open_missing_streams():
+        print("error: cannot write the output: standard output is closed", file=sys.stderr)
+        return _CANNOT_BE_ASKED
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks
+    from polygym.cli.dispatch import run
 
-    print_json({"error": message})
-    return code
+    return run(arguments)
+
+
+def _open_missing_streams() -> list[int]:
+    """Open /dev/null in place of standard streams that are closed; return which those were.
+
+    Otherwise the next file or socket to be opened would become, say, standard error.
+    """
+    missing = []
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            missing.append(descriptor)
+    if 2 in missing:
+        sys.stderr = open(2, "w", closefd=False)
+    return missing

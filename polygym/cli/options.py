@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from polybench import Dataset
+from polygym.cli.text import shorten
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule, from_json, parse
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_LONGEST_NUMBER = 50
+_LARGEST_FILE = 2**20
 
 TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`) or the path of a C file with a
 `#pragma scop` … `#pragma endscop` region."""
@@ -70,7 +76,7 @@ def _parse_dataset(_: click.Context, __: click.Parameter, value: str | None) -> 
     try:
         return Dataset.parse(value)
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(shorten(str(error), 300)) from None
 
 
 def _parse_parameters(
@@ -79,38 +85,61 @@ def _parse_parameters(
     result: dict[str, int] = {}
     for text in values:
         name, equals, number = text.partition("=")
+        name = name.strip()
         try:
-            if not name.strip() or not equals:
+            if not name or not equals or len(number) > _LONGEST_NUMBER:
                 raise ValueError
-            result[name.strip()] = int(number, 0)
+            value = int(number, 0)
         except ValueError:
-            raise click.BadParameter(f"expected NAME=INTEGER, found {text!r}") from None
+            raise click.BadParameter(f"expected NAME=INTEGER, found {shorten(text)!r}") from None
+        if name in result:
+            raise click.BadParameter(f"expected every name once, found {shorten(name)!r} twice")
+        result[name] = value
     return result
 
 
 def resolve_schedule(text: str, scop: Scop) -> Schedule:
     """Return the schedule that a word, a file or isl text stands for."""
+    return schedule_maker(text)(scop)
+
+
+def schedule_maker(text: str) -> Callable[[Scop], Schedule]:
+    """Return what makes the schedule of a program from a word, a file or isl text.
+
+    A file is read now, so that one that is missing is found before there is any program.
+    """
     match text:
         case "original":
-            return original(scop)
+            return original
         case "isl":
-            return isl_schedule(scop)
-        case _ if "{" in text:
-            return _parse_either(text, scop)
+            return isl_schedule
         case _:
-            return _parse_either(_read(text), scop)
+            return partial(_parse_either, text if "{" in text else _read(text))
 
 
 def _read(name: str) -> str:
+    """Return the text of a schedule's file; what is not a small regular file is left alone."""
+    path = Path(name)
+    shown = f"a schedule: {shorten(name)}"
     try:
-        return Path(name).read_text(encoding="utf-8")
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(
+                f"{shown}: expected a file, found something that is not a regular file"
+            )
+        if found.st_size > _LARGEST_FILE:
+            raise InputError(f"{shown}: expected a small file, found one larger than 1 MiB")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(
-            f"--schedule {name}: expected original, isl, a file, or isl text such as "
+            f"{shown}: expected original, isl, a file, or isl text such as "
             "'{ S[i] -> [i] }'; there is no such file"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--schedule {name}: cannot read it: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{shown}: expected UTF-8 text: {error.reason}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{shown}: cannot read it: {reason}") from None
 
 
 def _parse_either(text: str, scop: Scop) -> Schedule:

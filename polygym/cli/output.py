@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from polygym.cli.text import printable
 from polygym.measure.outcome import Ok, Outcome
 
 
@@ -30,42 +32,20 @@ def _finite(value: Any) -> Any:
             return value
 
 
+def is_plain() -> bool:
+    """Whether the user wants no colours, or has a terminal that shows none."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def say(text: str, *, err: bool = False, newline: bool = True, **style: Any) -> None:
+    """Write text that may hold words of the user's; styled on a terminal that shows it."""
+    colour = False if is_plain() else None  # None: click looks whether it is a terminal
+    click.secho(printable(text), err=err, nl=newline, color=colour, **style)
+
+
 def heading(text: str) -> None:
     """Write a heading: bold on a terminal."""
-    click.secho(text, bold=True)
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: str = "") -> None:
-    """Write a table, with rules and colours on a terminal and aligned text in a pipe.
-
-    ``right`` has one letter a column: ``r`` aligns it to the right, anything else to the left.
-    """
-    aligned = right.ljust(len(columns), "l")
-    table = [tuple(str(cell) for cell in row) for row in rows]
-    if sys.stdout.isatty():
-        _rich_table(columns, table, aligned)
-        return
-    widths = [max(len(cell) for cell in column) for column in zip(columns, *table, strict=True)]
-    for row in (columns, *table):
-        cells = (
-            cell.rjust(width) if side == "r" else cell.ljust(width)
-            for cell, width, side in zip(row, widths, aligned, strict=True)
-        )
-        click.echo("  ".join(cells).rstrip())
-
-
-def _rich_table(columns: Sequence[str], rows: list[tuple[str, ...]], aligned: str) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, header_style="bold")
-    for column, side in zip(columns, aligned, strict=True):
-        table.add_column(column, justify="right" if side == "r" else "left")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    say(text, bold=True)
 
 
 @contextmanager
@@ -84,7 +64,7 @@ def progress(items: Sequence[str], purpose: str) -> Iterator[Iterator[str]]:
     )
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -96,7 +76,7 @@ def progress(items: Sequence[str], purpose: str) -> Iterator[Iterator[str]]:
 
         def walk() -> Iterator[str]:
             for item in items:
-                bar.update(task, description=f"{purpose} {item}")
+                bar.update(task, description=printable(f"{purpose} {item}"))
                 yield item
                 bar.advance(task)
 
@@ -110,8 +90,9 @@ def working(purpose: str) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status(purpose, refresh_per_second=4):
+    with Console(stderr=True).status(Text(printable(purpose)), refresh_per_second=4):
         yield
 
 
@@ -131,4 +112,4 @@ def status_line(outcome: Outcome) -> None:
     """Write an outcome in one line: green when the program ran and was right, red otherwise."""
     is_ok = isinstance(outcome, Ok)
     text = outcome.status.value if is_ok else str(outcome)
-    click.secho(text, fg="green" if is_ok else "red", bold=True)
+    say(text, fg="green" if is_ok else "red", bold=True)

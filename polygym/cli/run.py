@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from math import prod
 from typing import Any
 
 import click
 
 from polybench import Dataset
+from polygym.cli.answer import Answer
 from polygym.cli.options import (
     TARGET_HELP,
     function_option,
@@ -19,25 +21,41 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import (
     heading,
-    print_json,
-    print_table,
+    say,
     seconds,
     status_line,
     working,
 )
+from polygym.cli.tables import print_table
 from polygym.measure.options import WorkerOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.session import Session
-from polygym.measure.timing import Repetition, this_machine
+from polygym.measure.timing import Repetition, available_memory, this_machine
 from polygym.measure.worker import Worker
 from polygym.poly.baselines import original
 from polygym.poly.schedule import Schedule
-from polygym.programs import Program, load_program
+from polygym.programs import Output, Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
 from polygym.programs.outputs import output_summary
 
+_HELP = """Compile, run and time a program, and compare its output with the original order's.
 
-@click.command("run", epilog=TARGET_HELP)
+A schedule other than the original is timed in turn with it, in one process and by one clock.
+Exit code 1: the program crashed, took too long, or computed something else.
+
+\b
+Examples:
+  polygym run gemm --dataset small
+  polygym run my.c -p n=500 --schedule '{ S0[i,j] -> [j,i] }'
+  polygym run gemm --schedule isl --json > result.json
+  polygym run gemm --schedule result.json
+"""
+_DOUBLE = 8
+# Address space is 47 bits wide; more megabytes than this say nothing.
+_MOST_MEGABYTES = 2**27
+
+
+@click.command("run", help=_HELP, epilog=TARGET_HELP)
 @target_argument
 @function_option
 @size_options
@@ -58,7 +76,7 @@ from polygym.programs.outputs import output_summary
 )
 @click.option(
     "--memory",
-    type=click.IntRange(1),
+    type=click.IntRange(1, _MOST_MEGABYTES),
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
@@ -72,19 +90,8 @@ def command(
     repeat: int,
     memory: int | None,
     as_json: bool,
-) -> int:
-    r"""Compile, run and time a program, and compare its output with the original order's.
-
-    A schedule other than the original is timed in turn with it, in one process and by one clock.
-    Exit code 1: the program crashed, took too long, or computed something else.
-
-    \b
-    Examples:
-      polygym run gemm --dataset small
-      polygym run my.c -p n=500 --schedule '{ S0[i,j] -> [j,i] }'
-      polygym run gemm --schedule isl --json > result.json
-      polygym run gemm --schedule result.json
-    """
+) -> Answer:
+    """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     schedule = resolve_schedule(schedule_text, program.scop)
     is_original = schedule == original(program.scop)
@@ -109,11 +116,11 @@ def command(
         except ProblemError as error:
             baseline = outcome = error.outcome
     report = _report(program, schedule, baseline, outcome, compile_seconds, arrays)
+    code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
-        print_json(report)
-    else:
-        _print(report, outcome)
-    return 0 if isinstance(outcome, Ok) else 1
+        return Answer(code, report)
+    _print(report, outcome)
+    return Answer(code)
 
 
 def _summaries(program: Program, session: Session) -> list[dict[str, Any]]:
@@ -121,9 +128,24 @@ def _summaries(program: Program, session: Session) -> list[dict[str, Any]]:
     names = [buffer.name for buffer in session.problem.buffers]
     summaries = []
     for output in program.outputs:
+        _check_memory(program, output)
         data = session.expected(names.index(output.array))
         summaries.append(output_summary(program, output, data))
     return summaries
+
+
+def _check_memory(program: Program, output: Output) -> None:
+    """Refuse to describe what this process has no room for: the kernel would end it unasked.
+
+    Besides the bytes there are, for a while, every element as a double and the square of each.
+    """
+    array = program.scop.array(output.array)
+    elements = prod(program.shape(array))
+    needed, free = elements * (array.type.size + 2 * _DOUBLE), available_memory()
+    if needed > free:
+        raise MemoryError(
+            f"describing array {array.name} takes {needed:,} bytes, {free:,} are free"
+        )
 
 
 def _report(
@@ -158,15 +180,15 @@ def _report(
 def _print(report: dict[str, Any], outcome: Outcome) -> None:
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
-    click.echo(f"  schedule  {report['schedule']}")
-    click.echo("  status    ", nl=False)
+    say(f"  schedule  {report['schedule']}")
+    say("  status    ", newline=False)
     status_line(outcome)
     if isinstance(outcome, Ok):
         samples = "  ".join(seconds(sample) for sample in outcome.samples)
-        click.echo(f"  time      {seconds(outcome.best)}    (best of {samples})")
-        click.echo(f"  original  {seconds(report['baseline_seconds'])}", nl=False)
-        click.echo(f"    speedup {report['speedup']:.3g}x")
-    click.echo(f"  compile   {seconds(report['compile_seconds'])}")
+        say(f"  time      {seconds(outcome.best)}    (best of {samples})")
+        say(f"  original  {seconds(report['baseline_seconds'])}", newline=False)
+        say(f"    speedup {report['speedup']:.3g}x")
+    say(f"  compile   {seconds(report['compile_seconds'])}")
     if report["arrays"]:
         heading("\nOutputs")
         print_table(
@@ -184,4 +206,5 @@ def _print(report: dict[str, Any], outcome: Outcome) -> None:
                 for row in report["arrays"]
             ],
             "lrrrlrl",
+            optional=("LAST", "MIDDLE", "SUM OF SQUARES"),
         )

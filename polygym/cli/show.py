@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from polygym.cli.answer import Answer
 from polygym.cli.options import (
     TARGET_HELP,
     function_option,
@@ -13,15 +14,18 @@ from polygym.cli.options import (
     resolve_schedule,
     target_argument,
 )
-from polygym.cli.output import heading, print_json
+from polygym.cli.output import heading, say
+from polygym.cli.text import shorten
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.loops import generate_loops
 from polygym.codegen.tree import build_tree
 from polygym.ir.scop import Array, Scop, Statement
+from polygym.poly.baselines import original
 from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.programs import load_scop
+from polygym.programs.wording import conditions_of, without_parameters
 
 
 @click.command("show", epilog=TARGET_HELP)
@@ -39,23 +43,24 @@ from polygym.programs import load_scop
 @json_option
 def command(
     target: str, region: str | None, schedule_text: str, only_c: bool, as_json: bool
-) -> None:
+) -> Answer:
     """Print parameters, statements, dependences, the schedule and its C code.
 
-    The C function computes exactly what the machine code does; `--c` prints it alone.
+    The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it
+    is the member `c`.
     """
     scop = load_scop(target, region)
     schedule = resolve_schedule(schedule_text, scop)
     legal = LegalSchedule(scop, schedule)
     code = print_c(generate_loops(build_tree(legal), legal), f"{scop.name}: {schedule}")
-    if only_c:
+    if only_c and not as_json:
         click.echo(code, nl=False)
-        return
+        return Answer()
     found = dependences(scop)
     if as_json:
-        print_json(_as_json(scop, found, schedule, code))
-        return
+        return Answer(document=_as_json(scop, found, schedule, code))
     _print(scop, found, schedule_text, schedule, code)
+    return Answer()
 
 
 def _as_json(
@@ -110,28 +115,30 @@ def _print(
 ) -> None:
     heading(f"{scop.name} ({scop.file})")
     parameters = ", ".join(f"{p.type.value} {p.name}" for p in scop.parameters)
-    click.echo(f"  parameters  {parameters or 'none'}")
-    click.echo(f"  context     {scop.context}")
+    say(f"  parameters  {parameters or 'none'}")
+    say(f"  context     {conditions_of(scop.context) or 'any values'}")
     for condition in scop.conditions:
-        click.echo(f"  needs       {condition}")
-    click.echo(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
+        say(f"  needs       {condition}")
+    say(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
     heading("\nStatements")
     for statement in scop.statements:
         _print_statement(statement)
     heading(f"\nDependences ({len(found)})")
     for position, dependence in enumerate(found):
         kinds = ", ".join(dependence.kind.names())
-        click.echo(
+        say(
             f"  D{position} {dependence.source} -> {dependence.sink}  {kinds} on "
             f"{', '.join(dependence.arrays)}"
         )
-        click.echo(f"     {dependence.relation}")
+        say(f"     {without_parameters(dependence.relation)}")
+    ordered = original(scop)
     heading("\nOriginal schedule")
-    click.echo(f"  {scop.schedule}")
-    heading(f"\nSchedule: {name}")
-    click.echo(f"  {schedule}")
+    say(f"  {without_parameters(str(ordered))}")
+    if schedule != ordered:
+        heading(f"\nSchedule: {shorten(name, 60)}")
+        say(f"  {without_parameters(str(schedule))}")
     heading("\nC")
-    click.echo(code, nl=False)
+    say(code, newline=False)
 
 
 def _array(array: Array) -> str:
@@ -140,8 +147,8 @@ def _array(array: Array) -> str:
 
 
 def _print_statement(statement: Statement) -> None:
-    click.echo(f"  {statement.name}: {statement.text}    (line {statement.place.line})")
-    click.echo(f"     domain {statement.domain}")
-    click.echo(f"     writes {statement.write.relation}")
-    for access in statement.reads:
-        click.echo(f"     reads  {access.relation}")
+    say(f"  {statement.name}: {statement.text}    (line {statement.place.line})")
+    say(f"     domain {without_parameters(statement.domain)}")
+    say(f"     writes {without_parameters(statement.write.relation)}")
+    for relation in dict.fromkeys(access.relation for access in statement.reads):
+        say(f"     reads  {without_parameters(relation)}")

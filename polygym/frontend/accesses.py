@@ -60,6 +60,7 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
     if not isinstance(binding, Variable):
         raise source.error(base, f"{base.name} is not an array")
     shape = binding.shape
+    _refuse_replaced(base, binding, bindings)
     if shape.pointer:
         if binding.symbol.home is not Home.ARGUMENT:
             raise source.error(base, f"{base.name} is a pointer; it may alias an array")
@@ -85,8 +86,37 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
     )
 
 
+def _refuse_replaced(node: Any, variable: Variable, bindings: Bindings) -> None:
+    """Refuse an array or pointer argument that the function makes point elsewhere.
+
+    An array argument is a pointer in C: after ``A = B;`` the two names are one array.
+    """
+    symbol, shape = variable.symbol, variable.shape
+    replaced = bindings.names.replaced.get(symbol)
+    if symbol.home is Home.ARGUMENT and (shape.pointer or shape.sizes) and replaced is not None:
+        line = bindings.source.place(replaced).line
+        raise bindings.source.error(
+            node,
+            f"{symbol.name} is a pointer whose value may change in line {line}; it may alias an "
+            "array then",
+        )
+
+
 def pointer_arithmetic(node: Any, bindings: Bindings) -> SourceError:
-    """Return the refusal of ``*(A + i)``."""
+    """Return the refusal of ``*(A + i)`` and of ``((int *)A)[i]``."""
+    base = node
+    while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.BinaryOp)):
+        match base:
+            case c_ast.ArrayRef():
+                base = base.name
+            case c_ast.UnaryOp():
+                base = base.expr
+            case _:
+                base = base.left
+    if isinstance(base, c_ast.Cast):
+        return bindings.source.error(
+            node, "aliasing through casts is refused: one element would have two names"
+        )
     return bindings.source.error(
         node, "pointer arithmetic is not understood", "write accesses as A[i][j]"
     )

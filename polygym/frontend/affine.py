@@ -57,7 +57,7 @@ class Affine:
 
     def constant(self, value: int) -> Any:
         """Return a constant function."""
-        return self._zero.add_constant_val(isl.Val(value, self._bindings.context))
+        return self._zero.add_constant_val(isl.Val(str(value), self._bindings.context))
 
     def condition(self, node: Any, environment: Environment) -> Any:
         """Return the set where a condition holds."""
@@ -73,9 +73,9 @@ class Affine:
         if key not in environment.memory:
             value = self._read(node, environment)
             if value.n_piece() > _MOST_PIECES:
-                raise LimitError(
-                    f"{self._source.place(node)}: {environment.role} falls into more than "
-                    f"{_MOST_PIECES} pieces"
+                raise LimitError.at(
+                    self._source.place(node),
+                    f"{environment.role} falls into more than {_MOST_PIECES} pieces",
                 )
             environment.memory[key] = value
         return environment.memory[key]
@@ -83,14 +83,14 @@ class Affine:
     def checked(self, node: Any, condition: Any) -> Any:
         """Return a condition, or refuse one that falls into too many convex pieces."""
         if condition.n_basic_set() > _MOST_PIECES:
-            raise LimitError(
-                f"{self._source.place(node)}: the condition up to here falls into more than "
-                f"{_MOST_PIECES} convex pieces"
+            raise LimitError.at(
+                self._source.place(node),
+                f"the condition up to here falls into more than {_MOST_PIECES} convex pieces",
             )
         if any(p.dim(isl.dim_type.div) > _MOST_DIVISIONS for p in condition.get_basic_sets()):
-            raise LimitError(
-                f"{self._source.place(node)}: the condition up to here needs more than "
-                f"{_MOST_DIVISIONS} divisions at once"
+            raise LimitError.at(
+                self._source.place(node),
+                f"the condition up to here needs more than {_MOST_DIVISIONS} divisions at once",
             )
         return condition
 
@@ -249,10 +249,10 @@ class Affine:
             mask = amount.to_python() if amount is not None else -1
             if mask < 0 or mask & (mask + 1):
                 raise self._refuse(node, environment, "uses & with something else than 2^k - 1")
-            return left.mod_val(isl.Val(mask + 1, self._bindings.context))
+            return left.mod_val(isl.Val(str(mask + 1), self._bindings.context))
         if amount is None or not 0 <= amount.to_python() < 63:
             raise self._refuse(node, environment, "shifts by something else than a constant")
-        power = isl.Val(1 << amount.to_python(), self._bindings.context)
+        power = isl.Val(str(1 << amount.to_python()), self._bindings.context)
         return left.scale_val(power) if node.op == "<<" else left.scale_down_val(power).floor()
 
     def _choice(self, node: Any, environment: Environment) -> Any:

@@ -249,6 +249,14 @@ class Bindings:
                 Mention.ADDRESS: "may change through its address",
                 Mention.ITERATE: "counts a loop outside the region",
             }.get(changes[0].mention, "is assigned")
+            if self.names.precedes_region(symbol, node):
+                # A size stands far from the assignment that spoils it.
+                raise self.source.error(
+                    changes[0].node,
+                    f"{name} {how} here, and {role} in line {self.source.place(node).line} "
+                    "depends on it",
+                    "a parameter is an int or long that the function never changes; == compares",
+                )
             raise self.source.error(
                 node,
                 f"{role} depends on data: {name} {how} in line {place.line}",

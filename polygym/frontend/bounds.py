@@ -198,7 +198,7 @@ def _fixed(domain: Any, name: str, likely: Sequence[int]) -> int:
 def _fix(domain: Any, name: str, value: int) -> Any:
     """Return the part of a set where a parameter has a value."""
     index = domain.find_dim_by_name(isl.dim_type.param, name)
-    return domain.fix_val(isl.dim_type.param, index, isl.Val(value, domain.get_ctx()))
+    return domain.fix_val(isl.dim_type.param, index, isl.Val(str(value), domain.get_ctx()))
 
 
 def _evaluate(function: Any, values: Mapping[str, int]) -> int:

@@ -15,6 +15,8 @@ from pycparser import c_ast
 from polygym.frontend.places import SourceMap
 from polygym.ir.types import ScalarType
 
+_MOST_DIMENSIONS = 16
+
 _TYPES = {
     ("int",): ScalarType.INT,
     ("signed",): ScalarType.INT,
@@ -97,6 +99,11 @@ class Declarations:
                     kind = self._typedefs[kind.names[0]]
                 case _:
                     break
+        if len(sizes) > _MOST_DIMENSIONS:
+            raise self._source.error(
+                at,
+                f"{what} has {len(sizes)} dimensions; at most {_MOST_DIMENSIONS} are understood",
+            )
         return Shape(self._element(kind, alias, at, what), tuple(sizes), pointer)
 
     def _pointer_to_array(self, at: Any, what: str) -> Exception:

@@ -36,7 +36,7 @@ from polygym.frontend.bindings import (
     Iterator,
     Variable,
 )
-from polygym.frontend.functions import Functions
+from polygym.frontend.functions import Functions, wrong_count
 from polygym.frontend.literals import parse_literal
 from polygym.ir.expr import (
     Access,
@@ -94,7 +94,9 @@ class Expressions:
         """Return the value of an expression."""
         self._size += 1
         if self._size > _LARGEST_REGION:
-            raise LimitError(f"{self._source.place(node)}: the region's expressions are too large")
+            raise LimitError.at(
+                self._source.place(node), "the region's expressions are too large"
+            )
         match node:
             case c_ast.Constant():
                 literal = parse_literal(node.value)
@@ -229,7 +231,7 @@ class Expressions:
             function, scalar = _MATH[name]
             if len(operands) != function.arity:
                 raise self._source.error(
-                    node, f"{name} takes {function.arity} arguments and is given {len(operands)}"
+                    node, wrong_count(name, function.arity, len(operands))
                 )
             converted = tuple(convert(operand, scalar) for operand in operands)
             return Call(function, converted, scalar)

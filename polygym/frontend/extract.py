@@ -33,16 +33,26 @@ from polygym.ir.expr import Access, Expression, Load
 ASSUMPTIONS = frozenset({"assert", "__builtin_assume"})
 
 _REFUSED = {
-    c_ast.While: "while loops are not understood",
-    c_ast.DoWhile: "do loops are not understood",
-    c_ast.Break: "break leaves the loop depending on what was computed",
-    c_ast.Continue: "continue is not understood",
-    c_ast.Goto: "goto is not understood",
-    c_ast.Return: "return inside the region is not understood",
-    c_ast.Switch: "switch is not understood",
-    c_ast.Case: "switch is not understood",
-    c_ast.Default: "switch is not understood",
+    c_ast.While: "while loops are",
+    c_ast.DoWhile: "do loops are",
+    c_ast.Break: "break is",
+    c_ast.Continue: "continue is",
+    c_ast.Goto: "goto is",
+    c_ast.Return: "return inside the region is",
+    c_ast.Switch: "switch is",
+    c_ast.Case: "switch is",
+    c_ast.Default: "switch is",
 }
+
+
+def _refusal(node: Any) -> str:
+    """Return the sentence that refuses a statement."""
+    if type(node) not in _REFUSED:
+        return "this has no effect or is not understood"
+    return (
+        f"{_REFUSED[type(node)]} not understood: which iterations run would depend on what ran "
+        "before; a region is made of for loops and if alone"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +145,7 @@ class Extractor:
                 case c_ast.FuncCall():
                     self._refuse_call(item)
                 case _:
-                    reason = _REFUSED.get(type(item), "this has no effect or is not understood")
-                    raise self._source.error(item, reason)
+                    raise self._source.error(item, _refusal(item))
 
     def _passed(self, spot: _Spot, node: Any, count: int) -> _Spot:
         """Hand a label on to the only statement of a block."""

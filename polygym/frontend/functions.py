@@ -57,9 +57,7 @@ class Functions:
         symbols = list(self._resolved[name].values())
         operands = list(call.args.exprs) if call.args else []
         if len(symbols) != len(operands):
-            raise source.error(
-                call, f"{name} takes {len(symbols)} arguments and is given {len(operands)}"
-            )
+            raise source.error(call, wrong_count(name, len(symbols), len(operands)))
         arguments = dict(environment.arguments)
         for symbol, operand in zip(symbols, operands, strict=True):
             scalar = declarations.scalar(
@@ -71,3 +69,8 @@ class Functions:
         )
         result = declarations.scalar(function.decl.type.type, call, f"the result of {name}")
         return Alias(body, result, inner)
+
+
+def wrong_count(name: str, expected: int, found: int) -> str:
+    """Return the sentence that refuses a call with too many or too few arguments."""
+    return f"{name} takes {expected} argument{'s' * (expected != 1)} and is given {found}"

@@ -73,7 +73,7 @@ def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: A
     counter = bindings.variable(iterator.name)
     reached = nonnegative(counter.sub(first) if step > 0 else first.sub(counter))
     if abs(step) > 1:
-        distance = counter.sub(first).mod_val(isl.Val(abs(step), bindings.context))
+        distance = counter.sub(first).mod_val(isl.Val(str(abs(step)), bindings.context))
         reached = reached.intersect(distance.eq_set(distance.scale_val(0)))
     inner = replace(
         environment,

@@ -160,7 +160,8 @@ def choose(regions: Sequence[Region], function: str | None, file: str) -> Region
             return exact[0]
         if any(region.function.decl.name == function for region in regions):
             raise InputError(f"{file}: {function} holds several regions; choose one of {listed}")
-        raise InputError(f"{file}: no region is called {function}; there are: {listed}")
+        called = function or "by an empty name"
+        raise InputError(f"{file}: no region is called {called}; there are: {listed}")
     holders = {region.function.decl.name for region in regions}
     candidates = [r for r in regions if not _is_initialiser(r.function.decl.name, holders)]
     if len(candidates) == 1:

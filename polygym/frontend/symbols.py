@@ -61,7 +61,11 @@ class Use:
 
 @dataclass(slots=True)
 class Names:
-    """The result of the walk; ``meaning`` and ``uses`` are keyed by node identity and symbol."""
+    """The result of the walk; ``meaning`` and ``uses`` are keyed by node identity and symbol.
+
+    ``replaced`` holds the symbols whose own value may change, with the first node that does it:
+    ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` is about what it points to.
+    """
 
     meaning: dict[int, Symbol] = field(default_factory=dict)
     uses: dict[Symbol, list[Use]] = field(default_factory=dict)
@@ -71,6 +75,7 @@ class Names:
     begin: int = 0
     end: int = 0
     in_loop: bool = False
+    replaced: dict[Symbol, Any] = field(default_factory=dict)
 
     def of(self, node: Any) -> Symbol | None:
         """Return the symbol that an ID or a declaration node means."""
@@ -93,6 +98,12 @@ class Names:
             use.position > self.end
             or (use.position < self.begin and (self.in_loop or use.mention is Mention.ADDRESS))
             for use in self.uses.get(symbol, ())
+        )
+
+    def precedes_region(self, symbol: Symbol, node: Any) -> bool:
+        """Whether a mention of a symbol stands before the region."""
+        return any(
+            use.node is node and use.position < self.begin for use in self.uses.get(symbol, ())
         )
 
     def iterates_in_region(self, symbol: Symbol) -> bool:
@@ -310,16 +321,21 @@ class _Walker:
         for subscript in subscripts:
             self.visit(subscript)
 
-    def change(self, target: Any, mention: Mention) -> None:
-        """Walk what is assigned to: the name at its root changes, subscripts are read."""
+    def change(self, target: Any, mention: Mention, *, whole: bool = True) -> None:
+        """Walk what is assigned to: the name at its root changes, subscripts are read.
+
+        ``whole`` says that the name itself is the target, not an element that it leads to.
+        """
         match target:
             case c_ast.ID():
                 self.mention(target, mention)
+                if whole and (symbol := self.names.of(target)) is not None:
+                    self.names.replaced.setdefault(symbol, target)
             case c_ast.ArrayRef():
-                self.change(target.name, mention)
+                self.change(target.name, mention, whole=False)
                 self.visit(target.subscript)
             case c_ast.UnaryOp(op="*"):
-                self.change(target.expr, mention)
+                self.change(target.expr, mention, whole=False)
             case c_ast.StructRef():
                 self.change(target.name, mention)
             case _:

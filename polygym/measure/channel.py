@@ -46,7 +46,7 @@ class Channel:
         """Return the descriptor to wait on."""
         return self._socket.fileno()
 
-    def send(self, body: Json, blobs: Sequence[bytes] = ()) -> None:
+    def send(self, body: Json, blobs: Sequence[bytes | memoryview] = ()) -> None:
         """Send one message.
 
         Raises:

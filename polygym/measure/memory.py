@@ -114,9 +114,14 @@ class SharedSet:
         """Return where a buffer begins."""
         return self._base + self._offsets[index]
 
-    def read(self, index: int) -> bytes:
-        """Return a buffer's contents."""
-        return ctypes.string_at(self.address(index), self._sizes[index])
+    def view(self, index: int) -> memoryview:
+        """Return a buffer's contents where they are: they can be sent on without a copy.
+
+        (``ctypes.string_at``, which copies, takes sizes below 2 GiB only.) The view ends with the
+        set.
+        """
+        contents = ctypes.c_ubyte * self._sizes[index]
+        return memoryview(contents.from_address(self.address(index)))
 
     def publish(self, working: WorkingSet, indices: Sequence[int]) -> None:
         """Copy these buffers out of a working set, for all processes to see."""

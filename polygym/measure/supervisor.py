@@ -102,7 +102,7 @@ class Supervisor:
         finally:
             self._keeper.stop()
 
-    def _answer(self, body: Json, blobs: list[bytes]) -> tuple[Json, list[bytes]]:
+    def _answer(self, body: Json, blobs: list[bytes]) -> tuple[Json, list[memoryview]]:
         match body["request"]:
             case "open":
                 return self._open(body, blobs), []
@@ -117,7 +117,7 @@ class Supervisor:
                     "expected": memory.expected,
                     "results": memory.results,
                 }
-                return {}, [sets[body["set"]].read(body["buffer"])]
+                return {}, [sets[body["set"]].view(body["buffer"])]
             case "forget":
                 return {}, []
             case other:

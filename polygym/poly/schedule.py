@@ -276,8 +276,9 @@ def _rows(relation: isl.Map, statement: Statement, scop: Scop) -> tuple[Row, ...
     _check_parameters(relation, scop)
     if not relation.is_single_valued():
         raise InputError(
-            f"a schedule: statement {name} is given more than one time vector; a name in a row that "
-            "is neither an iterator nor a parameter (declared in front, [n] ->) stands for any number"
+            f"a schedule: statement {name} is given more than one time vector; a name in a row "
+            "that is neither an iterator nor a parameter (declared in front, [n] ->) stands for "
+            "any number"
         )
     function = isl.PwMultiAff.from_map(relation)
     if function.n_piece() > 1:

@@ -8,17 +8,19 @@ initial data come from the function ``init_…`` beside the kernel, or from the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polybench
 from polybench import Dataset, Part
-from polygym.errors import InputError
+from polygym.errors import InputError, SourceError
 from polygym.frontend import parse_file, parse_text, regions
 from polygym.ir.scop import Array, Scop
 from polygym.poly.evaluate import admits, evaluate
 from polygym.programs.initial_data import NAME, initial_data_source
+from polygym.programs.wording import conditions_of
 
 # What a data set gives every parameter of a user's file, before _fitting_size.
 FILE_SIZES = {
@@ -28,6 +30,9 @@ FILE_SIZES = {
     Dataset.LARGE: 1024,
     Dataset.EXTRALARGE: 2048,
 }
+
+# Beyond it, sums and multiples of parameters in the bounds of loops would not fit 64 bits.
+_LARGEST_PARAMETER = 2**48
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,8 @@ def load_scop(target: str, function: str | None = None) -> Scop:
     """Return the Scop alone, without sizes or data."""
     kernel = _kernel(target)
     if kernel is not None:
-        return parse_file(kernel.path, function=function or kernel.function)
-    return parse_file(Path(target), function=function)
+        return _parse(kernel.path, kernel.function if function is None else function)
+    return _parse(Path(target), function)
 
 
 def _kernel(target: str) -> polybench.Kernel | None:
@@ -86,11 +91,33 @@ def _kernel(target: str) -> polybench.Kernel | None:
     try:
         return polybench.kernel(target)
     except KeyError as error:
-        if Path(target).exists():
+        if os.path.exists(target):  # unlike a Path, it does not mind names that cannot be
             return None
+        if several := _selected(target):
+            raise InputError(
+                f"{target}: expected one kernel or the path of a C file; {target!r} stands for "
+                f"several: {', '.join(several)}"
+            ) from None
         raise InputError(
             f"{target}: expected the name of a kernel or the path of a C file; {error.args[0]}"
         ) from None
+
+
+def _selected(pattern: str) -> list[str]:
+    """Return the kernels that a category or a glob stands for."""
+    try:
+        return [kernel.name for kernel in polybench.select((pattern,))]
+    except KeyError:
+        return []
+
+
+def _parse(path: Path, function: str | None) -> Scop:
+    """Return the Scop of a file's region; no name at all is no name of a region."""
+    if function is not None and not function.strip():
+        raise InputError(
+            f"--function: expected a name, found none; {path} has: {', '.join(regions(path))}"
+        )
+    return parse_file(path, function=function)
 
 
 def _find(
@@ -100,11 +127,11 @@ def _find(
     kernel = _kernel(target)
     if kernel is not None:
         path = kernel.path
-        scop = parse_file(path, function=function or kernel.function)
+        scop = _parse(path, kernel.function if function is None else function)
         outputs = tuple(Output(live.array, live.part) for live in kernel.live_out)
         return scop, _initial_data(scop, path), dict(kernel.parameters(dataset)), outputs
     path = Path(target)
-    scop = parse_file(path, function=function)
+    scop = _parse(path, function)
     written = {statement.write.array for statement in scop.statements}
     outputs = tuple(
         Output(array.name) for array in scop.arrays if array.live_out and array.name in written
@@ -130,8 +157,33 @@ def _initial_data(scop: Scop, path: Path) -> Scop:
     beside = f"init_{scop.name.removeprefix('kernel_')}"
     if beside in regions(path):
         return parse_file(path, function=beside)
+    try:
+        return _rule(scop)
+    except SourceError as error:
+        raise InputError(_why_not_filled(scop, path, beside, error)) from None
+
+
+def _rule(scop: Scop) -> Scop:
+    """Return the program that fills the arrays by the documented rule."""
     return parse_text(
         initial_data_source(scop), file=f"<initial data of {scop.name}>", function=NAME
+    )
+
+
+def _why_not_filled(scop: Scop, path: Path, function: str, error: SourceError) -> str:
+    """Say which array the rule cannot fill: the place in its own text helps nobody."""
+    advice = f"write a function {function} with a region that does"
+    for array in scop.arrays:
+        try:
+            _rule(replace(scop, arrays=(array,)))
+        except SourceError as alone:
+            return (
+                f"{path}: the rule for initial data cannot fill array {array.name} of "
+                f"{scop.name}: {alone.message}; {advice}"
+            )
+    return (
+        f"{path}: the rule for initial data cannot fill the arrays of {scop.name}: "
+        f"{error.message}; {advice}"
     )
 
 
@@ -162,15 +214,21 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
     """Refuse parameter values for which the program is not meaningful."""
     for parameter in scop.parameters:
         limit = 2 ** (parameter.type.bits - 1)
-        if not -limit <= values[parameter.name] < limit:
+        value = values[parameter.name]
+        if not -limit <= value < limit:
             raise InputError(
-                f"{parameter.name} = {values[parameter.name]}: expected a value of type "
-                f"{parameter.type.value}"
+                f"{parameter.name} = {value}: expected a value of type {parameter.type.value}"
+            )
+        if abs(value) >= _LARGEST_PARAMETER:
+            raise InputError(
+                f"{parameter.name} = {value}: expected a value between -2^48 and 2^48, because "
+                "the bounds of loops are computed in 64 bits"
             )
     if not admits(scop.context, values):
         found = ", ".join(f"{p.name} = {values[p.name]}" for p in scop.parameters)
         raise InputError(
-            f"{scop.name} is not defined for {found}: its arrays and accesses need {scop.context}"
+            f"{scop.name} is not defined for {found}: its arrays and accesses need "
+            f"{conditions_of(scop.context)}"
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from polygym.cli import main as cli
+from polygym.cli import dispatch as cli
 from tests.sources import Y_AX
 
 TWO_FUNCTIONS = """

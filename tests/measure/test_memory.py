@@ -39,13 +39,23 @@ def test_shared_set_publishes_and_restores():
     ctypes.memset(source.addresses[0], 1, 100)
     ctypes.memset(source.addresses[2], 3, 9000)
     shared.publish(source, [0, 1])
-    assert shared.read(0) == b"\1" * 100
-    assert shared.read(1) == b""
-    assert shared.read(2) == bytes(9000)
+    assert bytes(shared.view(0)) == b"\1" * 100
+    assert bytes(shared.view(1)) == b""
+    assert bytes(shared.view(2)) == bytes(9000)
     target = WorkingSet([100, 0, 9000])
     target.restore(shared)
     assert ctypes.string_at(target.addresses[0], 100) == b"\1" * 100
     assert target.addresses[0] != source.addresses[0]
+    shared.close()
+
+
+def test_a_view_of_more_than_two_gibibytes():
+    size = 2**31 + 16
+    shared = SharedSet([size, 8])  # no page of it is ever touched but the last
+    contents = shared.view(0)
+    assert contents.nbytes == size
+    assert bytes(contents[-16:]) == bytes(16)
+    contents.release()
     shared.close()
 
 

@@ -1,0 +1,98 @@
+"""From the words of a command line to an exit code: call the command, write what it answers.
+
+Exit codes: 0, it worked; 1, the answer is no (an illegal schedule, a wrong output, a crash of the
+program that was run); 2, it could not be asked (wrong usage, a file that is refused, an output that
+cannot be written). An interrupt by Ctrl-C ends with 130, a reader that left with 141.
+
+Under ``--json`` standard output gets exactly one document, whatever happens: the command's, or
+``{"error": message}``. That holds because commands return their document and :func:`run` writes it
+after it has begun to ignore Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import click
+
+from polygym.cli import interrupts
+from polygym.cli.answer import Answer
+from polygym.cli.failures import CANNOT_BE_ASKED, failure_of
+from polygym.cli.group import polygym
+from polygym.cli.output import print_json, say
+
+_NOBODY_READS = 141
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line and return the exit code; from then on Ctrl-C is ignored.
+
+    Whoever calls this is about to end the process: there is nothing left to interrupt.
+    """
+    interrupts.leave_at_once("--json" in arguments)
+    try:
+        answer = _call(arguments)
+        interrupts.ignore()
+    except BrokenPipeError:
+        interrupts.ignore()
+        _discard_output()
+        return _NOBODY_READS
+    except (Exception, KeyboardInterrupt) as error:
+        interrupts.ignore()
+        answer = _explain(error, "--json" in arguments)
+    return _write(answer)
+
+
+def _call(arguments: list[str]) -> Answer:
+    """Call the command.
+
+    Not through click's own ``main``, which ends the process itself where nobody reads the output.
+    """
+    try:
+        with polygym.make_context("polygym", list(arguments)) as context:
+            result = polygym.invoke(context)
+    except click.exceptions.Exit as leave:  # after --help and --version
+        return Answer(leave.exit_code)
+    return result if isinstance(result, Answer) else Answer()
+
+
+def _explain(error: BaseException, as_json: bool) -> Answer:
+    """Say on standard error what went wrong, or return it as a document."""
+    failure = failure_of(error)
+    if as_json:
+        return Answer(failure.code, {"error": failure.message})
+    _complain(failure.label, failure.text or failure.message)
+    return Answer(failure.code)
+
+
+def _complain(label: str, text: str) -> None:
+    """Write to standard error; where that is impossible too, the exit code has to do."""
+    with suppress(OSError):
+        if label:
+            say(label, err=True, newline=False, fg="red", bold=True)
+        say(text, err=True)
+
+
+def _write(answer: Answer) -> int:
+    """Write the document, see to it that everything is written, and return the exit code."""
+    try:
+        if answer.document is not None:
+            print_json(answer.document)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return _NOBODY_READS
+    except OSError as error:
+        _discard_output()
+        if answer.document is not None or answer.code < CANNOT_BE_ASKED:
+            _complain("error: ", f"cannot write the output: {error.strerror}")
+            return CANNOT_BE_ASKED
+    return answer.code
+
+
+def _discard_output() -> None:
+    """Let go of what could not be written: the interpreter would try it again as it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,60 @@
+"""The command ``polygym`` as click knows it: its help, and subcommands imported when called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from polygym import __version__
+
+COMMANDS = {
+    "kernels": "List the kernels of the suite.",
+    "show": "Show what polygym understands of a program.",
+    "run": "Compile a program with a schedule, run it, time it.",
+    "bench": "Compare schedules of several programs.",
+    "check": "Say whether a schedule is legal and, if not, why.",
+}
+
+# In help texts \b keeps the lines of a paragraph as they are.
+_HELP = """Explore the legal schedules of loop programs: compiled through LLVM, run and timed.
+
+A program is a kernel of PolyBench (see `polygym kernels`) or a C file of your own with the
+loops between `#pragma scop` and `#pragma endscop`.
+
+\b
+Start here:
+  polygym show gemm                    what polygym sees in a program
+  polygym run gemm --dataset medium    compile it, run it, time it
+  polygym run gemm --schedule isl      in the order that isl's scheduler finds
+  polygym bench gemm mvt               which order is faster?
+  polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
+                                       may I interchange these loops?
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called: `--help` costs nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"polygym.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="polygym")
+def polygym() -> None:
+    """Hold the subcommands; the help text stands above."""

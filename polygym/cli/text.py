@@ -1,0 +1,64 @@
+r"""Text from outside, made fit for a terminal: nothing hidden in it, and nothing endless.
+
+What a user hands in (file names, options, lines of a source) comes back in messages and listings. A
+terminal obeys control characters, and a stream may refuse half a surrogate pair; both are written
+as escapes here, ``\x1b`` for ESC.
+"""
+
+from __future__ import annotations
+
+import re
+
+from polygym.errors import Place, SourceError
+
+_LONG_WORD = re.compile(r"\S{161,}")
+_LONGEST_MESSAGE = 4000
+
+
+def printable(text: str) -> str:
+    r"""Return the text with everything escaped that does not show, line ends and tabs excepted.
+
+    >>> printable("a\x1b[31m b\n")
+    'a\\x1b[31m b\n'
+    """
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def shorten(text: str, limit: int = 120) -> str:
+    """Return the text, its end cut off past the limit.
+
+    >>> shorten("abcdefgh", 5)
+    'abcd…'
+    """
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def message_of(error: Exception) -> str:
+    """Return an error's message with its long values shortened and hidden characters shown."""
+    if isinstance(error, SourceError):
+        shown = _shown_place(error.place)
+        error = SourceError(shown, brief(error.message), brief(error.hint))
+        return str(error)
+    return brief(str(error))
+
+
+def brief(text: str) -> str:
+    """Cut the middle out of long words, and the end off a long message."""
+    cut = _LONG_WORD.sub(lambda found: f"{found[0][:100]}…{found[0][-20:]}", text)
+    return printable(shorten(cut, _LONGEST_MESSAGE))
+
+
+def _shown_place(place: Place) -> Place:
+    """Return the place with a printable line, and the column moved to where the caret belongs."""
+    before = printable(place.text[: place.column - 1])
+    return Place(
+        printable(place.file),
+        place.line,
+        len(before) + 1 if place.text else place.column,
+        printable(place.text),
+    )

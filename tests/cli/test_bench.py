@@ -1,0 +1,105 @@
+"""``polygym bench``: what it compares, in which order, and what stays when something fails."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polygym.cli import bench, dispatch
+from polygym.measure.outcome import WorkerError
+
+DOUBLE = """
+void f(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+S:  A[i] = A[i] * 2.0;
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def two_files(tmp_path: Path) -> list[str]:
+    paths = []
+    for directory in ("first", "second"):
+        path = tmp_path / directory / "x.c"
+        path.parent.mkdir()
+        path.write_text(DOUBLE)
+        paths.append(str(path))
+    return paths
+
+
+def test_rows_are_told_apart_by_path(
+    capsys: pytest.CaptureFixture[str], two_files: list[str]
+) -> None:
+    options = ["--schedules", "isl,isl", "--schedules", "isl, { S[i] -> [-i] }", "--repeat", "1"]
+    code = dispatch.run(["bench", *two_files, "-d", "mini", *options, "--json"])
+    data = json.loads(capsys.readouterr().out)
+    assert code == 0
+    names = ["original", "isl", "{ S[i] -> [-i] }"]
+    assert [(e["program"], e["schedule"]) for e in data["entries"]] == [
+        (path, name) for path in two_files for name in names
+    ]
+    assert list(data["geometric_mean"]) == names
+    code = dispatch.run(["bench", *two_files, "-d", "mini", *options])
+    out = capsys.readouterr().out
+    assert code == 0
+    assert all(path in out for path in two_files)
+
+
+def test_what_fails_is_an_entry_and_the_rest_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, two_files: list[str]
+) -> None:
+    compile_problem = bench.compile_problem
+    broken = iter([True, False])
+
+    def compile_or_fail(program):  # type: ignore[no-untyped-def]
+        if next(broken):
+            raise WorkerError("gone")
+        return compile_problem(program)
+
+    monkeypatch.setattr(bench, "compile_problem", compile_or_fail)
+    options = ["--schedules", "{ S[i,j] -> [i] }", "-d", "mini", "--repeat", "1", "--json"]
+    code = dispatch.run(["bench", *two_files, *options])
+    entries = json.loads(capsys.readouterr().out)["entries"]
+    assert code == 1
+    assert [entry["status"] for entry in entries] == ["error", "error", "ok", "error"]
+    assert entries[0]["error"] == "gone"
+    assert "1 iterators" in entries[3]["error"]
+
+
+def test_nothing_is_measured_before_everything_is_loaded(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "Worker", lambda: pytest.fail("measured"))
+    assert dispatch.run(["bench", "mvt", "gemm", "nowhere.c"]) == 2
+    assert "nowhere.c" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("delay", [0.03, 0.08, 0.2, 1.0])
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_interrupted_at_any_time_there_is_one_document(command: str, delay: float) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polygym", command, "seidel-2d", "-d", "large", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    # Before polygym's own first line runs, the interrupt is Python's to handle.
+    deadline = time.monotonic() + 10
+    maps = Path(f"/proc/{process.pid}/maps")
+    while "_ctypes" not in maps.read_text() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    document = json.loads(out)
+    assert document.get("error") == "interrupted" or document["interrupted"] is True
+    assert "Traceback" not in err

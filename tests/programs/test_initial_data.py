@@ -1,0 +1,71 @@
+"""The generated initial data: the rule, and the constants that the source gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polygym.codegen.c_printer import print_c
+from polygym.codegen.mapping import SEQUENTIAL
+from polygym.codegen.pipeline import lower
+from polygym.frontend import parse_text
+from polygym.poly.baselines import original
+from polygym.poly.legality import LegalSchedule
+from polygym.programs.initial_data import initial_data_source
+from tests.oracles.interpreter import allocate, interpret
+from tests.oracles.native import random_arrays, run_natively
+
+
+def filled(outside: str, local: str, value: str) -> dict[str, np.ndarray]:
+    """Return what the generated function leaves for a region that reads a value."""
+    scop = parse_text(
+        f"{outside}\nvoid f(int n, double A[n], long B[n]) {{\n{local}\n#pragma scop\n"
+        f"for (int i = 0; i < n; i++) A[i] += B[i] + {value};\n#pragma endscop\n}}"
+    )
+    source = parse_text(initial_data_source(scop))
+    arrays = {a.name: np.array(allocate(source, a, {"n": 4}) + 9) for a in source.arrays}
+    interpret(source, {"n": 4}, arrays)
+    return arrays
+
+
+def test_the_rule() -> None:
+    found = filled("", "", "1")
+    assert found["A"].tolist() == [2 / 97, 3 / 97, 4 / 97, 5 / 97]
+    assert found["B"].tolist() == [5, 6, 7, 8]
+
+
+def test_constants_of_the_source() -> None:
+    found = filled(
+        "static const float k[3][2] = {{0.5, -0.0f}, {0, 0}};",
+        "int w[6] = {-1, 2}; double s = -3;",
+        "k[i % 3][1] * w[i % 5] + s",
+    )
+    assert found["k"].tolist() == [[0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    assert np.signbit(found["k"]).tolist() == [[False, True], [False, False], [False, False]]
+    assert found["w"].tolist() == [-1, 2, 0, 0, 0, 0]
+    assert found["s"] == -3.0
+
+
+def test_a_large_array_of_zeros_is_a_short_text() -> None:
+    scop = parse_text(
+        "void f(double A[9]) {\n  double z[200][300] = {1};\n#pragma scop\n"
+        "  A[0] = z[1][2];\n#pragma endscop\n}"
+    )
+    text = initial_data_source(scop)
+    assert "z[0][0] = 1.0;" in text
+    assert text.count("= 0.0;") == 2
+    assert len(text) < 600
+
+
+def test_compiled_code_sees_the_constants() -> None:
+    scop = parse_text(
+        "void f(int n, double A[n]) {\n  float w[3][2] = {{-1, 2}, {0.5}};\n#pragma scop\n"
+        "  for (int i = 0; i < n; i++) A[i] += w[i % 3][i % 2];\n#pragma endscop\n}"
+    )
+    compiled = random_arrays(scop, {"n": 8}, np.random.default_rng(0))
+    expected = {name: data.copy() for name, data in compiled.items()}
+    run_natively(scop, original(scop), {"n": 8}, compiled)
+    del expected["w"]
+    interpret(scop, {"n": 8}, expected)
+    assert compiled["A"].tolist() == expected["A"].tolist()
+    text = print_c(lower(LegalSchedule(scop, original(scop)), SEQUENTIAL))
+    assert "float w[3][2] = {{-1.0f, 2.0f}, {0.5f}};" in text
