@@ -45,8 +45,8 @@ class Place:
 def printable(text: str) -> str:
     """Return the text with control characters escaped, tabs apart.
 
-    >>> printable("\\x1b[31mred")
-    '\\\\x1b[31mred'
+    >>> printable(chr(7) + "bell") == chr(92) + "x07bell"
+    True
     """
     return "".join(
         character if character.isprintable() or character == "\t" else ascii(character)[1:-1]

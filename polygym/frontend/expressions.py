@@ -94,9 +94,7 @@ class Expressions:
         """Return the value of an expression."""
         self._size += 1
         if self._size > _LARGEST_REGION:
-            raise LimitError.at(
-                self._source.place(node), "the region's expressions are too large"
-            )
+            raise LimitError.at(self._source.place(node), "the region's expressions are too large")
         match node:
             case c_ast.Constant():
                 literal = parse_literal(node.value)
@@ -230,9 +228,7 @@ class Expressions:
         if name in _MATH:
             function, scalar = _MATH[name]
             if len(operands) != function.arity:
-                raise self._source.error(
-                    node, wrong_count(name, function.arity, len(operands))
-                )
+                raise self._source.error(node, wrong_count(name, function.arity, len(operands)))
             converted = tuple(convert(operand, scalar) for operand in operands)
             return Call(function, converted, scalar)
         if name in ("min", "max") and len(operands) == 2:

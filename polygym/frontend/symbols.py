@@ -64,7 +64,7 @@ class Names:
     """The result of the walk; ``meaning`` and ``uses`` are keyed by node identity and symbol.
 
     ``replaced`` holds the symbols whose own value may change, with the first node that does it:
-    ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` is about what it points to.
+    ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` about what it points to.
     """
 
     meaning: dict[int, Symbol] = field(default_factory=dict)
