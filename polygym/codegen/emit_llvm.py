@@ -83,8 +83,10 @@ class _KernelEmitter:
     def _place(self, array: Array, argument: Any) -> Any:
         """Return where an array lives: its argument, or a stack slot for a private scalar.
 
-        A scalar with a constant before the region starts with it in either place.
+        What has constants before the region starts with them in either place.
         """
+        if isinstance(array.initial, tuple):
+            return self._constants(array, argument)
         if array.rank:
             return argument
         kind = LLVM_TYPE[array.type]
@@ -94,6 +96,23 @@ class _KernelEmitter:
         elif slot is not argument:
             self.builder.store(self.builder.load(argument, typ=kind), slot)
         return slot
+
+    def _constants(self, array: Array, argument: Any) -> Any:
+        """Return an array that the source initialises: a constant one, or a copy of it to write."""
+        kind = LLVM_TYPE[array.type]
+        values = array.initial
+        assert isinstance(values, tuple)
+        row = ir.ArrayType(kind, len(values))
+        constant = ir.GlobalVariable(self.module, row, f"{array.name}.initial")
+        constant.linkage = "internal"
+        constant.global_constant = True
+        constant.initializer = ir.Constant(row, [ir.Constant(kind, value) for value in values])
+        if all(s.write.array != array.name for s in self.program.scop.statements):
+            return constant
+        copy = self.module.declare_intrinsic("llvm.memcpy", [_POINTER, _POINTER, I64])
+        size = ir.Constant(I64, len(values) * array.type.size)
+        self.builder.call(copy, [argument, constant, size, ir.Constant(ir.IntType(1), 0)])
+        return argument
 
     def _node(self, node: Node, environment: Environment) -> None:
         match node:

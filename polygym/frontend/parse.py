@@ -88,6 +88,8 @@ def find_regions(tree: Any, source: SourceMap) -> tuple[Region, ...]:
     for node in tree.ext:
         if isinstance(node, c_ast.Pragma):
             raise source.error(node, f"'#pragma {node.string}' outside a function")
+        if isinstance(node, c_ast.FuncDef) and not isinstance(node.decl.type, c_ast.FuncDecl):
+            raise source.error(node.decl, f"{node.decl.name} is declared as no function is")
         if isinstance(node, c_ast.FuncDef):
             found = sorted(_regions_in(node, source), key=lambda parts: parts[2].coord.line)
             for number, region in enumerate(found, start=1):

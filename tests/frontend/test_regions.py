@@ -98,3 +98,8 @@ def test_other_functions_may_be_anything() -> None:
         "  for (char *s = argv[0]; *s; s++) x[0] += *s;\nout:\n  f(x); free(x); return 0;\n}\n"
     )  # fmt: skip
     assert scop.name == "f"
+
+
+def test_a_definition_that_is_no_function_is_refused() -> None:
+    with pytest.raises(SourceError, match="no function"):
+        parse_text("void f[3](int n) {\n#pragma scop\nint x = 1;\n#pragma endscop\n}\n")

@@ -1,0 +1,58 @@
+"""Programs from files: what their initial data must give, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polybench import Dataset
+from polygym.measure.timing import Repetition
+from polygym.measure.worker import Worker
+from polygym.programs import load_program
+from polygym.programs.compiling import compile_problem
+
+KERNEL = """
+void f(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] *= w[1];
+#pragma endscop
+}
+"""
+INITIAL = """
+void init_f(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] = i;
+#pragma endscop
+}
+"""
+WEIGHTS = "static const double w[3] = {1, 2, 3};\n"
+
+
+@pytest.mark.parametrize("initial", ["", INITIAL])
+@pytest.mark.parametrize("written", [False, True])
+def test_constants_of_the_source_are_kept(initial: str, written: bool, tmp_path: Path) -> None:
+    text = KERNEL if written else WEIGHTS + KERNEL
+    if written:
+        text = text.replace(
+            "#pragma scop", "double w[3] = {1, 2, 3};\n#pragma scop\nw[2] = w[1];", 1
+        )
+    path = tmp_path / "f.c"
+    path.write_text(initial + text)
+    program = load_program(str(path), dataset=Dataset.MINI)
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=3, minimum_seconds=0))
+        index = [buffer.name for buffer in session.problem.buffers].index("A")
+        before = np.frombuffer(session.initial(index))
+        after = np.frombuffer(session.expected(index))
+    np.testing.assert_array_equal(after, 2 * before)
+    assert before.any()
+
+
+def test_sizes_of_a_file_stay_moderate_when_it_is_deep(tmp_path: Path) -> None:
+    loops = "".join(f"for (int i{k} = 0; i{k} < n; i{k}++) " for k in range(6))
+    path = tmp_path / "deep.c"
+    path.write_text(
+        f"void f(int n, int A[n]) {{\n#pragma scop\n{loops}A[i0] += i5;\n#pragma endscop\n}}\n"
+    )
+    assert load_program(str(path), dataset=Dataset.LARGE).value("n") == 32
+    assert load_program(str(path), parameters={"n": 500}).value("n") == 500
