@@ -1,5 +1,9 @@
 /* Linear system A x = b by LU factorisation: A = L U in place,
-   then L y = b by forward and U x = y by backward substitution. */
+   then L y = b by forward and U x = y by backward substitution.
+   Most of x is small beside its first element, and fused multiply-adds would change the ninth digit
+   of it: they are switched off. */
+
+#pragma STDC FP_CONTRACT OFF
 
 void init_ludcmp(int n, double A[n][n], double b[n], double x[n], double y[n])
 {
