@@ -1,1 +1,1 @@
-"""Agents: policies, training and evaluation on top of polygym."""
+"""Agents: what acts in polygym's environments, from dice to trained networks."""

@@ -1,9 +1,18 @@
 """polygym: explore the legal schedules of a loop program, compile them, and measure the speedup.
 
+Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``
+and ``polygym/Schedule-v0``.
+
 The way of the data, package by package: ``frontend`` (C text) makes an ``ir.Scop``; ``poly`` finds
-its dependences and its legal schedules; ``codegen`` turns a schedule into machine code; ``measure``
-runs and times it in a process of its own; ``programs`` knows the kernels by name; ``cli`` is what
-the ``polygym`` command calls.
+its dependences and its legal schedules, and ``poly.spaces`` all of them as generators; ``codegen``
+turns a schedule into machine code; ``measure`` runs and times it in a process of its own;
+``programs`` knows the kernels by name, and ``evaluation`` makes a measured speedup of a schedule,
+whatever happens. ``mdp`` builds schedules one decision at a time, ``envs`` shows that to
+Gymnasium, ``pictures`` draws it, and ``cli`` is what the ``polygym`` command calls.
 """
 
+from polygym.discovery import register_environments
+
 __version__ = "0.1.0"
+
+register_environments()

@@ -16,6 +16,7 @@ import click
 from polygym.cli.interrupts import INTERRUPTED
 from polygym.cli.text import brief, message_of, printable
 from polygym.errors import IllegalScheduleError, InternalError, PolygymError, SourceError
+from polygym.measure.outcome import ProblemError
 
 NO = 1
 CANNOT_BE_ASKED = 2
@@ -40,7 +41,7 @@ def failure_of(error: BaseException) -> Failure:
             return Failure("interrupted", INTERRUPTED, "")
         case SourceError():  # begins with its place, as compilers' messages do
             return Failure(message_of(error), CANNOT_BE_ASKED, "")
-        case IllegalScheduleError():
+        case IllegalScheduleError() | ProblemError():
             return Failure(message_of(error), NO)
         case PolygymError() if not isinstance(error, InternalError):
             return Failure(message_of(error), CANNOT_BE_ASKED)

@@ -14,6 +14,9 @@ COMMANDS = {
     "run": "Compile a program with a schedule, run it, time it.",
     "bench": "Compare schedules of several programs.",
     "check": "Say whether a schedule is legal and, if not, why.",
+    "space": "Describe a program's schedule space: vertices and rays.",
+    "optimize": "Search a program's schedules for a faster one.",
+    "replay": "Play a found schedule again, check it, measure it.",
 }
 
 # In help texts \b keeps the lines of a paragraph as they are.
@@ -30,6 +33,10 @@ Start here:
   polygym bench gemm mvt               which order is faster?
   polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
                                        may I interchange these loops?
+  polygym space gemm                   how many schedules are there?
+  polygym optimize gemm --budget 200 --out found
+                                       search them for a faster one
+  polygym replay found/best.json       check and measure what was found
 """
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from polybench import Dataset
+from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
-from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule, from_json, parse
@@ -21,7 +19,6 @@ from polygym.poly.schedule import Schedule, from_json, parse
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LONGEST_NUMBER = 50
-_LARGEST_FILE = 2**20
 
 TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`) or the path of a C file with a
 `#pragma scop` … `#pragma endscop` region."""
@@ -118,28 +115,9 @@ def schedule_maker(text: str) -> Callable[[Scop], Schedule]:
 
 
 def _read(name: str) -> str:
-    """Return the text of a schedule's file; what is not a small regular file is left alone."""
-    path = Path(name)
-    shown = f"a schedule: {shorten(name)}"
-    try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise InputError(
-                f"{shown}: expected a file, found something that is not a regular file"
-            )
-        if found.st_size > _LARGEST_FILE:
-            raise InputError(f"{shown}: expected a small file, found one larger than 1 MiB")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(
-            f"{shown}: expected original, isl, a file, or isl text such as "
-            "'{ S[i] -> [i] }'; there is no such file"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{shown}: expected UTF-8 text: {error.reason}") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{shown}: cannot read it: {reason}") from None
+    """Return the text of a schedule's file."""
+    instead = "original, isl, a file, or isl text such as '{ S[i] -> [i] }'"
+    return read_small_file(name, "a schedule", instead)
 
 
 def _parse_either(text: str, scop: Scop) -> Schedule:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -28,9 +29,10 @@ from polygym.measure.job import Json
 from polygym.measure.outcome import WorkerError, crash_from_exit
 
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
-    "from polygym.measure.supervisor import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+    "import json, sys; from importlib import import_module; sys.path[:] = json.loads(sys.argv[3]); "
+    "import_module(sys.argv[4]).main(int(sys.argv[1]), int(sys.argv[2]))"
 )
+SUPERVISOR = "polygym.measure.supervisor"
 # Without the module `site` the interpreter starts 10 ms sooner, but does not know where an editable
 # installation has its packages.
 _HOME = os.path.dirname(os.path.dirname(polygym.__path__[0] + os.sep))
@@ -48,6 +50,10 @@ class ConnectionLostError(Exception):
         super().__init__(f"the supervisor ended: {crash_from_exit(exit_code).name}")
 
 
+class AnswerTimeoutError(Exception):
+    """The other side took longer than it was given."""
+
+
 class Connection:
     """A running supervisor and the way to talk to it.
 
@@ -55,8 +61,11 @@ class Connection:
     the supervisor. (They come from finalizers, which may run in the middle of an exchange.)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = SUPERVISOR) -> None:
         """Start a supervisor and wait until it is ready.
+
+        ``module`` is the one whose ``main`` is called with the socket's descriptor and the id of
+        this process; another module than the supervisor's makes another kind of server.
 
         Raises:
             WorkerError: it does not start; the message holds what it said.
@@ -65,7 +74,7 @@ class Connection:
             raise WorkerError("the worker: expected sys.executable to name Python, found nothing")
         ours, theirs = socket.socketpair()
         path = [os.path.abspath(entry) for entry in (*sys.path, _HOME)]
-        arguments = [str(theirs.fileno()), str(os.getpid()), json.dumps(path)]
+        arguments = [str(theirs.fileno()), str(os.getpid()), json.dumps(path), module]
         log = os.fdopen(os.memfd_create("polygym-supervisor-errors"), "w+b")
         with theirs:
             self._process = subprocess.Popen(
@@ -104,13 +113,16 @@ class Connection:
         """Whether the supervisor was ended from here; its own end shows at the next exchange."""
         return not self._finalizer.alive
 
-    def exchange(self, body: Json, blobs: Sequence[bytes] = ()) -> tuple[Json, list[bytes]]:
-        """Send a request and return its answer.
+    def exchange(
+        self, body: Json, blobs: Sequence[bytes] = (), seconds: float | None = None
+    ) -> tuple[Json, list[bytes]]:
+        """Send a request and return its answer, for which ``seconds`` are waited.
 
         Whatever interrupts the exchange (Ctrl-C, say) ends the supervisor: the next answer to
         arrive would be the one to this request.
 
         Raises:
+            AnswerTimeoutError: there was no answer in time; the supervisor has been ended.
             ConnectionLostError: the supervisor was killed.
             InternalError: the supervisor failed by itself.
         """
@@ -118,6 +130,7 @@ class Connection:
         del self.forgotten[: len(forgotten)]
         try:
             self._channel.send({**body, "forget": forgotten}, blobs)
+            self._wait(seconds)
             return self._channel.receive()
         except ChannelClosedError:
             # It closes its socket only by ending; should it linger, it is of no use any more.
@@ -131,6 +144,14 @@ class Connection:
         except BaseException:
             self.kill()
             raise
+
+    def _wait(self, seconds: float | None) -> None:
+        """Wait until an answer begins to arrive, or the other end is closed."""
+        if seconds is not None:
+            poller = select.poll()
+            poller.register(self._channel.fileno(), select.POLLIN)
+            if not poller.poll(1000 * seconds):
+                raise AnswerTimeoutError(f"no answer in {seconds:g} s")
 
     def _errors(self) -> str:
         """Return what the supervisor wrote to its standard error."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import islpy as isl
 
@@ -50,6 +51,7 @@ class IslOptions:
     maximum_constant: int = 20
 
 
+@lru_cache(maxsize=64)
 def original(scop: Scop) -> Schedule:
     """Return the order in which the source runs the statements."""
     return parse(scop.schedule, scop)

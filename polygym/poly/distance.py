@@ -75,5 +75,6 @@ class Pairs:
         return self._where(distance.add_constant_val(-1))
 
     def _where(self, nonnegative: isl.Aff) -> Pairs:
-        constraint = isl.Constraint.inequality_from_aff(nonnegative)
-        return Pairs(self.dependence, self.points.add_constraint(constraint))
+        # Not as a constraint: in a space without any dimension isl overlooks one such as -1 >= 0.
+        zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.points.get_space()))
+        return Pairs(self.dependence, self.points.intersect(nonnegative.ge_set(zero)))

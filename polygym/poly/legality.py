@@ -128,9 +128,11 @@ def _example(broken: Pairs, dimension: int | None, schedule: Schedule) -> Violat
 def point_of(points: isl.Set) -> tuple[int, ...]:
     """Return the lexicographically smallest point of a set, or any if there is none."""
     try:
-        point = points.lexmin().sample_point()
+        least = points.lexmin()
     except isl.Error:
-        point = points.sample_point()
+        least = points
+    # isl has been seen to find no smallest point of a set that is not empty.
+    point = (points if least.is_empty() else least).sample_point()
     return tuple(
         int(point.get_coordinate_val(isl.dim_type.set, k).to_python())
         for k in range(points.dim(isl.dim_type.set))

@@ -1,0 +1,26 @@
+"""The rules of :mod:`polygym.mdp.policies` as policies of an environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from agents.policies.protocol import inner
+from polygym.mdp.observe import Observation
+from polygym.mdp.policies import policy
+
+
+class Heuristic:
+    """A rule by its name: uniform, bias_coeff_0, bias_select_dep, earliest or greedy."""
+
+    def __init__(self, name: str, seed: int | None = None) -> None:
+        self.name = name
+        self._choose = policy(name)
+        self._generator = np.random.default_rng(seed)
+
+    def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
+        """Return the rule's action."""
+        found = inner(env)
+        return self._choose(found.episode, self._generator) - found.FIRST_ACTION

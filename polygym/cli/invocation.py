@@ -1,0 +1,43 @@
+"""The command line that goes on with a search, for people to copy."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from polybench import Dataset
+from polygym.evaluation import EvaluationOptions
+from polygym.mdp.episode import TaskOptions
+from polygym.search.setting import Setting
+
+
+def resuming(setting: Setting, folder: Path, budget: int) -> str:
+    """Return the words with which a search is resumed; what is as usual is left out."""
+    source, options, measuring = setting.source, setting.options, setting.measuring
+    usual, usual_measuring = TaskOptions(), EvaluationOptions()
+    words = ["polygym", "optimize", _shown(source.target)]
+    if source.function is not None:
+        words += ["--function", source.function]
+    if source.dataset is not Dataset.LARGE:
+        words += ["--dataset", source.dataset.name.lower()]
+    for name, value in source.parameters:
+        words += ["-p", f"{name}={value}"]
+    given: tuple[tuple[str, object, object], ...] = (
+        ("--policy", setting.policy, "bias_coeff_0"),
+        ("--seed", setting.seed, 0),
+        ("--threads", measuring.threads, usual_measuring.threads),
+        ("--timeout-factor", measuring.timeout_factor, usual_measuring.timeout_factor),
+        ("--max-coefficient", options.max_coefficient, usual.max_coefficient),
+        ("--max-dimensions", options.max_dimensions, usual.max_dimensions),
+        ("--max-rays", options.limits.rays, usual.limits.rays),
+    )
+    for option, value, default in given:
+        if value != default:
+            words += [option, str(value)]
+    return shlex.join([*words, "--budget", str(budget), "--out", _shown(str(folder)), "--resume"])
+
+
+def _shown(path: str) -> str:
+    """Return a path as it is written from the working directory, where that is shorter."""
+    here = f"{Path.cwd()}/"
+    return path.removeprefix(here) if path.startswith(here) else path

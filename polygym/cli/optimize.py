@@ -1,0 +1,164 @@
+"""``polygym optimize``: search a program's legal schedules for a fast one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.options import (
+    TARGET_HELP,
+    function_option,
+    json_option,
+    size_options,
+    target_argument,
+)
+from polygym.cli.searching import search_and_report
+from polygym.envs.kernels import Source
+from polygym.evaluation import EvaluationOptions
+from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
+from polygym.mdp.policies import POLICIES
+from polygym.poly.spaces.polyhedra import Limits
+from polygym.search.setting import Setting
+
+_HELP = """Search the legal schedules of a program for one that runs faster.
+
+Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
+with the original order's and times it. Ctrl-C stops at any time and keeps what was found. Exit
+code 0 even if nothing faster was found; 1: the original order itself does not run; 130: stopped.
+
+\b
+Examples:
+  polygym optimize gemm --dataset medium
+  polygym optimize my.c -p n=500 --budget 1000 --out found --plot
+  polygym optimize my.c -p n=500 --budget 5000 --out found --resume
+  polygym optimize lu --policy uniform --seed 3 --json > lu.json
+  polygym replay found/best.json
+
+\b
+What it writes, into --out or a new folder polygym-NAME:
+  episodes.jsonl   every episode, the moment its outcome is known
+  best.json        the best one, for `polygym replay` and `run --schedule`
+  best.c           its C code
+  summary.json     what --json prints
+  convergence.png  with --plot: the best so far against schedules explored
+
+The same seed explores the same schedules, however often it is interrupted and resumed.
+"""
+
+
+@click.command("optimize", help=_HELP, epilog=TARGET_HELP)
+@target_argument
+@function_option
+@size_options
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 100_000_000),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="How many episodes to explore, in all.",
+)
+@click.option(
+    "--policy",
+    "policy_name",
+    type=click.Choice(list(POLICIES)),
+    default="bias_coeff_0",
+    show_default=True,
+    help="Who makes the choices.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="The dice of the policy.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to write; made if it does not exist.",
+)
+@click.option("--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR.")
+@click.option("--plot", is_flag=True, help="Draw how the best came about.")
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    metavar="T",
+    help="Threads for parallel loops.",
+)
+@click.option(
+    "--timeout-factor",
+    type=click.FloatRange(1.0, 1e6),
+    default=10.0,
+    show_default=True,
+    metavar="X",
+    help="Cut off a schedule that takes more than X times as long as the original order.",
+)
+@click.option(
+    "--max-coefficient",
+    type=click.IntRange(1, LARGEST_COEFFICIENT),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Multiples of vertices and rays are 0 to N.",
+)
+@click.option(
+    "--max-dimensions",
+    type=click.IntRange(1, 32),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Dimensions that may be constructed.",
+)
+@click.option(
+    "--max-rays",
+    type=click.IntRange(1, 100_000),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Rays to choose from in a dimension; see `polygym space`.",
+)
+@json_option
+def command(
+    target: str,
+    region: str | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    budget: int,
+    policy_name: str,
+    seed: int,
+    out: Path | None,
+    resumed: bool,
+    plot: bool,
+    threads: int,
+    timeout_factor: float,
+    max_coefficient: int,
+    max_dimensions: int,
+    max_rays: int,
+    as_json: bool,
+) -> Answer:
+    """Read the options and search."""
+    if resumed and out is None:
+        raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
+    source = Source(_lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    setting = Setting(
+        source,
+        TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+        EvaluationOptions(threads=threads, timeout_factor=timeout_factor),
+        policy_name,
+        seed,
+    )
+    return search_and_report(setting, out, resumed, budget, plot, as_json)
+
+
+def _lasting(target: str) -> str:
+    """Return a name that still means the same file in another working directory."""
+    is_file = "/" in target or target.endswith(".c")
+    return str(Path(target).absolute()) if is_file else target

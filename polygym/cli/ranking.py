@@ -1,0 +1,169 @@
+"""What ``polygym optimize`` has to say at its end: the table, the counts, the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from polygym.cli.output import heading, say, seconds
+from polygym.cli.tables import print_table
+from polygym.cli.text import shorten
+from polygym.evaluation import Evaluation
+from polygym.measure.timing import this_machine
+from polygym.poly.schedule import Schedule
+from polygym.programs.wording import without_parameters
+from polygym.search.search import Search, summary
+from polygym.search.tally import Finding, Tally
+
+_LONGEST_SCHEDULE = 70
+_PLAIN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """isl's schedule and what became of it, or why there is none."""
+
+    schedule: Schedule | None
+    evaluation: Evaluation | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The end of a search: the reference and the best findings, the fastest first.
+
+    ``together`` says that they were measured side by side, not each in its own time.
+    """
+
+    original: Schedule
+    isl: Reference
+    findings: tuple[Finding, ...]
+    together: bool
+
+    @property
+    def best(self) -> Finding | None:
+        """The fastest finding that ran, or None."""
+        return next((one for one in self.findings if one.evaluation.is_ok), None)
+
+    @property
+    def is_improvement(self) -> bool:
+        """Whether the best is faster than the original order."""
+        return self.best is not None and self.best.evaluation.speedup > _PLAIN
+
+
+def over(evaluation: Evaluation | None, reference: Evaluation | None) -> float | None:
+    """Return how many times faster an evaluation is than a reference, where both ran.
+
+    Both are relative to the original order in the same process, so their ratio is to each other.
+    """
+    if evaluation is None or reference is None or not (evaluation.is_ok and reference.is_ok):
+        return None
+    return evaluation.speedup / reference.speedup
+
+
+def document(
+    search: Search, ranking: Ranking, budget: int, files: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return everything that ``--json`` prints and the summary holds in the end."""
+    isl, best = ranking.isl, ranking.best
+    return {
+        **summary(search.setting, search.tally),
+        "best": None if best is None else {"index": best.index, **best.evaluation.to_json()},
+        "budget": budget,
+        "isl": None if isl.evaluation is None else isl.evaluation.to_json(),
+        "isl_error": isl.reason or None,
+        "measured_together": ranking.together,
+        "improved": ranking.is_improvement,
+        "ranking": [
+            {
+                "index": one.index,
+                "speedup_over_isl": over(one.evaluation, isl.evaluation),
+                **one.evaluation.to_json(),
+            }
+            for one in ranking.findings
+        ],
+        "files": dict(files),
+        "machine": asdict(this_machine()),
+    }
+
+
+def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
+    """Write the table, the counts, and a sentence that says what came of it."""
+    program, tally = search.setting.subject.program, search.tally
+    sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
+    heading(f"{program.name}: {program.scop.name}({sizes})")
+    print_table(
+        ("", "SCHEDULE", "STATUS", "TIME", "SAMPLES", "OVER -O3", "OVER ISL"),
+        [_original_row(ranking), _isl_row(ranking.isl), *_rows(ranking)],
+        "lllrrrr",
+        optional=("SAMPLES", "STATUS"),
+    )
+    say(_counted(tally, budget))
+    if ranking.isl.reason:
+        say(f"isl: {ranking.isl.reason}")
+    if ranking.best is None:
+        say("No schedule ran to a correct end.")
+    elif not ranking.is_improvement:
+        say("Nothing faster than the original order was found.")
+    else:
+        _print_best(ranking.best)
+
+
+def _original_row(ranking: Ranking) -> Sequence[object]:
+    known = [one.evaluation for one in ranking.findings]
+    known += [ranking.isl.evaluation] if ranking.isl.evaluation is not None else []
+    baseline = next((one for one in known if one.baseline_samples), None)
+    time = "-" if baseline is None else seconds(baseline.baseline_seconds)
+    count = "-" if baseline is None else len(baseline.baseline_samples)
+    slower = next((1 / one.speedup for one in [ranking.isl.evaluation] if one and one.is_ok), None)
+    return ("original", _shown(ranking.original), "ok", time, count, "1.00x", _ratio(slower))
+
+
+def _isl_row(isl: Reference) -> Sequence[object]:
+    if isl.evaluation is None:
+        shown = "-" if isl.schedule is None else _shown(isl.schedule)
+        return ("isl", shown, "-", "-", "-", "-", "-")
+    return ("isl", *_cells(isl.evaluation), _ratio(over(isl.evaluation, isl.evaluation)))
+
+
+def _rows(ranking: Ranking) -> list[Sequence[object]]:
+    return [
+        (
+            f"#{one.index}",
+            *_cells(one.evaluation),
+            _ratio(over(one.evaluation, ranking.isl.evaluation)),
+        )
+        for one in ranking.findings
+    ]
+
+
+def _cells(one: Evaluation) -> Sequence[object]:
+    """Return the columns from the schedule to the speedup over the original order."""
+    shown, status = _shown(one.schedule), one.status.value
+    if not one.is_ok:
+        return (shown, status, "-", "-", "-")
+    return (shown, status, seconds(one.seconds), len(one.samples), _ratio(one.speedup))
+
+
+def _shown(schedule: Schedule) -> str:
+    return shorten(without_parameters(str(schedule)), _LONGEST_SCHEDULE)
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def _counted(tally: Tally, budget: int) -> str:
+    """Return how many episodes there were and how they ended.
+
+    Example: ``100 of 100 explored, 93 distinct: 80 ok, 13 timeout, 7 repeated``.
+    """
+    kinds = ", ".join(f"{count} {kind}" for kind, count in tally.counts.most_common())
+    explored = f"{tally.explored} of {max(budget, tally.explored)} explored"
+    return f"{explored}, {len(tally.findings)} distinct" + (f": {kinds}" if kinds else "")
+
+
+def _print_best(best: Finding) -> None:
+    say(f"Best: {best.evaluation.speedup:.3g}x, found by episode {best.index}:")
+    say(f"  {without_parameters(str(best.evaluation.schedule))}")

@@ -1,0 +1,60 @@
+"""``import polygym`` registers the environments, without the cost of importing Gymnasium.
+
+Half of what uses polygym (the command line, the worker processes) has no need of Gymnasium, whose
+import takes longer than all the rest. So the environments are registered at once if it has been
+imported, and otherwise when it is: a finder at the front of ``sys.meta_path`` waits for that one
+name, lets the usual finders do their work, and appends the registration to the module's execution.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_AWAITED = "gymnasium"
+
+
+def register_environments() -> None:
+    """Register the environments with Gymnasium, now or as soon as it is imported."""
+    if _AWAITED in sys.modules:
+        _register()
+    elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Waiting())
+
+
+class _Waiting(MetaPathFinder):
+    """Finds nothing itself, but sees which module is looked for."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module's own description, with the registration behind its execution."""
+        if fullname != _AWAITED:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            sys.meta_path.insert(0, self)
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            try:
+                execute(module)
+            except BaseException:
+                sys.meta_path.insert(0, self)
+                raise
+            _register()
+
+        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register() -> None:
+    from polygym.envs.registration import register
+
+    register()

@@ -1,0 +1,341 @@
+"""What the three environments have in common.
+
+An environment is a thin shell around an immutable :class:`~polygym.mdp.episode.Episode`: ``step``
+replaces it, lets the environment's policy act in the phase that is not the agent's, and pays at
+the end. Nothing heavy happens in the constructor: names are resolved, and programs, spaces, LLVM
+and the worker process start when a reset or an end needs them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from polygym.envs import kernels, reward
+from polygym.envs.kernels import Source, Subject
+from polygym.envs.reward import Reward
+from polygym.errors import InputError, InternalError, LimitError
+from polygym.evaluation import Evaluation, EvaluationOptions, evaluator_for
+from polygym.mdp.episode import Episode, Phase, TaskOptions
+from polygym.mdp.observe import Array, Observation, tables
+from polygym.mdp.policies import DETERMINISTIC, play, policy
+from polygym.poly.legality import find_violation
+from polygym.poly.schedule import Schedule
+from polygym.poly.score import static_score
+from polygym.poly.spaces.polyhedra import Limits
+
+Info: TypeAlias = dict[str, Any]
+
+INVALID_STATUS = "invalid"
+NOT_MEASURED_STATUS = "not measured"
+
+
+class PolygymEnv(gymnasium.Env[Observation, np.int64]):
+    """The common part; use one of the three environments."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 4,
+    }
+
+    # The registered name, the phases in which the agent acts, and the first and the last of its
+    # actions in the numbers of an episode (None: up to the last coefficient).
+    ID: ClassVar[str]
+    PHASES: ClassVar[frozenset[Phase]]
+    FIRST_ACTION: ClassVar[int]
+    LAST_ACTION: ClassVar[int | None]
+
+    def __init__(
+        self,
+        kernel: str = "gemm",
+        *,
+        dataset: str = "medium",
+        parameters: Mapping[str, int] | str | None = None,
+        function: str | None = None,
+        max_coefficient: int = 2,
+        max_dimensions: int = 4,
+        max_rays: int = 64,
+        max_vertices: int = 8,
+        reward: str = "speedup",
+        threads: int = 1,
+        timeout_factor: float = 10.0,
+        policy: str = "earliest",
+        seed: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self._arguments = {
+            "kernel": kernel,
+            "dataset": dataset,
+            "parameters": dict(kernels.parse_parameters(parameters)),
+            "function": function,
+            "max_coefficient": max_coefficient,
+            "max_dimensions": max_dimensions,
+            "max_rays": max_rays,
+            "max_vertices": max_vertices,
+            "reward": reward,
+            "threads": threads,
+            "timeout_factor": timeout_factor,
+            "policy": policy,
+            "seed": seed,
+        }
+        self._targets = kernels.targets(kernel)
+        self._reward = Reward.named(reward)
+        self._policy = _policy(policy)
+        self._seed = seed
+        self._measuring = _measuring(threads, timeout_factor)
+        self._options = _options(max_coefficient, max_dimensions, max_rays, max_vertices)
+        self._sizes = Source(
+            "", function, kernels.dataset(dataset), kernels.parse_parameters(parameters)
+        )
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise InputError(
+                f"render_mode: expected None or one of {self.metadata['render_modes']}, found "
+                f"{render_mode!r}"
+            )
+        self.render_mode = render_mode
+        last = self._options.actions if self.LAST_ACTION is None else self.LAST_ACTION + 1
+        self._actions = slice(self.FIRST_ACTION, last)
+        count = last - self.FIRST_ACTION
+        self.action_space: spaces.Discrete = spaces.Discrete(count)
+        self.observation_space = spaces.Dict(  # type: ignore[assignment]
+            {
+                name: spaces.Box(table.low, table.high, (table.size,), table.dtype)
+                for name, table in tables(max_dimensions, count).items()
+            }
+        )
+        self._subject: Subject | None = None
+        self._episode: Episode | None = None
+        self._evaluation: Evaluation | None = None
+
+    # What Gymnasium asks for
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Start an episode; ``options={"kernel": …}`` says on which of the kernels, or on any."""
+        if seed is None and self._subject is None:
+            seed = self._seed
+        super().reset(seed=seed)
+        self._subject = self._choose(options or {})
+        self._evaluation = None
+        self._episode = self._open(self._subject)
+        return self._observe(), self._info()
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
+        """Take an action; see the class for what it does and what it is worth."""
+        before = self.episode
+        if before.is_over:
+            raise gymnasium.error.ResetNeeded("the episode has ended: call reset() before step()")
+        number = self._number(action)
+        allowed = before.mask()[number]
+        self._episode = self._play_on(before.after(number))
+        info = self._info()
+        value = 0.0 if allowed else reward.ILLEGAL
+        if self._episode.is_over:
+            value = self._settle(info)
+        return self._observe(), float(value), self._episode.is_over, False, info
+
+    def action_masks(self) -> Array:
+        """Return which actions are allowed now, as booleans."""
+        return np.array(self.episode.mask()[self._actions], bool)
+
+    def render(self) -> Any:
+        """Return a picture (``rgb_array``) or a text (``ansi``) of the episode."""
+        from polygym.envs import render
+
+        match self.render_mode:
+            case "ansi":
+                return render.as_text(self.subject, self.episode, self._evaluation)
+            case "rgb_array":
+                return render.as_picture(self.subject, self.episode)
+            case _:
+                gymnasium.logger.warn(
+                    "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or "
+                    "'rgb_array'"
+                )
+                return None
+
+    def close(self) -> None:
+        """Let go of the episode; the processes are shared and end with the interpreter."""
+        self._subject = None
+        self._episode = None
+        super().close()
+
+    # What is more than Gymnasium asks for
+
+    @property
+    def subject(self) -> Subject:
+        """The program of the episode."""
+        if self._subject is None:
+            raise gymnasium.error.ResetNeeded("there is no episode yet: call reset()")
+        return self._subject
+
+    @property
+    def episode(self) -> Episode:
+        """The episode as a value: its state, mask and history."""
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("there is no episode yet: call reset()")
+        return self._episode
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The kernels and files that episodes are about."""
+        return self._targets
+
+    def fork(self) -> PolygymEnv:
+        """Return an independent environment in the same state, for a tree search."""
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> PolygymEnv:
+        """Copy what changes (the episode is a value; the random numbers), share what does not."""
+        other = copy.copy(self)
+        other.action_space = copy.deepcopy(self.action_space, memo)
+        other.observation_space = copy.deepcopy(self.observation_space, memo)
+        if self._np_random is not None:
+            other._np_random = copy.deepcopy(self._np_random, memo)
+        memo[id(self)] = other
+        return other
+
+    def export(self) -> dict[str, Any]:
+        """Return the episode as JSON: what was asked for, the actions, and how it ended.
+
+        ``polygym replay`` reads it, plays it again, and measures its schedule again.
+        """
+        from polygym.envs import record
+
+        return record.of(self.ID, self._arguments, self.subject, self.episode, self._evaluation)
+
+    # How it is done
+
+    def _choose(self, options: Mapping[str, Any]) -> Subject:
+        unknown = sorted(set(options) - {"kernel"})
+        if unknown:
+            raise InputError(
+                f'reset(options=…): expected {{"kernel": …}}, found {", ".join(map(repr, unknown))}'
+            )
+        wanted = options.get("kernel")
+        chosen = self._targets if wanted is None else kernels.targets(wanted)
+        index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
+        return kernels.subject(kernels.with_target(self._sizes, chosen[index]), self._options)
+
+    def _open(self, subject: Subject) -> Episode:
+        """Return a new episode in which it is the agent's turn."""
+
+        def play_first() -> Episode:
+            return self._play_on(subject.task.start())
+
+        name = str(self._arguments["policy"])
+        if name not in DETERMINISTIC or Phase.CONSTRUCT in self.PHASES:
+            return play_first()
+        return subject.openings.get(name, play_first)
+
+    def _number(self, action: np.int64 | int) -> int:
+        """Return the action in the numbers of an episode."""
+        if not self.action_space.contains(action):
+            raise InputError(
+                f"an action: expected an integer from 0 to {self.action_space.n - 1}, found "
+                f"{action!r}"
+            )
+        return int(action) + self.FIRST_ACTION
+
+    def _play_on(self, episode: Episode) -> Episode:
+        """Let the policy act in the phases that are not the agent's."""
+        return play(
+            episode, self._policy, self.np_random, until=lambda one: one.phase in self.PHASES
+        )
+
+    def _observe(self) -> Observation:
+        seen = self.subject.observer.observe(self.episode)
+        seen["action_mask"] = seen["action_mask"][self._actions]
+        return seen
+
+    def _info(self) -> Info:
+        mask = np.array(self.episode.mask()[self._actions], np.int8)
+        return {"action_mask": mask, "kernel": self.subject.program.name}
+
+    def _settle(self, info: Info) -> float:
+        """Fill in what the end of an episode says, and return its reward."""
+        episode = self.episode
+        if episode.phase is Phase.INVALID:
+            info.update(_ending(INVALID_STATUS, error=("InvalidState", episode.reason)))
+            return reward.of_invalid(self._reward, self._measuring.timeout_factor)
+        try:
+            schedule = episode.schedule()
+        except LimitError as error:
+            info.update(_ending("does not compile", error=(type(error).__name__, str(error))))
+            return reward.of_measured(self._reward, 0.0, self._measuring.timeout_factor)
+        self._check(schedule)
+        if self._reward is Reward.STATIC:
+            info.update(_ending(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
+            return static_score(episode.task.scop, schedule)
+        evaluator = evaluator_for(self.subject.program, self._measuring)
+        self._evaluation = evaluator.evaluate(schedule)
+        info.update(_measured(self._evaluation))
+        return reward.of_measured(
+            self._reward, self._evaluation.speedup, self._measuring.timeout_factor
+        )
+
+    def _check(self, schedule: Schedule) -> None:
+        """Refuse an illegal schedule, which the spaces cannot hold."""
+        violation = find_violation(self.episode.task.scop, schedule)
+        if violation is not None:
+            raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")
+
+
+def _ending(
+    status: str,
+    *,
+    schedule: Schedule | None = None,
+    error: tuple[str, str] = ("", ""),
+    is_success: bool = False,
+) -> Info:
+    """Return the keys of an end without a measurement, with the types they have in every end."""
+    return {
+        "status": status,
+        "speedup": 0.0,
+        "seconds": 0.0,
+        "baseline_seconds": 0.0,
+        "samples": (),
+        "schedule": "" if schedule is None else str(schedule),
+        "error_type": error[0],
+        "error_details": error[1],
+        "is_success": is_success,
+    }
+
+
+def _measured(evaluation: Evaluation) -> Info:
+    return {
+        "status": evaluation.status.value,
+        "speedup": float(evaluation.speedup),
+        "seconds": float(evaluation.seconds),
+        "baseline_seconds": float(evaluation.baseline_seconds),
+        "samples": tuple(float(sample) for sample in evaluation.samples),
+        "schedule": str(evaluation.schedule),
+        "error_type": evaluation.error_type,
+        "error_details": evaluation.error_details,
+        "is_success": evaluation.is_ok,
+    }
+
+
+def _policy(name: str) -> Any:
+    return policy(name)
+
+
+def _measuring(threads: int, timeout_factor: float) -> EvaluationOptions:
+    return EvaluationOptions(threads=threads, timeout_factor=float(timeout_factor))
+
+
+def _options(
+    max_coefficient: int, max_dimensions: int, max_rays: int, max_vertices: int
+) -> TaskOptions:
+    for name, value in (("max_rays", max_rays), ("max_vertices", max_vertices)):
+        if not 1 <= value <= 100_000:
+            raise InputError(f"{name}: expected 1 to 100,000, found {value}")
+    return TaskOptions(
+        max_coefficient, max_dimensions, Limits(rays=max_rays, vertices=max_vertices)
+    )

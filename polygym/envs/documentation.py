@@ -1,0 +1,148 @@
+"""The sections that the docstrings of the three environments share."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+_SHARED = """
+
+    ## Observation Space
+
+    A `Dict` of boxes whose shapes depend on `max_dimensions` and `max_coefficient` alone, never on
+    the program. Tables are `int8` in row-major order, flattened: a table of r rows and c columns is
+    a box of shape (r·c,), `reshape(r, c)` makes it a table again. Numbers beyond ±127 are cut off.
+    Rows of a table that a program does not use are 0; a program with more statements, dependences,
+    loops or parameters than there is room for shows its first ones. Statements are in the order of
+    the text; iterators (levels 1 to 6) from the outermost loop inwards; parameters (1 to 6) in the
+    order of the program.
+
+    `progress`, float32 (9,), each in [0, 1]:
+
+    | column | meaning |
+    |---|---|
+    | 0 `constructing` | 1 while the space is constructed |
+    | 1 `exploring` | 1 while coefficients are chosen |
+    | 2 `dimension` | i_dim / the largest number of dimensions |
+    | 3 `dependences_carried` | share of the dependences that have been selected |
+    | 4 `dependences_looked_at` | next_dep made in this dimension / dependences left when it was opened |
+    | 5 `dimensions_explored` | share of the dimensions whose point is decided |
+    | 6 `coefficients_decided` | share of this dimension's coefficients that are decided |
+    | 7 `is_vertex` | 1 if the current generator is a vertex, 0 if it is a ray |
+    | 8 `illegal_actions` | actions that were not offered so far / 100 |
+
+    `remaining`, int32 (4,): dependences to be selected; dimensions to be explored (at most, while
+    constructing); coefficients of this dimension; steps until the end at most (in this phase, while
+    constructing).
+
+    `dependences`, int8, 256 by 25, one row for each dependence in the order of i_dep:
+
+    | column | meaning |
+    |---|---|
+    | `exists` | 1 |
+    | `flow`, `anti`, `output` | the reasons why the order matters, 0 or 1 each |
+    | `source`, `sink` | row of the statement in `statements`, from 0 |
+    | `source_depth`, `sink_depth` | loops around the two |
+    | `shared_loops` | loops around both |
+    | `loop_1_forward` … `loop_6_forward` | 1 if some pair has a larger counter at the sink |
+    | `loop_1_backward` … `loop_6_backward` | 1 if some pair has a smaller counter at the sink |
+    | `can_be_carried` | while constructing: 1 if a row of this dimension can carry it |
+    | `carried_by` | d_k: the dimension that carries it, from 1; 0 for none yet |
+    | `carried_here` | 1 if the dimension being constructed or explored carries it |
+    | `looked_at` | while constructing: 1 at i_dep |
+
+    `statements`, int8, 48 by 29, one row for each statement:
+
+    | column | meaning |
+    |---|---|
+    | `exists`, `depth`, `reads` | 1; loops around it; array elements that it reads |
+    | `loop_1_write` … `loop_6_write` | how the write moves when that loop advances: 1 not at all, 2 to the neighbour, 3 at most 8 elements in the last subscript, 4 far; 0: no such loop |
+    | `loop_1_reads_same` … | reads that do not move with that loop |
+    | `loop_1_reads_near` … | reads that move by at most 8 elements in the last subscript |
+    | `loop_1_reads_far` … | reads that move farther |
+    | `rank` | linearly independent rows that it has from the finished dimensions |
+    | `moved` | 1 if the current generator has a coefficient of it |
+
+    `rows`, int8, max_dimensions by 48 by 13: the finished dimensions' coefficients, for every
+    statement `iterator_1` … `iterator_6`, `parameter_1` … `parameter_6`, `constant`.
+
+    `generator`, int8, 48 by 13: the vertex or ray whose coefficient is chosen next, in the same
+    columns: which iterators, parameters and constants it moves, and in which direction.
+
+    `point`, int8, 48 by 13: the sum of this dimension's generators so far, each times its
+    coefficient (vertices before they are normalised).
+
+    `action_mask`, int8 (number of actions,): 1 for the actions that are allowed.
+
+    ## Masks
+
+    `action_masks()` (bool) and `info["action_mask"]` (int8) say which actions are allowed. At least
+    one always is, and an episode that follows them ends with a schedule. An action outside of the
+    mask costs 0.1. If it leads to an invalid state, the episode ends: selecting a dependence that
+    no row can carry (the polyhedron is empty), or 0 for all of several vertices. Otherwise nothing
+    changes (next_dep beyond its number still moves), and the hundredth such action ends the
+    episode.
+
+    ## Rewards
+
+    0 before the end. At the end, by the argument `reward`:
+
+    | `reward` | a schedule that ran | one that failed | an invalid state |
+    |---|---|---|---|
+    | `speedup` | time of the original order / its time | 0 | -1 |
+    | `log_speedup` | the natural logarithm of that | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
+    | `static` | `polygym.poly.score.static_score`, in (0, 1] | | -1 |
+
+    The original order is compiled by the same LLVM at -O3 and measured in the same process. Failed
+    is what is slower than `timeout_factor` times the original, crashes, does not compile, runs out
+    of memory, or computes something else. `static` runs nothing and is deterministic.
+
+    ## Starting State
+
+    A kernel is chosen with the environment's generator among those that `kernel` selects;
+    `reset(options={"kernel": "lu"})` chooses for one episode. `info` holds `action_mask` and
+    `kernel`.
+
+    ## Episode End
+
+    Terminated with a schedule or in an invalid state; never truncated. The last `info` also holds
+    `status` ("ok", "wrong output", "timeout", "crash", "does not compile", "out of memory",
+    "invalid", "not measured"), `speedup`, `seconds`, `baseline_seconds` (float, 0 if not measured),
+    `samples` (a tuple of float), `schedule` (isl text, "" if there is none), `error_type`,
+    `error_details` (str) and `is_success` (bool: a schedule, which ran correctly if it was run).
+
+    ## Arguments
+
+    | argument | default | meaning |
+    |---|---|---|
+    | `kernel` | "gemm" | kernels, categories, globs ("blas", "*mm", "all"), paths of C files; several with commas |
+    | `dataset` | "medium" | sizes: mini, small, medium, large, extralarge |
+    | `parameters` | None | single sizes over the data set's: {"n": 100} or "n=100,m=200" |
+    | `function` | None | the function, in a C file with several regions |
+    | `max_coefficient` | 2 | N: the coefficients are 0 … N |
+    | `max_dimensions` | 4 | dimensions of a space at most; a program that needs more gets them |
+    | `max_rays`, `max_vertices` | 64, 8 | generators of a dimension at most; a sample stands for more |
+    | `reward` | "speedup" | see above |
+    | `threads` | 1 | threads that the compiled code may use |
+    | `timeout_factor` | 10 | a run is cut off after so many times the original's time |
+    | `policy` | "earliest" | what acts where the agent does not: uniform, bias_coeff_0, bias_select_dep, earliest, greedy |
+    | `seed` | None | the seed of the first reset that has none |
+    | `render_mode` | None | "ansi": a text; "rgb_array": a picture |
+
+    ## Further
+
+    `fork()` and `copy.deepcopy` give an independent environment in the same state. `export()` gives
+    the episode as JSON, which `polygym replay` plays and measures again. `episode` is the state as
+    an immutable value.
+
+    ## Version History
+
+    - v0: initial version
+    """
+
+
+def documented(environment: Class) -> Class:
+    """Append the shared sections to the docstring of an environment."""
+    environment.__doc__ = (environment.__doc__ or "").rstrip() + _SHARED
+    return environment

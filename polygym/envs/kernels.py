@@ -1,0 +1,172 @@
+"""Which programs an environment is about, and what is computed once for each of them.
+
+A *selection* is a text: names of kernels, categories and globs over them (``gemm``, ``blas``,
+``*mm``, ``all``), paths of C files (anything with a slash or ending in ``.c``, which may be a glob
+too), or several of these with commas between. What is known of a program is kept for the process,
+so that environments that are made later start at once; a C file that has changed is read anew.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import polybench
+from polybench import Dataset
+from polygym.errors import InputError
+from polygym.mdp.episode import Episode, Task, TaskOptions
+from polygym.mdp.observe import Observer
+from polygym.poly.spaces.memory import Memory
+from polygym.programs import Program, load_program
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is needed to load a program: the target and the sizes."""
+
+    target: str
+    function: str | None
+    dataset: Dataset
+    parameters: tuple[tuple[str, int], ...]
+
+    def load(self) -> Program:
+        """Return the program."""
+        return load_program(
+            self.target,
+            function=self.function,
+            dataset=self.dataset,
+            parameters=dict(self.parameters),
+        )
+
+
+@dataclass(eq=False)
+class Subject:
+    """A program to schedule, its processes, and the view of them."""
+
+    source: Source
+    options: TaskOptions
+
+    @cached_property
+    def program(self) -> Program:
+        """The program with its sizes and data."""
+        return self.source.load()
+
+    @cached_property
+    def task(self) -> Task:
+        """The processes."""
+        return Task(self.program.scop, self.options)
+
+    @cached_property
+    def openings(self) -> Memory[str, Episode]:
+        """Episodes after what a policy without dice does first, by its name."""
+        return Memory(8)
+
+    @cached_property
+    def observer(self) -> Observer:
+        """The view."""
+        return Observer(self.task)
+
+
+_subjects: Memory[tuple[Source, TaskOptions, object], Subject] = Memory(64)
+
+
+def subject(source: Source, options: TaskOptions) -> Subject:
+    """Return what is known of a program, from memory if it has not changed."""
+    return _subjects.get((source, options, _stamp(source.target)), lambda: Subject(source, options))
+
+
+def targets(selection: str) -> tuple[str, ...]:
+    """Return the kernels' names and the files' paths that a selection stands for.
+
+    >>> targets("mvt, *mm")
+    ('mvt', '2mm', '3mm', 'gemm', 'symm', 'trmm')
+    """
+    if not isinstance(selection, str):
+        raise InputError(
+            "kernel: expected a text (a kernel's name, a category, a glob, the path of a C file, "
+            f"or several with commas), found {type(selection).__name__}"
+        )
+    found: dict[str, None] = {}
+    for part in (part.strip() for part in selection.split(",")):
+        if part:
+            found.update(dict.fromkeys(_expand(part)))
+    if not found:
+        raise InputError(f"kernel: expected at least one kernel or C file, found {selection!r}")
+    return tuple(found)
+
+
+def parse_parameters(given: Mapping[str, int] | str | None) -> tuple[tuple[str, int], ...]:
+    """Return sizes given as a mapping or as a text such as ``n=100,m=200``.
+
+    >>> parse_parameters("n=100, m=200")
+    (('n', 100), ('m', 200))
+    """
+    if not given:
+        return ()
+    pairs = given.items() if isinstance(given, Mapping) else _pairs(given)
+    values = []
+    for name, value in pairs:
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is None or (number != value and str(number) != str(value).strip()):
+            raise InputError(f"parameters: expected an integer for {name}, found {value!r}")
+        values.append((str(name), number))
+    return tuple(values)
+
+
+def with_target(source: Source, target: str) -> Source:
+    """Return the same sizes for another program."""
+    return replace(source, target=target)
+
+
+def dataset(name: str) -> Dataset:
+    """Return the data set of that name."""
+    try:
+        return Dataset[str(name).upper()]
+    except KeyError:
+        names = ", ".join(one.name.lower() for one in Dataset)
+        raise InputError(f"dataset: expected one of {names}, found {name!r}") from None
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    pairs = []
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"parameters: expected a text such as n=100,m=200, found {text!r}")
+        pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def _expand(part: str) -> list[str]:
+    if ("/" in part and not _is_category(part)) or part.endswith(".c") or os.path.isfile(part):
+        found = sorted(glob.glob(part)) if glob.has_magic(part) else [part]
+        missing = [path for path in found if not os.path.isfile(path)]
+        if missing or not found:
+            raise InputError(f"kernel: expected the path of a C file, found no file {part!r}")
+        return found
+    try:
+        return [kernel.name for kernel in polybench.select((part,))]
+    except KeyError as error:
+        raise InputError(f"kernel: {error.args[0]}") from None
+
+
+def _is_category(part: str) -> bool:
+    try:
+        return bool(polybench.select((part,)))
+    except KeyError:
+        return False
+
+
+def _stamp(target: str) -> object:
+    """Return what changes when a file does; a kernel of the suite has none."""
+    try:
+        found = os.stat(target) if target.endswith(".c") or "/" in target else None
+    except OSError:
+        return None
+    return found and (found.st_mtime_ns, found.st_size)

@@ -1,0 +1,165 @@
+"""An episode as JSON, and back: what was asked for, which actions were taken, how it ended.
+
+A record names the program and its sizes, the size of the processes, and every action (those of a
+policy too), in the numbers of :mod:`polygym.mdp.episode`. Playing them again gives the same episode
+wherever polygym is the same; the schedule that is written beside them says whether it did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polygym
+from polybench import Dataset
+from polygym.envs.kernels import Source, Subject, subject
+from polygym.errors import InputError
+from polygym.evaluation import Evaluation, EvaluationOptions
+from polygym.mdp.episode import Episode, Phase, TaskOptions
+from polygym.poly.schedule import Schedule, parse
+from polygym.poly.spaces.polyhedra import Limits
+
+FORMAT = "polygym episode"
+VERSION = 1
+
+
+class NoLongerError(InputError):
+    """The actions of a record no longer lead to what it says they do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An episode that was played again; ``changed`` says that the C file is another one now."""
+
+    subject: Subject
+    episode: Episode
+    measuring: EvaluationOptions
+    changed: bool
+
+
+def of(
+    environment: str,
+    arguments: Mapping[str, Any],
+    subject: Subject,
+    episode: Episode,
+    evaluation: Evaluation | None,
+) -> dict[str, Any]:
+    """Return the record of an episode, finished or not."""
+    limits = subject.options.limits
+    schedule = str(episode.schedule()) if episode.phase is Phase.COMPLETE else ""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "polygym": polygym.__version__,
+        "environment": environment,
+        "arguments": dict(arguments),
+        "program": {
+            "target": subject.source.target,
+            "function": subject.source.function,
+            "dataset": subject.source.dataset.name.lower(),
+            "parameters": dict(subject.program.parameters),
+            "sha256": _digest(subject),
+        },
+        "process": {
+            "max_coefficient": subject.options.max_coefficient,
+            "max_dimensions": subject.options.max_dimensions,
+            "max_rays": limits.rays,
+            "max_vertices": limits.vertices,
+            "seed": limits.seed,
+        },
+        "actions": list(episode.actions),
+        "phase": episode.phase.value,
+        "schedule": schedule,
+        "outcome": None if evaluation is None else evaluation.to_json(),
+    }
+
+
+def read(text: str, name: str) -> dict[str, Any]:
+    """Return a record from a file's text."""
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name}:{error.lineno}: expected JSON: {error.msg}") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(
+            f'{name}: expected an episode, {{"format": "{FORMAT}", ...}}, as export() and '
+            "polygym optimize write it"
+        )
+    if record.get("version") != VERSION:
+        raise InputError(
+            f"{name}: expected version {VERSION} of the format, found {record.get('version')!r}"
+        )
+    return record
+
+
+def replay(record: Mapping[str, Any], name: str) -> Replay:
+    """Play a record's actions again and compare what they lead to."""
+    try:
+        program, process = record["program"], record["process"]
+        source = Source(
+            str(program["target"]),
+            None if program["function"] is None else str(program["function"]),
+            Dataset[str(program["dataset"]).upper()],
+            tuple((str(key), int(value)) for key, value in program["parameters"].items()),
+        )
+        limits = Limits(
+            rays=_integer(process["max_rays"], least=1),
+            vertices=_integer(process["max_vertices"], least=1),
+            seed=_integer(process["seed"]),
+        )
+        options = TaskOptions(
+            _integer(process["max_coefficient"]), _integer(process["max_dimensions"]), limits
+        )
+        actions = [_integer(action) for action in record["actions"]]
+        written, digest, phase = str(record["schedule"]), program["sha256"], str(record["phase"])
+        arguments = record["arguments"]
+        measuring = EvaluationOptions(
+            threads=int(arguments.get("threads", 1)),
+            timeout_factor=float(arguments.get("timeout_factor", 10.0)),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{name}: an episode with missing or wrong entries ({type(error).__name__}: {error})"
+        ) from None
+    found = subject(source, options)
+    changed = _digest(found) != digest
+    because = "; the C file has changed since" if changed else ""
+    episode = found.task.start()
+    for number, action in enumerate(actions, start=1):
+        if episode.is_over:
+            raise NoLongerError(
+                f"{name}: expected the episode to end with its last action, number "
+                f"{len(actions)}, found its end before number {number}{because}"
+            )
+        episode = episode.after(action)
+    if episode.phase.value != phase:
+        raise NoLongerError(
+            f"{name}: expected the actions to end in {phase!r}, found "
+            f"{episode.phase.value!r}{because}"
+        )
+    if written:
+        _compare(parse(written, found.program.scop), episode.schedule(), name, because)
+    return Replay(found, episode, measuring, changed)
+
+
+def _compare(written: Schedule, played: Schedule, name: str, because: str) -> None:
+    if written != played:
+        raise NoLongerError(
+            f"{name}: expected the actions to lead to the schedule {written}, found {played}"
+            f"{because}"
+        )
+
+
+def _integer(value: object, least: int = 0) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{value!r} is not an integer of at least {least}")
+    return value
+
+
+def _digest(subject: Subject) -> str:
+    """Return a fingerprint of the program's source text."""
+    return hashlib.sha256(Path(subject.program.scop.file).read_bytes()).hexdigest()

@@ -1,0 +1,23 @@
+"""The environments' names in Gymnasium's registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "polygym/Construct-v0": "polygym.envs.construct:ConstructEnv",
+        "polygym/Explore-v0": "polygym.envs.explore:ExploreEnv",
+        "polygym/Schedule-v0": "polygym.envs.schedule:ScheduleEnv",
+    }
+)
+
+
+def register() -> None:
+    """Register every environment that is not registered yet; nothing of them is imported."""
+    import gymnasium
+
+    for name, entry_point in ENTRY_POINTS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(id=name, entry_point=entry_point)

@@ -1,0 +1,145 @@
+"""An episode as a text and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from polygym.envs.kernels import Subject
+from polygym.evaluation import Evaluation, c_text
+from polygym.mdp.episode import Episode, Phase
+from polygym.mdp.observe import Array
+from polygym.poly.spaces.construct import describe
+from polygym.poly.spaces.explore import combine_so_far
+from polygym.poly.spaces.integers import Vector
+
+
+def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -> str:
+    """Return the state, the rows, and at the end the schedule, its C and what was measured."""
+    parts = [f"{subject.program.name}: {_stage(episode)}", *_dependences(episode)]
+    parts += _dimensions(episode)
+    if episode.phase is Phase.EXPLORE:
+        parts += _current(episode)
+    if episode.phase is Phase.INVALID:
+        parts.append(f"invalid: {episode.reason}")
+    if episode.phase is Phase.COMPLETE:
+        schedule = episode.schedule()
+        parts += ["schedule", f"  {schedule}"]
+        if evaluation is not None:
+            parts.append(f"{evaluation.status.value}: speedup {evaluation.speedup:.3g}")
+        parts += ["C", c_text(subject.program, schedule)]
+    return "\n".join(parts)
+
+
+def as_picture(subject: Subject, episode: Episode) -> Array:
+    """Return a picture of the space and of the iteration domain, (height, width, 3) bytes."""
+    from polygym.pictures.canvas import Scene, render
+
+    title = f"{subject.program.name}: {_stage(episode)}"
+    schedule = episode.schedule() if episode.phase is Phase.COMPLETE else None
+    number = min(len(episode.exploration.points), len(episode.dimensions) - 1)
+    if episode.phase is Phase.CONSTRUCT:
+        rules, looked_at = episode.task.rules, episode.construction.dependence - 1
+        return render(
+            Scene(
+                episode.task.scop,
+                title=title,
+                highlighted=rules.candidates[looked_at : looked_at + 1],
+            )
+        )
+    if number < 0:
+        return render(Scene(episode.task.scop, title=title))
+    known = episode.dimensions[number].generators
+    coefficients = episode.exploration.coefficients
+    point: Sequence[int | Fraction] | None = None
+    current: int | None = None
+    if episode.phase is Phase.EXPLORE:
+        point = combine_so_far(known, coefficients)
+        current = len(coefficients)
+    elif episode.exploration.points:
+        point = episode.exploration.points[-1]
+    return render(
+        Scene(
+            episode.task.scop,
+            vertices=known.vertices,
+            rays=known.rays,
+            current=current,
+            point=point,
+            schedule=schedule,
+            title=title,
+        )
+    )
+
+
+def _stage(episode: Episode) -> str:
+    """Return in a few words where the episode is."""
+    explored, total = len(episode.exploration.points), len(episode.dimensions)
+    match episode.phase:
+        case Phase.CONSTRUCT:
+            return f"constructing a space, state {episode.construction}"
+        case Phase.EXPLORE:
+            known = episode.dimensions[explored].generators
+            return (
+                f"exploring dimension {explored + 1} of {total}, generator "
+                f"{len(episode.exploration.coefficients) + 1} of {known.choices}"
+            )
+        case Phase.COMPLETE:
+            return f"a schedule from a space of {total} dimensions"
+        case Phase.INVALID:
+            return "ended in an invalid state"
+
+
+def _dependences(episode: Episode) -> list[str]:
+    """Return a line for every dependence; the one that is looked at is marked."""
+    rules, state = episode.task.rules, episode.construction
+    carryable = rules.can_be_carried(state) if episode.phase is Phase.CONSTRUCT else frozenset()
+    lines = ["dependences"]
+    for number, index in enumerate(rules.candidates, start=1):
+        one = rules.polyhedra.dependences[index]
+        by = state.carried_by[number - 1]
+        looked_at = episode.phase is Phase.CONSTRUCT and state.dependence == number
+        note = f"carried by dimension {by}" if by else "can be carried" * (index in carryable)
+        reasons = ", ".join(one.kind.names())
+        lines.append(f"{'>' if looked_at else ' '} {number:3} {describe(one)} ({reasons})  {note}")
+    return [line.rstrip() for line in lines]
+
+
+def _dimensions(episode: Episode) -> list[str]:
+    """Return the space's dimensions, with the rows of those that are decided."""
+    lines = []
+    known = episode.task.polyhedra.dependences
+    for number, dimension in enumerate(episode.dimensions):
+        carried = ", ".join(describe(known[index]) for index in sorted(dimension.carried))
+        found = dimension.generators
+        more = "" if found.complete else " (a sample)"
+        lines.append(
+            f"dimension {number + 1} carries {{{carried}}}: {len(found.vertices)} vertices, "
+            f"{len(found.rays)} rays{more}"
+        )
+        if number < len(episode.exploration.points):
+            lines += _rows(episode, episode.exploration.points[number])
+    return lines
+
+
+def _current(episode: Episode) -> list[str]:
+    """Return the generator that gets a coefficient next."""
+    known = episode.dimensions[len(episode.exploration.points)].generators
+    decided = len(episode.exploration.coefficients)
+    vertices = known.vertices if len(known.vertices) > 1 else ()
+    if decided < len(vertices):
+        vertex = vertices[decided]
+        over = "" if vertex.is_integer else f" (over {vertex.denominator})"
+        return [f"next: vertex{over}", *_rows(episode, vertex.numerators)]
+    return ["next: ray", *_rows(episode, known.rays[decided - len(vertices)])]
+
+
+def _rows(episode: Episode, point: Vector) -> list[str]:
+    """Return the statements that a point moves, with their rows."""
+    layout = episode.task.polyhedra.layout
+    shown = []
+    for statement in episode.task.scop.statements:
+        row = layout.row(point, statement.name)
+        if not row.is_constant or row.constant:
+            text = row.text(statement.iterators, layout.parameters)
+            shown.append(f"    {statement.name}: {text}")
+    return shown or ["    0 for every statement"]

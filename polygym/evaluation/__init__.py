@@ -1,0 +1,12 @@
+"""Schedule → measured speedup, whatever happens on the way.
+
+``compiler`` generates code in a process of its own (``compile_server``) with a time limit, since
+there are legal schedules whose code takes minutes to generate; ``evaluator`` has the result run
+beside the original order and puts every end into one value, an :class:`Evaluation`.
+"""
+
+from polygym.evaluation.compiler import Compiler, c_text
+from polygym.evaluation.evaluation import Evaluation, EvaluationOptions
+from polygym.evaluation.evaluator import Evaluator, evaluator_for
+
+__all__ = ["Compiler", "Evaluation", "EvaluationOptions", "Evaluator", "c_text", "evaluator_for"]

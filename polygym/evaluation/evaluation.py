@@ -1,0 +1,97 @@
+"""What became of a schedule: one value for every end, fast, slow, wrong or broken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.ir.scop import Scop
+from polygym.measure.outcome import Status
+from polygym.poly.schedule import Schedule, parse
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOptions:
+    """How schedules are judged.
+
+    A run is cut off after ``timeout_factor`` times the original's time, and generating code after
+    ``compile_seconds``. ``threads`` is how many threads the code may use.
+    """
+
+    threads: int = 1
+    timeout_factor: float = 10.0
+    compile_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers under which nothing can be measured."""
+        if type(self.threads) is not int or not 1 <= self.threads <= 1024:
+            raise InputError(f"threads: expected 1 to 1024, found {self.threads!r}")
+        if not 1.0 <= self.timeout_factor <= 1e6:
+            raise InputError(
+                f"timeout_factor: expected 1 to 1,000,000 times the original's time, found "
+                f"{self.timeout_factor}"
+            )
+        if not 0.0 < self.compile_seconds <= 1e6:
+            raise InputError(f"compile_seconds: expected more than 0, found {self.compile_seconds}")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A schedule and what was measured of it.
+
+    ``seconds`` is the best of ``samples``, ``baseline_seconds`` the best time of the original order
+    beside it, ``speedup`` their ratio. A schedule that failed has 0 for all of these and no
+    samples; ``error_type`` and ``error_details`` say why ("" where nothing failed).
+    """
+
+    schedule: Schedule
+    status: Status
+    speedup: float = 0.0
+    seconds: float = 0.0
+    baseline_seconds: float = 0.0
+    samples: tuple[float, ...] = ()
+    baseline_samples: tuple[float, ...] = ()
+    error_type: str = ""
+    error_details: str = ""
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it ran and computed what the original order computes."""
+        return self.status is Status.OK
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; :meth:`from_json` reads it back."""
+        return {
+            "schedule": str(self.schedule),
+            "status": self.status.value,
+            "speedup": self.speedup,
+            "seconds": self.seconds,
+            "baseline_seconds": self.baseline_seconds,
+            "samples": list(self.samples),
+            "baseline_samples": list(self.baseline_samples),
+            "error_type": self.error_type,
+            "error_details": self.error_details,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], scop: Scop) -> Evaluation:
+        """Read what :meth:`to_json` wrote, for the program that it belongs to."""
+        try:
+            return Evaluation(
+                parse(str(data["schedule"]), scop),
+                Status(data["status"]),
+                float(data["speedup"]),
+                float(data["seconds"]),
+                float(data["baseline_seconds"]),
+                tuple(float(sample) for sample in data["samples"]),
+                tuple(float(sample) for sample in data["baseline_samples"]),
+                str(data["error_type"]),
+                str(data["error_details"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "an evaluation in JSON: expected what to_json() writes, found something else "
+                f"({type(error).__name__}: {error})"
+            ) from None
