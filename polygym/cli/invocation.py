@@ -31,9 +31,9 @@ def resuming(setting: Setting, folder: Path, budget: int) -> str:
         ("--max-dimensions", options.max_dimensions, usual.max_dimensions),
         ("--max-rays", options.limits.rays, usual.limits.rays),
     )
-    for option, value, default in given:
-        if value != default:
-            words += [option, str(value)]
+    for option, found, default in given:
+        if found != default:
+            words += [option, str(found)]
     return shlex.join([*words, "--budget", str(budget), "--out", _shown(str(folder)), "--resume"])
 
 

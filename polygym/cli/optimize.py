@@ -26,8 +26,14 @@ from polygym.search.setting import Setting
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
-with the original order's and times it. Ctrl-C stops at any time and keeps what was found. Exit
-code 0 even if nothing faster was found; 1: the original order itself does not run; 130: stopped.
+with the original order's and times it. At the end the best are timed again, in turn with the
+original order and isl's schedule. The same seed explores the same schedules. Exit code 0 even if
+nothing faster was found; 1: the original order itself does not run; 130: interrupted.
+
+Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the
+moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run
+--schedule`), `best.c` its C code, `summary.json` what --json prints, and, with --plot,
+`convergence.png` the best so far against schedules explored.
 
 \b
 Examples:
@@ -36,16 +42,6 @@ Examples:
   polygym optimize my.c -p n=500 --budget 5000 --out found --resume
   polygym optimize lu --policy uniform --seed 3 --json > lu.json
   polygym replay found/best.json
-
-\b
-What it writes, into --out or a new folder polygym-NAME:
-  episodes.jsonl   every episode, the moment its outcome is known
-  best.json        the best one, for `polygym replay` and `run --schedule`
-  best.c           its C code
-  summary.json     what --json prints
-  convergence.png  with --plot: the best so far against schedules explored
-
-The same seed explores the same schedules, however often it is interrupted and resumed.
 """
 
 

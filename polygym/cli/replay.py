@@ -64,9 +64,9 @@ def command(file: Path, no_run: bool, as_json: bool) -> Answer:
             (found,) = evaluator.evaluate_together((schedule,), _ROUNDS)
     holds = violation is None and (found is None or found.is_ok)
     if as_json:
-        return Answer(not holds, _as_json(recorded, played, schedule, violation, found))
+        return Answer(0 if holds else 1, _as_json(recorded, played, schedule, violation, found))
     _print(recorded, played, schedule, violation, found)
-    return Answer(not holds)
+    return Answer(0 if holds else 1)
 
 
 def _read(file: Path) -> Mapping[str, Any]:

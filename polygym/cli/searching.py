@@ -157,7 +157,7 @@ def _report(
 ) -> Answer:
     """Write the last files and say what was found, and how to go on after an early end."""
     files = _files(search, plot)
-    found = document(search, ranking, budget, files)
+    found = {**document(search, ranking, budget, files), **end.to_json()}
     try:
         search.write_summary(found)
         if plot:

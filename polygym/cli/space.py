@@ -31,16 +31,16 @@ rows form a polyhedron: one of the vertices (or a mixture of them) plus any mult
 a line counting as two rays. An episode of `polygym optimize` chooses a coefficient for each.
 Exit code 1: a dimension cannot carry what it is told to.
 
+Without `--carry` every dependence is carried in the first dimension that can. With it every
+dependence is given once, as SOURCE->SINK@DIMENSION; SOURCE->SINK#2 is the second of several
+between two statements, as `polygym show` lists them. Dimensions that carry nothing may lie between.
+
 \b
 Examples:
   polygym space gemm
   polygym space my.c --carry 'S->T@3,T->T@4'
   polygym space my.c --carry 'S->T#1@1,S->T#2@2' --generators
   polygym space deriche --limit 10000 --seconds 30 --json > space.json
-
-Without `--carry` every dependence is carried in the first dimension that can. With it every
-dependence is given once, as SOURCE->SINK@DIMENSION; SOURCE->SINK#2 is the second of several
-between two statements, as `polygym show` lists them. Dimensions that carry nothing may lie between.
 """
 _LONGEST_CELL = 100
 

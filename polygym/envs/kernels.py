@@ -9,10 +9,12 @@ so that environments that are made later start at once; a C file that has change
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import polybench
 from polybench import Dataset
@@ -53,6 +55,11 @@ class Subject:
     def program(self) -> Program:
         """The program with its sizes and data."""
         return self.source.load()
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the source text, which may change while the program is at work."""
+        return hashlib.sha256(Path(self.program.scop.file).read_bytes()).hexdigest()
 
     @cached_property
     def task(self) -> Task:

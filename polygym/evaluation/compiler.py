@@ -46,7 +46,7 @@ class NotCompiled:
 class Compiler:
     """Generates code in another process; requests of several threads follow one another."""
 
-    def __init__(self, seconds: float = 10.0) -> None:
+    def __init__(self, seconds: float = 5.0) -> None:
         """Keep the time limit of a request; the process starts with the first one."""
         self.seconds = seconds
         self._start_over()

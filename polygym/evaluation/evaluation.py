@@ -22,7 +22,7 @@ class EvaluationOptions:
 
     threads: int = 1
     timeout_factor: float = 10.0
-    compile_seconds: float = 10.0
+    compile_seconds: float = 5.0
 
     def __post_init__(self) -> None:
         """Refuse numbers under which nothing can be measured."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polygym
@@ -26,9 +27,12 @@ _LARGEST_SEED = 2**63 - 1
 _ENVIRONMENT = "polygym/Schedule-v0"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
-    """A search, but for how long it goes on."""
+    """A search, but for how long it goes on.
+
+    The program is read once: its file may change while the search is at work.
+    """
 
     source: Source
     options: TaskOptions
@@ -42,7 +46,7 @@ class Setting:
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise InputError(f"a seed: expected 0 to {_LARGEST_SEED}, found {self.seed}")
 
-    @property
+    @cached_property
     def subject(self) -> Subject:
         """The program and its processes."""
         return subject(self.source, self.options)

@@ -231,7 +231,9 @@ def test_too_much_memory_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> No
     assert data["status"] == "out of memory"
 
 
-@pytest.mark.parametrize("command", ["", "kernels", "show", "run", "bench", "check"])
+@pytest.mark.parametrize(
+    "command", ["", "kernels", "show", "run", "bench", "check", "space", "optimize", "replay"]
+)
 def test_help_teaches(command: str) -> None:
     result = CliRunner().invoke(cli.polygym, [*command.split(), "--help"])
     assert result.exit_code == 0

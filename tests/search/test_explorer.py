@@ -1,4 +1,4 @@
-"""The loop: the same seed explores the same, duplicates are measured once, every end is an event."""
+"""The loop: one seed explores the same, duplicates are measured once, every end is an event."""
 
 import pytest
 

@@ -206,12 +206,29 @@ def test_a_changed_source_is_another_search(tmp_path: Path) -> None:
         resumed(tmp_path, setting(str(source)))
 
 
+def test_a_source_that_changes_or_goes_during_the_search(tmp_path: Path) -> None:
+    source = tmp_path / "yax.c"
+    source.write_text(Y_AX)
+    search = begun(tmp_path, setting(str(source)))
+    with search.journal:
+        events = search.run(6, pretended)
+        next(events)
+        source.write_text(Y_AX.replace("y[i] = 0", "y[i] = 1"))
+        next(events)
+        source.unlink()
+        assert len(list(events)) == 4
+    contents = read(tmp_path / JOURNAL)
+    assert len(contents.episodes) == 6
+    digests = {line["program"]["sha256"] for line in contents.episodes}
+    assert digests == {contents.setting["program"]["sha256"]}
+
+
 def test_other_schedules_than_recorded_are_noticed(tmp_path: Path) -> None:
     run(begun(tmp_path), 3)
     journal = tmp_path / JOURNAL
     *lines, last = journal.read_text().splitlines()
     changed = json.loads(last)
-    changed["actions"] = changed["actions"][:-1] + [3, 3]
+    changed["actions"] = [*changed["actions"][:-1], 3, 3]
     journal.write_text("\n".join([*lines, json.dumps(changed)]) + "\n")
     with pytest.raises(InputError, match="expected episode 2 to be found again"):
         resumed(tmp_path)

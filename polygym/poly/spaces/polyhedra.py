@@ -42,7 +42,8 @@ class Limits:
     ``rays`` and ``vertices`` are kept for a dimension at most (None: all that are found). An
     enumeration is given up at ``generators`` partial results or after ``work`` (both are counts, so
     that a question has the same answer on every machine) or, should it be a very slow one, after
-    ``seconds``. ``seed`` fixes the samples.
+    ``seconds``. Where a sample must stand for all it has ``rays`` and ``vertices`` members, or
+    ``sample`` where there is no such limit; ``seed`` fixes which.
     """
 
     rays: int | None = 64
@@ -50,6 +51,7 @@ class Limits:
     generators: int = 500
     work: int = 2_000_000
     seconds: float = 5.0
+    sample: int = 64
     seed: int = 0
 
 
@@ -203,7 +205,7 @@ class Polyhedra:
             # Together with a vertex come all rays: where those are too many, these are too.
             found = vertices(shape, here, self._effort) if self._rays_of(one)[1] else None
             if found is None:
-                wanted = self.limits.vertices or 1
+                wanted = self.limits.vertices or self.limits.sample
                 found = sample_vertices(shape, here, wanted, self._random(left))
                 complete = False
             parts.append([self._widen_vertex(one, vertex) for vertex in found])
@@ -226,7 +228,7 @@ class Polyhedra:
         found = rays(shape, self._effort)
         complete = found is not None
         if found is None:
-            wanted = self.limits.rays or self.limits.generators
+            wanted = self.limits.rays or self.limits.sample
             found = sample_rays(shape, wanted, self._random(frozenset(one.dependences)))
         lines = [line for line, _ in shape.lines]
         both = [*lines, *(tuple(-value for value in line) for line in lines)]

@@ -1,0 +1,290 @@
+"""``polygym optimize``: what it prints and leaves, how it ends, how it goes on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygym.cli import dispatch, searching
+from polygym.cli.invocation import resuming
+from polygym.errors import InputError
+from polygym.search.journal import Journal, read
+from tests.search.pretending import setting
+from tests.sources import Y_AX
+
+CRASHING = """
+void f(int n, int A[n], int B[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    A[i] = B[i] / (i - i);
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def y_ax(tmp_path: Path) -> str:
+    path = tmp_path / "yax.c"
+    path.write_text(Y_AX)
+    return str(path)
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = dispatch.run(["optimize", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+def schedules(folder: Path) -> list[str]:
+    return [line["schedule"] for line in read(folder / "episodes.jsonl").episodes]
+
+
+def test_a_search_from_end_to_end(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = (y_ax, "-p", "n=60", "--out", str(out), "--plot")
+    code, data = call_json(capsys, *arguments, "--budget", "6")
+    assert code == 0
+    assert (data["budget"], data["explored"], data["interrupted"]) == (6, 6, False)
+    assert sum(data["counts"].values()) == 6
+    assert data["isl"]["status"] == "ok"
+    assert data["isl_error"] is None
+    assert data["measured_together"]
+    assert data["improved"] == (data["best"]["speedup"] > 1)
+    speedups = [one["speedup"] for one in data["ranking"]]
+    assert speedups == sorted(speedups, reverse=True)
+    best = data["ranking"][0]
+    assert best["schedule"] == data["best"]["schedule"]
+    assert best["speedup_over_isl"] == pytest.approx(best["speedup"] / data["isl"]["speedup"])
+    assert {Path(name).name for name in data["files"].values()} == {
+        path.name for path in out.iterdir()
+    }
+    assert json.loads((out / "summary.json").read_text()) == data
+    assert (out / "convergence.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((out / "best.json").read_text())["schedule"] == best["schedule"]
+    explored = schedules(out)
+    code, text, _ = call(capsys, *arguments, "--budget", "9", "--resume")
+    assert code == 0
+    assert "9 of 9 explored" in text
+    assert schedules(out)[:6] == explored
+    assert text.splitlines()[1].split() == [
+        "SCHEDULE", "STATUS", "TIME", "SAMPLES", "OVER", "-O3", "OVER", "ISL",
+    ]  # fmt: skip
+    assert any(line.startswith("original  {") for line in text.splitlines())
+    assert any(line.startswith("isl       {") for line in text.splitlines())
+    assert "best.json" in text
+
+
+def test_the_best_code_compiles(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert call(capsys, y_ax, "-p", "n=40", "--out", str(out), "--budget", "2")[0] == 0
+    assert "yax(" in (out / "best.c").read_text()
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    assert compiler is not None
+    subprocess.run([compiler, "-c", "best.c", "-o", "best.o"], cwd=out, check=True)
+
+
+def test_a_folder_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+    y_ax: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("polygym-yax", "polygym-yax-2"):
+        code, text, _ = call(capsys, y_ax, "-p", "n=20", "--budget", "1")
+        assert code == 0
+        assert f"{name}/episodes.jsonl" in text
+        assert len(schedules(tmp_path / name)) == 1
+
+
+def test_what_is_refused(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    usual = (y_ax, "-p", "n=20", "--out", str(out), "--budget", "2")
+    assert call(capsys, *usual)[0] == 0
+    before = (out / "episodes.jsonl").read_bytes()
+    for arguments, fragment in [
+        (usual, "--resume continues"),
+        ((*usual, "--resume", "--seed", "1"), "seed: 0 before, 1 now"),
+        ((*usual, "--resume", "-p", "m=1"), "-p m"),
+        ((y_ax, "--resume"), "--resume needs --out"),
+        ((*usual, "--policy", "nobody"), "bias_coeff_0"),
+        ((*usual, "--budget", "0"), "--budget"),
+        ((*usual, "--timeout-factor", "0.5"), "--timeout-factor"),
+        (("nowhere.c",), "nowhere.c"),
+        ((y_ax, "--out", y_ax), y_ax),
+    ]:
+        code, text, err = call(capsys, *arguments)
+        assert (code, text) == (2, ""), arguments
+        assert fragment in err
+    assert (out / "episodes.jsonl").read_bytes() == before
+    journal, _ = Journal.open(out / "episodes.jsonl")
+    with journal:
+        code, _, err = call(capsys, *usual, "--resume")
+    assert code == 2
+    assert "another search at work" in err
+
+
+def test_isl_may_have_nothing_to_say(
+    capsys: pytest.CaptureFixture[str],
+    y_ax: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: object) -> None:
+        raise InputError("isl's scheduler finds no schedule for it")
+
+    monkeypatch.setattr(searching, "isl_schedule", refuse)
+    usual = (y_ax, "-p", "n=20", "--budget", "1", "--out", str(tmp_path / "out"), "--resume")
+    code, data = call_json(capsys, *usual, "--plot")
+    assert code == 0
+    assert data["isl"] is None
+    assert "finds no schedule" in data["isl_error"]
+    assert data["ranking"][0]["speedup_over_isl"] is None
+    code, text, _ = call(capsys, *usual)
+    assert code == 0
+    assert "isl: isl's scheduler finds no schedule" in text
+    isl = next(line for line in text.splitlines() if line.startswith("isl  "))
+    assert isl.split() == ["isl", "-", "-", "-", "-", "-", "-"]
+
+
+def test_a_program_that_does_not_run(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = tmp_path / "crash.c"
+    source.write_text(CRASHING)
+    monkeypatch.chdir(tmp_path)
+    code, text, err = call(capsys, str(source), "-p", "n=20", "--budget", "1")
+    assert (code, text) == (1, "")
+    assert "original" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["crash.c"]
+
+
+def test_a_full_disk_shows_what_there_is(
+    capsys: pytest.CaptureFixture[str],
+    y_ax: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    append = Journal.append
+
+    def fill(journal: Journal, line: dict[str, Any]) -> None:
+        if line["index"] == 3:
+            raise OSError(28, "No space left on device", str(journal.path))
+        append(journal, line)
+
+    usual = (y_ax, "-p", "n=20", "--budget", "6", "--out", str(tmp_path / "out"))
+    with monkeypatch.context() as context:
+        context.setattr(Journal, "append", fill)
+        code, text, err = call(capsys, *usual)
+    assert code == 2
+    assert "3 of 6 explored" in text
+    assert "episodes.jsonl: No space left on device; to go on:" in err
+    assert "--resume" in err
+    code, data = call_json(capsys, *usual, "--resume")
+    assert (code, data["explored"]) == (0, 6)
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "polygym", "optimize", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(folder: Path, episodes: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        journal = folder / "episodes.jsonl"
+        if journal.exists() and len(journal.read_bytes().splitlines()) > episodes:
+            return
+        time.sleep(0.05)
+    pytest.fail("the search never came so far")
+
+
+def group_is_gone(group: int) -> bool:
+    """Whether no process of a session is left, those that are being buried apart."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == group and fields[0] != "Z":
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_a_signal_keeps_everything(
+    capsys: pytest.CaptureFixture[str],
+    y_ax: str,
+    tmp_path: Path,
+    number: signal.Signals,
+    code: int,
+) -> None:
+    out = tmp_path / "out"
+    process = start(y_ax, "-p", "n=300", "--budget", "100000", "--out", str(out))
+    wait_for(out, 4)
+    os.kill(process.pid, number)
+    text, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert "Traceback" not in err
+    if number is not signal.SIGKILL:
+        assert "of 100000 explored" in text
+        assert "interrupted; to go on:" in err
+        assert f"--budget 100000 --out {out} --resume" in err
+    deadline = time.monotonic() + 10
+    while not group_is_gone(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert group_is_gone(process.pid)
+    explored = schedules(out)
+    assert len(explored) >= 4
+    more = len(explored) + 1
+    code, data = call_json(
+        capsys, y_ax, "-p", "n=300", "--budget", str(more), "--out", str(out), "--resume"
+    )
+    assert (code, data["explored"]) == (0, more)
+    assert schedules(out)[: len(explored)] == explored
+
+
+def test_interrupted_json_is_one_document(y_ax: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start(y_ax, "-p", "n=300", "--budget", "100000", "--out", str(out), "--json")
+    wait_for(out, 2)
+    os.kill(process.pid, signal.SIGINT)
+    text, _ = process.communicate(timeout=30)
+    data = json.loads(text)
+    assert process.returncode == 130
+    assert data["interrupted"]
+    assert "error" not in data
+    assert data["explored"] >= 2
+
+
+def test_the_words_to_go_on_with() -> None:
+    folder = Path("/somewhere/it is")
+    assert resuming(setting(policy="uniform", seed=3), folder, 500) == (
+        "polygym optimize mvt --dataset mini --policy uniform --seed 3 --budget 500 "
+        "--out '/somewhere/it is' --resume"
+    )

@@ -1,0 +1,255 @@
+"""``polygym replay``: what holds, what no longer does, and files that are something else."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygym.cli import dispatch, replay
+from polygym.evaluation import Evaluation, Evaluator
+from polygym.measure.outcome import Status
+from polygym.poly.baselines import original
+from polygym.poly.schedule import Schedule
+from polygym.search.explorer import episode_of
+from polygym.search.setting import Setting
+from tests.search.pretending import pretended, setting
+from tests.sources import Y_AX
+
+
+@pytest.fixture
+def y_ax(tmp_path: Path) -> Path:
+    path = tmp_path / "yax.c"
+    path.write_text(Y_AX)
+    return path
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = dispatch.run(["replay", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+def recorded(of: Setting, index: int = 0) -> dict[str, Any]:
+    """Return a finished episode, measured in pretence."""
+    episode = episode_of(of.subject.task, of.choose, of.seed, index)
+    return of.record(episode, pretended(episode.schedule()))
+
+
+def saved(folder: Path, content: object) -> str:
+    path = folder / "episode.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return str(path)
+
+
+def test_an_episode_is_played_checked_and_measured(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    record = recorded(setting())
+    path = saved(tmp_path, record)
+    code, data = call_json(capsys, path)
+    assert code == 0
+    assert data["agrees"]
+    assert data["legal"]
+    assert not data["source_changed"]
+    assert (data["program"], data["phase"]) == ("mvt", "complete")
+    assert data["steps"] == len(record["actions"])
+    assert data["schedule"] == record["schedule"]
+    assert data["recorded"] == record["outcome"]
+    assert data["found"]["status"] == "ok"
+    assert data["found"]["seconds"] > 0
+    code, out, err = call(capsys, path)
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    assert ["legal", "yes"] in lines
+    assert ["STATUS", "TIME", "ORIGINAL", "SPEEDUP"] in lines
+    assert any(line[:1] == ["recorded"] for line in lines)
+    assert any(line[:3] == ["found", "now", "ok"] for line in lines)
+
+
+def test_nothing_is_run_on_request(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        pytest.fail("something was measured")
+
+    monkeypatch.setattr(Evaluator, "evaluate_together", fail)
+    code, data = call_json(capsys, saved(tmp_path, recorded(setting())), "--no-run")
+    assert (code, data["legal"], data["found"]) == (0, True, None)
+
+
+def test_a_file_from_another_folder(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    y_ax: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = saved(tmp_path, recorded(setting(str(y_ax))))
+    monkeypatch.chdir("/")
+    assert call(capsys, path, "--no-run")[0] == 0
+    y_ax.write_text(Y_AX.replace("y[i] = 0;", "y[i] = 0.5;"))
+    code, out, _ = call(capsys, path, "--no-run")
+    assert code == 0
+    assert "source    has changed" in out
+    for before, after in [("T:", "U:"), ("y[i] = 0;", "x[0] = y[i];")]:
+        y_ax.write_text(Y_AX.replace(before, after))
+        code, out, err = call(capsys, path, "--no-run")
+        assert (code, out) == (1, "")
+        assert "changed since" in err
+
+
+def other_action(record: dict[str, Any]) -> None:
+    last = record["actions"][-1]
+    record["actions"][-1] = 4 if last == 3 else 3
+
+
+@pytest.mark.parametrize(
+    ("change", "fragment"),
+    [
+        (other_action, "expected the actions to lead to"),
+        (lambda record: record["actions"].append(3), "found its end before"),
+        (lambda record: record["actions"].pop(), "expected the actions to end in 'complete'"),
+        (lambda record: record.update(phase="invalid"), "expected the actions to end in"),
+    ],
+)
+def test_what_no_longer_holds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, change: Any, fragment: str
+) -> None:
+    record = recorded(setting())
+    change(record)
+    path = saved(tmp_path, record)
+    code, out, err = call(capsys, path)
+    assert (code, out) == (1, "")
+    assert fragment in err
+    code, data = call_json(capsys, path)
+    assert (code, data["agrees"]) == (1, False)
+    assert fragment in data["error"]
+
+
+def test_a_wrong_output_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(_: Evaluator, schedules: tuple[Schedule, ...], __: int) -> tuple[Evaluation, ...]:
+        return (
+            Evaluation(
+                schedules[0],
+                Status.WRONG_OUTPUT,
+                error_type="WrongOutput",
+                error_details="x1, element 0: expected 1, found 2",
+            ),
+        )
+
+    monkeypatch.setattr(Evaluator, "evaluate_together", wrong)
+    code, out, err = call(capsys, saved(tmp_path, recorded(setting())))
+    assert code == 1
+    assert "wrong output" in out
+    assert "x1, element 0" in err
+
+
+def test_an_illegal_schedule_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "find_violation", lambda *_: "the schedule breaks a dependence")
+    code, out, _ = call(capsys, saved(tmp_path, recorded(setting())))
+    assert code == 1
+    assert "no: the schedule breaks a dependence" in out
+
+
+def test_an_episode_that_came_to_no_schedule(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    of = setting()
+    path = saved(tmp_path, of.record(of.subject.task.start(), None))
+    code, out, _ = call(capsys, path)
+    assert code == 0
+    assert "schedule  none" in out
+    code, data = call_json(capsys, path)
+    assert (code, data["schedule"], data["legal"], data["found"]) == (0, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("", "expected JSON"),
+        ("not json", ":1: expected JSON"),
+        ("[]", "expected an episode"),
+        ("null", "expected an episode"),
+        ('{"format": "something"}', "expected an episode"),
+        ("[" * 100_000, "too deeply"),
+        ("[" * 100_000 + "]" * 100_000, "too deeply"),
+        ("\x00\x01", "expected JSON"),
+        ('{"format": "polygym episode"}\n{"format": "polygym episode"}\n', "sed -n 2p"),
+    ],
+)
+def test_files_that_are_something_else(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, fragment: str
+) -> None:
+    code, out, err = call(capsys, saved(tmp_path, text))
+    assert (code, out) == (2, "")
+    assert fragment in err
+    assert "internal error" not in err
+
+
+GARBAGE: list[object] = [None, "x", -1, 1.5, [], {}, 10**30, [None], {"n": "x"}, True]
+
+
+@pytest.mark.parametrize(
+    "name", ["program", "process", "actions", "phase", "schedule", "arguments", "version"]
+)
+def test_garbage_in_an_episode_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    record = recorded(setting())
+    for value in [*GARBAGE, "missing"]:
+        changed = {**record, name: value}
+        if value == "missing":
+            del changed[name]
+        code, _, err = call(capsys, saved(tmp_path, changed), "--no-run")
+        assert code in (1, 2) or changed == record or name == "arguments", (name, value)
+        assert "internal error" not in err, (name, value)
+        assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("part", ["program", "process", "arguments"])
+def test_garbage_in_a_part_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, part: str
+) -> None:
+    record = recorded(setting())
+    for name in record[part]:
+        for value in GARBAGE:
+            changed = {**record, part: {**record[part], name: value}}
+            _, _, err = call(capsys, saved(tmp_path, changed), "--no-run")
+            assert "internal error" not in err, (part, name, value)
+
+
+def test_every_truncation_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = json.dumps(recorded(setting()), indent=2)
+    for length in range(0, len(text) - 1, 97):
+        code, out, err = call(capsys, saved(tmp_path, text[:length]), "--no-run")
+        assert (code, out) == (2, "")
+        assert "expected" in err
+
+
+@pytest.mark.parametrize("what", ["missing", "folder", "fifo", "large", "binary"])
+def test_files_that_cannot_be_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "large").write_text(" " * 2**21)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    code, out, err = call(capsys, str(tmp_path / what))
+    assert (code, out) == (2, "")
+    expected = {"missing": "no such file", "large": "larger than", "binary": "UTF-8"}
+    assert expected.get(what, "not a regular file") in err
+
+
+def test_the_original_order_is_not_an_illegal_schedule() -> None:
+    scop = setting().subject.program.scop
+    assert replay.find_violation(scop, original(scop)) is None
