@@ -150,7 +150,7 @@ def replay(record: Mapping[str, Any], name: str) -> Replay:
 
 
 def _schedule_text(episode: Episode) -> str:
-    """Return the schedule of an episode, or "" where there is none, or one with too large numbers."""
+    """Return the schedule of an episode, "" where there is none or its numbers are too large."""
     try:
         return str(episode.schedule()) if episode.phase is Phase.COMPLETE else ""
     except LimitError:

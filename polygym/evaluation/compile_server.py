@@ -5,8 +5,14 @@ what it unpickled, and the pickled result goes back. (Pickles pass only between 
 child that it started itself.) Failures that are answers, a schedule that is too irregular say, go
 back as a type and a message; what else fails ends the process.
 
-The server ends with its parent. Memory that isl and LLVM do not give back is its own: it says how
-much it has, and the other side replaces it when that is too much.
+The server is two processes, since one call into isl can last for hours and nothing can interrupt
+it: the generator answers, and a watcher, which does nothing else, sees the parent end and ends as
+well; the kernel then ends the generator. (The kernel could tell the generator of the parent's end
+directly, but it takes the end of the *thread* that started a process for the end of the parent.)
+The watcher ends as its generator does, by the same signal or with the same status.
+
+Memory that isl and LLVM do not give back is the generator's own: it says how much it has, and the
+other side replaces it when that is too much.
 """
 
 from __future__ import annotations
@@ -14,19 +20,22 @@ from __future__ import annotations
 import os
 import pickle
 import resource
+import select
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.pipeline import lower
-from polygym.errors import InputError, PolygymError
+from polygym.errors import PolygymError
 from polygym.measure.channel import Channel, ChannelClosedError
 from polygym.measure.job import Json
 from polygym.measure.runner import die_with
+from polygym.measure.supervisor import ParentGoneError, ParentWatch
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import parse
 from polygym.programs import Program
@@ -39,8 +48,52 @@ _MOST_MEMORY = 8 * 2**30
 def main(descriptor: int, parent: int) -> None:
     """Be a compile server for the process ``parent``, which holds the other end of the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    die_with(parent)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignoring it is inherited and loses exit codes
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir("/")
+    try:
+        watch = ParentWatch(parent)
+    except ParentGoneError:
+        sys.exit(0)
+    watcher = os.getpid()
+    generator = os.fork()
+    if generator == 0:
+        die_with(watcher)
+        _generate(descriptor)
+    os.close(descriptor)
+    _end_as(_wait_for(generator, watch))
+
+
+def _wait_for(generator: int, watch: ParentWatch) -> int:
+    """Return the exit code of the generator; 0 when the parent ends before it does."""
+    poller = select.poll()
+    # Where there are no descriptors of processes the loop looks at both from time to time.
+    descriptors = watch.descriptors and (os.pidfd_open(generator), *watch.descriptors)
+    for descriptor in descriptors:
+        poller.register(descriptor, select.POLLIN)
+    while True:
+        poller.poll(500)
+        ended, status = os.waitpid(generator, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        try:
+            watch.check()
+        except ParentGoneError:
+            return 0
+
+
+def _end_as(exit_code: int) -> NoReturn:
+    """End as another process did, whose exit code is as ``os.waitstatus_to_exitcode`` has it."""
+    if exit_code < 0:
+        if -exit_code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-exit_code, signal.SIG_DFL)
+        os.kill(os.getpid(), -exit_code)
+    sys.exit(abs(exit_code))
+
+
+def _generate(descriptor: int) -> NoReturn:
+    """Answer requests until the other side hangs up."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     limit = _MOST_MEMORY if most == resource.RLIM_INFINITY else min(_MOST_MEMORY, most)
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))
@@ -52,7 +105,7 @@ def main(descriptor: int, parent: int) -> None:
         sys.exit(0)
 
 
-def _serve(channel: Channel) -> None:
+def _serve(channel: Channel) -> NoReturn:
     programs: dict[bytes, Program] = {}
     while True:
         body, blobs = channel.receive()
@@ -73,8 +126,7 @@ def _answer(body: Json, program: Program) -> tuple[Json, list[bytes]]:
     except RecursionError:
         return {"error_type": "RecursionError", "error": "the code nests too deeply"}, []
     except PolygymError as error:
-        is_input = isinstance(error, InputError)
-        return {"error_type": type(error).__name__, "error": str(error), "input": is_input}, []
+        return {"error_type": type(error).__name__, "error": str(error)}, []
 
 
 def _compile_schedule(program: Program, body: Json) -> object:

@@ -47,16 +47,21 @@ class Compiler:
     """Generates code in another process; requests of several threads follow one another."""
 
     def __init__(self, seconds: float = 5.0) -> None:
-        """Keep the time limit of a request; the process starts with the first one."""
+        """Keep the usual time limit; the process starts with the first request."""
         self.seconds = seconds
         self._start_over()
 
     def compile_schedule(
-        self, program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
+        self,
+        program: Program,
+        schedule: Schedule,
+        mapping: Mapping = SEQUENTIAL,
+        *,
+        seconds: float | None = None,
     ) -> Compiled | NotCompiled:
-        """Return the code of a legal schedule, or why there is none."""
+        """Return the code of a legal schedule, or why there is none within ``seconds``."""
         body = {"task": "schedule", "schedule": str(schedule), "mapping": asdict(mapping)}
-        answer = self._ask(body, program, self.seconds)
+        answer = self._ask(body, program, self.seconds if seconds is None else seconds)
         return _expected(answer, Compiled)
 
     def compile_problem(self, program: Program) -> Problem:
@@ -113,7 +118,7 @@ class Compiler:
             except AnswerTimeoutError:
                 return NotCompiled("Timeout", f"generating code took more than {seconds:g} s")
             except ConnectionLostError as lost:
-                return NotCompiled("Crash", f"the compiler ended: {lost}")
+                return NotCompiled("Crash", f"twice, {lost}")
             except InternalError as error:
                 return NotCompiled("InternalError", str(error))
 

@@ -80,18 +80,33 @@ class Evaluation:
         """Read what :meth:`to_json` wrote, for the program that it belongs to."""
         try:
             return Evaluation(
-                parse(str(data["schedule"]), scop),
+                parse(_text(data["schedule"]), scop),
                 Status(data["status"]),
-                float(data["speedup"]),
-                float(data["seconds"]),
-                float(data["baseline_seconds"]),
-                tuple(float(sample) for sample in data["samples"]),
-                tuple(float(sample) for sample in data["baseline_samples"]),
-                str(data["error_type"]),
-                str(data["error_details"]),
+                _time(data["speedup"]),
+                _time(data["seconds"]),
+                _time(data["baseline_seconds"]),
+                tuple(map(_time, data["samples"])),
+                tuple(map(_time, data["baseline_samples"])),
+                _text(data["error_type"]),
+                _text(data["error_details"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 "an evaluation in JSON: expected what to_json() writes, found something else "
                 f"({type(error).__name__}: {error})"
             ) from None
+
+
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise TypeError(f"expected a text, found {found!r}")
+    return found
+
+
+def _time(found: object) -> float:
+    """Return a time, or a ratio of two: a number that is finite and not negative."""
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        raise TypeError(f"expected a number, found {found!r}")
+    if not 0 <= found < float("inf"):
+        raise ValueError(f"expected a finite number from 0 on, found {found}")
+    return float(found)

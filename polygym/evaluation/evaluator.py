@@ -7,18 +7,20 @@ original, in one process and by one clock, several times; its speedup is the rat
 times, so that nothing which slows the machine down for a while looks like a property of the
 schedule.
 
-The same schedule is not measured twice: the first answer is remembered.
+The same schedule is not measured twice: the first answer is remembered. Threads may share an
+evaluator; what they ask follows one another.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from math import ceil
 from types import TracebackType
 from typing import Self
 
-from polygym.errors import IllegalScheduleError, InternalError
+from polygym.errors import IllegalScheduleError
 from polygym.evaluation.compiler import Compiler, NotCompiled
 from polygym.evaluation.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.options import MeasureOptions
@@ -42,6 +44,9 @@ _CLEARLY_SLOWER = 1.5
 _COMPARISON_SECONDS = 0.03
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 15
 
+# What the clock can tell: a program without any work may seem to take no time.
+_TICK = 1e-9
+
 
 class Evaluator:
     """Judges schedules of a program; its processes start when the first one comes."""
@@ -57,11 +62,13 @@ class Evaluator:
         """Keep what is to be judged and by whom; a missing worker or compiler is made."""
         self.program = program
         self.options = options or EvaluationOptions()
-        self._owns = [one for one, given in ((0, worker), (1, compiler)) if given is None]
+        self._owns_worker = worker is None
+        self._owns_compiler = compiler is None
         self._worker = worker or Worker()
         self._compiler = compiler or Compiler(self.options.compile_seconds)
         self._session: Session | None = None
         self._known: Memory[Schedule, Evaluation] = Memory(_REMEMBERED)
+        self._turns = _Turns()
 
     @property
     def session(self) -> Session:
@@ -71,10 +78,11 @@ class Evaluator:
             InputError: the original order does not compile.
             ProblemError: it does not run.
         """
-        if self._session is None:
-            problem = self._compiler.compile_problem(self.program)
-            self._session = self._worker.open(problem, Repetition(minimum=3, maximum=20))
-        return self._session
+        with self._turns.mine():
+            if self._session is None:
+                problem = self._compiler.compile_problem(self.program)
+                self._session = self._worker.open(problem, Repetition(minimum=3, maximum=20))
+            return self._session
 
     @property
     def baseline_seconds(self) -> float:
@@ -84,14 +92,17 @@ class Evaluator:
     def evaluate(self, schedule: Schedule, *, fresh: bool = False) -> Evaluation:
         """Measure a legal schedule; ``fresh`` measures one that is known already again.
 
+        A fresh answer is not remembered: what was known stays known.
+
         Raises:
             IllegalScheduleError: the schedule is not legal.
             InputError: the original order does not compile.
             ProblemError: it does not run.
         """
-        if fresh:
-            return self._evaluate(schedule)
-        return self._known.get(schedule, lambda: self._evaluate(schedule))
+        with self._turns.mine():
+            if fresh:
+                return self._evaluate(schedule)
+            return self._known.get(schedule, lambda: self._evaluate(schedule))
 
     def evaluate_together(
         self, schedules: Sequence[Schedule], rounds: int
@@ -100,11 +111,12 @@ class Evaluator:
 
         Raises as :meth:`evaluate` does.
         """
-        compiled = [self._compile(schedule) for schedule in schedules]
-        good = [one for one in compiled if isinstance(one, Compiled)]
-        session = self.session
-        programs = (session.problem.original, *good)
-        original, *outcomes = session.measure_together(programs, rounds, self._how(_LOOK))
+        with self._turns.mine():
+            compiled = [self._compile(schedule) for schedule in schedules]
+            good = [one for one in compiled if isinstance(one, Compiled)]
+            session = self.session
+            programs = (session.problem.original, *good)
+            original, *outcomes = session.measure_together(programs, rounds, self._how(_LOOK))
         baseline = original if isinstance(original, Ok) else session.baseline
         rest = iter(outcomes)
         return tuple(
@@ -116,14 +128,15 @@ class Evaluator:
 
     def close(self) -> None:
         """Give back the program's memory, and end the processes that belong to this evaluator."""
-        session, self._session = self._session, None
-        if session is not None:
-            session.close()
-        if 0 in self._owns:
-            self._worker.close()
-            self._worker = Worker()
-        if 1 in self._owns:
-            self._compiler.close()
+        with self._turns.mine():
+            session, self._session = self._session, None
+            if session is not None:
+                session.close()
+            if self._owns_worker:
+                self._worker.close()
+                self._worker = Worker()
+            if self._owns_compiler:
+                self._compiler.close()
 
     def __enter__(self) -> Self:
         """Return the evaluator; leaving the block closes it."""
@@ -154,7 +167,7 @@ class Evaluator:
         look = session.measure(compiled, self._how(_LOOK))
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * session.baseline.best:
             return _judged(schedule, look, session.baseline)
-        rounds = ceil(_COMPARISON_SECONDS / max(session.baseline.best, 1e-9))
+        rounds = ceil(_COMPARISON_SECONDS / max(session.baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
         original, again = session.measure_together(programs, rounds, self._how(_LOOK))
@@ -163,8 +176,8 @@ class Evaluator:
 
     def _compile(self, schedule: Schedule) -> Compiled | NotCompiled:
         """Return the code of a schedule, or why there is none; an illegal one is refused."""
-        self._compiler.seconds = self.options.compile_seconds
-        found = self._compiler.compile_schedule(self.program, schedule)
+        seconds = self.options.compile_seconds
+        found = self._compiler.compile_schedule(self.program, schedule, seconds=seconds)
         if isinstance(found, NotCompiled) and found.error_type == IllegalScheduleError.__name__:
             raise IllegalScheduleError(found.reason)
         return found
@@ -192,17 +205,29 @@ def _judged(schedule: Schedule, outcome: Outcome, baseline: Ok) -> Evaluation:
             error_type=type(outcome).__name__,
             error_details=str(outcome),
         )
-    if outcome.best <= 0:
-        raise InternalError(f"a run that took no time: {outcome.samples}")
     return Evaluation(
         schedule,
         Status.OK,
-        baseline.best / outcome.best,
+        max(baseline.best, _TICK) / max(outcome.best, _TICK),
         outcome.best,
         baseline.best,
         tuple(outcome.samples),
         tuple(baseline.samples),
     )
+
+
+class _Turns:
+    """A lock that belongs to one process: a thread left behind by a fork does not hold it."""
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+
+    def mine(self) -> threading.RLock:
+        """Return the lock of this process."""
+        if self._owner != os.getpid():
+            self._owner, self._lock = os.getpid(), threading.RLock()
+        return self._lock
 
 
 class _Shared:
@@ -213,6 +238,7 @@ class _Shared:
         self.worker = Worker()
         self.compiler = Compiler()
         self.evaluators: dict[tuple[Program, EvaluationOptions], Evaluator] = {}
+        self.lock = threading.Lock()
 
 
 _shared: _Shared | None = None
@@ -224,11 +250,14 @@ def evaluator_for(program: Program, options: EvaluationOptions) -> Evaluator:
     if _shared is None or _shared.owner != os.getpid():
         _shared = _Shared()
     key = (program, options)
-    found = _shared.evaluators.pop(key, None) or Evaluator(
-        program, options, worker=_shared.worker, compiler=_shared.compiler
-    )
-    _shared.evaluators[key] = found
-    while len(_shared.evaluators) > _PROBLEMS_OPEN:
-        oldest = next(iter(_shared.evaluators))
-        _shared.evaluators.pop(oldest).close()
+    shared, superfluous = _shared, []
+    with shared.lock:
+        found = shared.evaluators.pop(key, None) or Evaluator(
+            program, options, worker=shared.worker, compiler=shared.compiler
+        )
+        shared.evaluators[key] = found
+        while len(shared.evaluators) > _PROBLEMS_OPEN:
+            superfluous.append(shared.evaluators.pop(next(iter(shared.evaluators))))
+    for evaluator in superfluous:  # outside the lock: one that is at work in a thread is waited for
+        evaluator.close()
     return found

@@ -1,12 +1,13 @@
-"""The parent's side of the supervisor: start it, exchange messages with it, end it.
+"""The parent's side of a server process: start it, exchange messages with it, end it.
 
-The supervisor is started with ``fork`` and ``exec`` (``subprocess``), never through
-``multiprocessing``: environments live inside daemonic workers, which may not have children of that
-kind. It gets its own session, so that Ctrl-C on the terminal reaches the parent only, no descriptor
-but its end of the socket, and the parent's module search path.
+The usual server is the supervisor of the programs that run; the compile server is another. It is
+started with ``fork`` and ``exec`` (``subprocess``), never through ``multiprocessing``: environments
+live inside daemonic workers, which may not have children of that kind. It gets its own session, so
+that Ctrl-C on the terminal reaches the parent only, no descriptor but its end of the socket, and
+the parent's module search path.
 
 A connection belongs to the process that made it. After a fork, the copy in the child is closed and
-does nothing to the supervisor.
+does nothing to the server.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
 class ConnectionLostError(Exception):
-    """The supervisor ended; ``exit_code`` says how, as in ``subprocess.Popen.returncode``."""
+    """The server ended; ``exit_code`` says how, as in ``subprocess.Popen.returncode``."""
 
-    def __init__(self, exit_code: int) -> None:
+    def __init__(self, server: str, exit_code: int) -> None:
         """Keep the code, and render it."""
         self.exit_code = exit_code
-        super().__init__(f"the supervisor ended: {crash_from_exit(exit_code).name}")
+        super().__init__(f"the {server} ended: {crash_from_exit(exit_code).name}")
 
 
 class AnswerTimeoutError(Exception):
@@ -55,14 +56,14 @@ class AnswerTimeoutError(Exception):
 
 
 class Connection:
-    """A running supervisor and the way to talk to it.
+    """A running server and the way to talk to it.
 
     ``forgotten`` collects the numbers of problems that nobody uses any more; the next request tells
     the supervisor. (They come from finalizers, which may run in the middle of an exchange.)
     """
 
     def __init__(self, module: str = SUPERVISOR) -> None:
-        """Start a supervisor and wait until it is ready.
+        """Start a server and wait until it is ready.
 
         ``module`` is the one whose ``main`` is called with the socket's descriptor and the id of
         this process; another module than the supervisor's makes another kind of server.
@@ -70,12 +71,15 @@ class Connection:
         Raises:
             WorkerError: it does not start; the message holds what it said.
         """
+        self._name = module.rpartition(".")[2].replace("_", " ")
         if not sys.executable:
-            raise WorkerError("the worker: expected sys.executable to name Python, found nothing")
+            raise WorkerError(
+                f"the {self._name}: expected sys.executable to name Python, found nothing"
+            )
         ours, theirs = socket.socketpair()
         path = [os.path.abspath(entry) for entry in (*sys.path, _HOME)]
         arguments = [str(theirs.fileno()), str(os.getpid()), json.dumps(path), module]
-        log = os.fdopen(os.memfd_create("polygym-supervisor-errors"), "w+b")
+        log = os.fdopen(os.memfd_create(f"polygym {self._name} errors"), "w+b")
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-S", "-c", _START, *arguments],
@@ -97,7 +101,7 @@ class Connection:
             said = self._errors()
             self.close()
             raise WorkerError(
-                f"the worker does not start ({crash_from_exit(code).name}): {said}"
+                f"the {self._name} does not start ({crash_from_exit(code).name}): {said}"
             ) from None
         except BaseException:
             self.kill()
@@ -105,12 +109,12 @@ class Connection:
 
     @property
     def process_id(self) -> int:
-        """The supervisor's process id."""
+        """The server's process id."""
         return self._process.pid
 
     @property
     def is_closed(self) -> bool:
-        """Whether the supervisor was ended from here; its own end shows at the next exchange."""
+        """Whether the server was ended from here; its own end shows at the next exchange."""
         return not self._finalizer.alive
 
     def exchange(
@@ -118,13 +122,13 @@ class Connection:
     ) -> tuple[Json, list[bytes]]:
         """Send a request and return its answer, for which ``seconds`` are waited.
 
-        Whatever interrupts the exchange (Ctrl-C, say) ends the supervisor: the next answer to
+        Whatever interrupts the exchange (Ctrl-C, say) ends the server: the next answer to
         arrive would be the one to this request.
 
         Raises:
-            AnswerTimeoutError: there was no answer in time; the supervisor has been ended.
-            ConnectionLostError: the supervisor was killed.
-            InternalError: the supervisor failed by itself.
+            AnswerTimeoutError: there was no answer in time; the server has been ended.
+            ConnectionLostError: the server was killed.
+            InternalError: the server failed by itself.
         """
         forgotten = self.forgotten[:]
         del self.forgotten[: len(forgotten)]
@@ -139,8 +143,8 @@ class Connection:
             said = self._errors()
             self.kill()
             if self._process.returncode > 0:
-                raise InternalError(f"the supervisor failed: {said}") from None
-            raise ConnectionLostError(self._process.returncode) from None
+                raise InternalError(f"the {self._name} failed: {said}") from None
+            raise ConnectionLostError(self._name, self._process.returncode) from None
         except BaseException:
             self.kill()
             raise
@@ -154,17 +158,17 @@ class Connection:
                 raise AnswerTimeoutError(f"no answer in {seconds:g} s")
 
     def _errors(self) -> str:
-        """Return what the supervisor wrote to its standard error."""
+        """Return what the server wrote to its standard error."""
         self._log.seek(0)
         return self._log.read().decode(errors="replace").strip()
 
     def close(self) -> None:
-        """End the supervisor in order; harmless if it has ended."""
+        """End the server in order; harmless if it has ended."""
         _live.discard(self)
         self._finalizer()
 
     def kill(self) -> None:
-        """End the supervisor at once; the kernel ends its runner."""
+        """End the server at once; the kernel ends its children."""
         with suppress(ProcessLookupError):
             self._process.kill()
         self.close()
@@ -178,7 +182,7 @@ class Connection:
 
 
 def _end(process: subprocess.Popen[bytes], channel: Channel, log: BinaryIO) -> None:
-    """Hang up, which makes a supervisor end, and wait for it."""
+    """Hang up, which makes a server end, and wait for it."""
     channel.close()
     log.close()
     try:
