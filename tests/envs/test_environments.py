@@ -1,0 +1,352 @@
+"""The three environments as their users meet them."""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import polybench
+from polygym.envs import record
+from polygym.envs.base import PolygymEnv
+from polygym.envs.reward import Reward
+from polygym.errors import InputError
+from polygym.mdp.episode import Phase
+from polygym.poly.legality import is_legal
+from polygym.poly.schedule import parse
+from tests.sources import SMALL_PROGRAMS, Y_AX
+
+IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
+FINAL = {
+    "status": str,
+    "speedup": float,
+    "seconds": float,
+    "baseline_seconds": float,
+    "samples": tuple,
+    "schedule": str,
+    "error_type": str,
+    "error_details": str,
+    "is_success": bool,
+}
+
+
+def make(name: str, **arguments: Any) -> PolygymEnv:
+    arguments = {"reward": "static", "dataset": "mini", **arguments}
+    env = gymnasium.make(f"polygym:{name}", **arguments).unwrapped
+    assert isinstance(env, PolygymEnv)
+    return env
+
+
+def finish(env: PolygymEnv, info: dict[str, Any], seed: int = 0) -> tuple[float, dict[str, Any]]:
+    """Take random allowed actions until the end; return the last reward and info."""
+    generator = np.random.default_rng(seed)
+    over, reward = False, 0.0
+    while not over:
+        assert isinstance(info["action_mask"], np.ndarray)
+        assert info["action_mask"].dtype == np.int8
+        assert np.array_equal(info["action_mask"], env.action_masks())
+        assert not set(info) & set(FINAL)
+        assert reward == 0.0
+        action = generator.choice(np.flatnonzero(info["action_mask"]))
+        observation, reward, over, truncated, info = env.step(action)
+        assert env.observation_space.contains(observation)
+        assert type(reward) is float
+        assert type(over) is bool
+        assert truncated is False
+    assert {key: type(info[key]) for key in FINAL} == FINAL
+    return reward, info
+
+
+@pytest.mark.parametrize("reward", [kind.value for kind in Reward])
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_checks_every_environment(name: str, reward: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make(f"polygym:{name}", reward=reward, dataset="mini", kernel="mvt,lu")
+        check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("reward", [kind.value for kind in Reward])
+@pytest.mark.parametrize("name", IDS)
+def test_stable_baselines_checks_every_environment(name: str, reward: str) -> None:
+    from stable_baselines3.common.env_checker import check_env as check
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        check(make(name, reward=reward, kernel="mvt"))
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+@pytest.mark.parametrize("name", IDS)
+def test_rendering_passes_the_check(name: str, mode: str) -> None:
+    env = gymnasium.make(f"polygym:{name}", reward="static", kernel="mvt", render_mode=mode)
+    env.reset(seed=1)
+    shown = env.render()
+    if mode == "ansi":
+        assert isinstance(shown, str)
+        assert "mvt" in shown
+    else:
+        assert shown.shape == (640, 960, 3)
+        assert shown.dtype == np.uint8
+
+
+def test_the_text_shows_all_phases() -> None:
+    env = make(IDS[2], kernel="trisolv", render_mode="ansi")
+    _, info = env.reset(seed=0)
+    seen = set()
+    generator = np.random.default_rng(0)
+    while not env.episode.is_over:
+        seen.add(str(env.render()).split(":")[1].split()[0])
+        _, _, _, _, info = env.step(generator.choice(np.flatnonzero(info["action_mask"])))
+    text = str(env.render())
+    assert seen == {"constructing", "exploring"}
+    assert "schedule" in text
+    assert "for (" in text
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_random_episodes_end_with_legal_schedules(name: str) -> None:
+    env = make(name, kernel="*mv*, lu, jacobi-1d")
+    seen = set()
+    for seed in range(12):
+        _, info = env.reset(seed=seed)
+        reward, info = finish(env, info, seed)
+        seen.add(info["kernel"])
+        assert 0 < reward <= 1
+        assert info["status"] == "not measured"
+        scop = env.subject.program.scop
+        assert is_legal(scop, parse(info["schedule"], scop))
+    assert len(seen) > 2
+
+
+@pytest.mark.parametrize("name", SMALL_PROGRAMS)
+def test_measured_episodes_of_c_files(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.c"
+    path.write_text(SMALL_PROGRAMS[name])
+    env = make(IDS[2], kernel=str(path), reward="speedup")
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        reward, info = finish(env, info, seed)
+        assert info["status"] in ("ok", "timeout", "does not compile"), info["error_details"]
+        assert info["is_success"] is (info["status"] == "ok")
+        assert reward == info["speedup"]
+        if info["status"] == "ok":
+            assert info["seconds"] == min(info["samples"])
+            assert np.isclose(reward, info["baseline_seconds"] / info["seconds"])
+
+
+def test_the_logarithm_of_the_speedup() -> None:
+    env = make(IDS[0], kernel="mvt", reward="log_speedup")
+    _, info = env.reset(seed=0)
+    reward, info = finish(env, info)
+    assert np.isclose(reward, np.log(info["speedup"]))
+
+
+@pytest.mark.parametrize("reward", [kind.value for kind in Reward])
+def test_an_empty_polyhedron_is_the_end(reward: str) -> None:
+    env = make(IDS[0], kernel="doitgen", reward=reward)
+    _, info = env.reset(seed=0)
+    for _ in range(40):
+        if not info["action_mask"][2]:
+            break
+        _, _, _, _, info = env.step(1)
+    _, value, over, _, info = env.step(2)
+    assert over
+    assert value == pytest.approx(-1.0 if reward != "log_speedup" else -1.0 - np.log(10))
+    assert info["status"] == "invalid"
+    assert info["is_success"] is False
+    assert info["schedule"] == ""
+    assert {key: type(info[key]) for key in FINAL} == FINAL
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+def test_forbidden_actions_cost_and_end_at_last() -> None:
+    env = make(IDS[2], kernel="mvt")
+    before, _ = env.reset(seed=0)
+    for _ in range(99):
+        after, reward, over, _, info = env.step(5)
+        assert (reward, over) == (-0.1, False)
+        assert np.array_equal(before["dependences"], after["dependences"])
+    _, reward, over, _, info = env.step(5)
+    assert (reward, over, info["status"]) == (-1.0, True, "invalid")
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_copies_go_their_own_way(name: str) -> None:
+    env = make(name, kernel="lu")
+    _, info = env.reset(seed=4)
+    for action in (0, 1):
+        _, _, _, _, info = env.step(action)
+    copies = [env.fork(), copy.deepcopy(env)]
+    endings = [finish(one, info, seed=9) for one in (*copies, env)]
+    assert len({ending[1]["schedule"] for ending in endings}) == 1
+    assert copies[0].episode.actions == env.episode.actions
+    assert copies[0].np_random is not env.np_random
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_exported_episodes_can_be_played_again(name: str) -> None:
+    env = make(name, kernel="trisolv", policy="uniform", max_coefficient=3, max_rays=5)
+    _, info = env.reset(seed=2)
+    halfway = json.loads(json.dumps(env.export()))
+    assert record.replay(halfway, "halfway").episode.phase is env.episode.phase
+    _, info = finish(env, info)
+    text = json.dumps(env.export())
+    again = record.replay(record.read(text, "x.json"), "x.json")
+    assert again.episode.phase is Phase.COMPLETE
+    assert str(again.episode.schedule()) == info["schedule"]
+    data = json.loads(text)
+    for damaged in (
+        {**data, "schedule": data["schedule"].replace("i", "2i", 1)},
+        {**data, "actions": data["actions"][:-1]},
+        {**data, "actions": [*data["actions"], 3]},
+        {**data, "actions": ["0"]},
+        {key: value for key, value in data.items() if key != "program"},
+    ):
+        with pytest.raises(InputError, match=r"x\.json|schedule"):
+            record.replay(damaged, "x.json")
+    for text in ("", "[]", "{}", '{"format": "polygym episode", "version": 99}'):
+        with pytest.raises(InputError, match=r"x\.json"):
+            record.read(text, "x.json")
+
+
+def test_a_specification_survives_json_and_pickle() -> None:
+    env = gymnasium.make(
+        "polygym:polygym/Explore-v0",
+        kernel="blas, mvt",
+        dataset="small",
+        parameters={"n": 30},
+        max_coefficient=3,
+        max_dimensions=3,
+        max_rays=9,
+        reward="static",
+        threads=1,
+        timeout_factor=5.0,
+        policy="uniform",
+        seed=7,
+    )
+    assert env.spec is not None
+    for spec in (
+        gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()),
+        pickle.loads(pickle.dumps(env.spec)),
+    ):
+        again = gymnasium.make(spec)
+        assert again.spec == env.spec
+        assert again.observation_space == env.observation_space
+        assert again.unwrapped._arguments == env.unwrapped._arguments
+
+
+def test_seeds_decide() -> None:
+    def run(seed: int | None, own: int | None) -> list[str]:
+        env = make(IDS[1], kernel="all", policy="uniform", seed=own)
+        kernels = []
+        for number in range(3):
+            _, info = env.reset(seed=seed if number == 0 else None)
+            kernels.append(info["kernel"] + str(len(env.episode.actions)))
+        return kernels
+
+    assert run(3, None) == run(3, None) == run(None, 3) == run(3, 5)
+    assert run(3, None) != run(4, None)
+
+
+def test_a_reset_can_choose_the_kernel() -> None:
+    env = make(IDS[2], kernel="mvt,lu")
+    assert env.reset(options={"kernel": "lu"})[1]["kernel"] == "lu"
+    assert env.reset(options={"kernel": "gemm"})[1]["kernel"] == "gemm"
+    with pytest.raises(InputError, match="gem"):
+        env.reset(options={"kernel": "gemmm"})
+    with pytest.raises(InputError, match="kernle"):
+        env.reset(options={"kernle": "lu"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kernel": "gemmm"}, "did you mean"),
+        ({"kernel": ""}, "at least one"),
+        ({"kernel": 3}, "text"),
+        ({"kernel": "nowhere.c"}, "nowhere.c"),
+        ({"dataset": "huge"}, "extralarge"),
+        ({"reward": "fame"}, "log_speedup"),
+        ({"policy": "luck"}, "bias_coeff_0"),
+        ({"threads": 0}, "threads"),
+        ({"timeout_factor": 0.5}, "timeout_factor"),
+        ({"timeout_factor": float("nan")}, "timeout_factor"),
+        ({"max_coefficient": 0}, "max_coefficient"),
+        ({"max_dimensions": 99}, "max_dimensions"),
+        ({"max_rays": 0}, "max_rays"),
+        ({"parameters": "n"}, "n=100"),
+        ({"parameters": {"n": "many"}}, "integer"),
+        ({"render_mode": "human"}, "ansi"),
+    ],
+)
+def test_bad_arguments_are_refused_with_advice(arguments: dict[str, Any], message: str) -> None:
+    from polygym.envs.schedule import ScheduleEnv
+
+    with pytest.raises(InputError, match=message):
+        ScheduleEnv(**arguments)
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "loop.c"
+    path.write_text(Y_AX)
+    env = make(IDS[2], kernel=str(path))
+    env.reset()
+    assert len(env.subject.program.scop.statements) == 2
+    path.write_text(SMALL_PROGRAMS["downward"])
+    env.reset()
+    assert len(env.subject.program.scop.statements) == 1
+
+
+def test_all_kernels_share_one_observation_space() -> None:
+    env = make(IDS[2], kernel="all")
+    for kernel in polybench.KERNELS:
+        observation, _ = env.reset(options={"kernel": kernel.name})
+        assert env.observation_space.contains(observation)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import gymnasium as g; e = g.make('polygym:polygym/Schedule-v0', reward='static')",
+        "import polygym; import gymnasium as g; e = g.make('polygym/Explore-v0', reward='static')",
+        "import gymnasium as g; import polygym; e = g.make('polygym/Construct-v0', kernel='mvt')",
+        "import polygym, gymnasium as g; e = g.make('polygym:polygym/Schedule-v0')",
+    ],
+)
+def test_importing_registers(lines: str, tmp_path: Path) -> None:
+    program = f"{lines}; print(e.reset(seed=0)[1]['kernel'])"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in ("gemm", "mvt")
+
+
+def test_importing_polygym_does_not_import_gymnasium() -> None:
+    program = "import polygym, sys; assert 'gymnasium' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_making_starts_nothing() -> None:
+    program = (
+        "import gymnasium, sys, os; "
+        "e = gymnasium.make('polygym:polygym/Schedule-v0', kernel='all'); "
+        "assert not {'ppl', 'highspy', 'llvmlite.binding', 'matplotlib'} & set(sys.modules); "
+        "tasks = open(f'/proc/{os.getpid()}/task/{os.getpid()}/children').read(); "
+        "assert not tasks, tasks"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
