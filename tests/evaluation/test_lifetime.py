@@ -178,7 +178,10 @@ def test_inside_a_daemonic_process(method):
 
 
 def test_two_hundred_evaluations_leave_nothing_behind(own_evaluator):
-    """Good, crashing, wrong and illegal to compile in turn; memory and descriptors stay flat."""
+    """Good and crashing in turn: memory and descriptors stay flat.
+
+    LLVM keeps about 0.1 MB of every compilation; the generator is replaced before that adds up.
+    """
     bad = interchanged(5)
     own_evaluator._compiler = Imposter(bad, "  call void @llvm.trap()\n  unreachable")
 
@@ -198,7 +201,8 @@ def test_two_hundred_evaluations_leave_nothing_behind(own_evaluator):
     alternate(200)
     assert what_exists() == before
     grown = [resident_bytes(one) - old for one, old in zip(before[:4], resident, strict=True)]
-    assert max(grown) < 16 * 2**20
+    assert max(grown[:3]) < 4 * 2**20
+    assert grown[3] < 200 * 2**18
     own_evaluator._compiler.close()
 
 
