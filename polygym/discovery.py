@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -27,27 +28,34 @@ def register_environments() -> None:
 
 
 class _Waiting(MetaPathFinder):
-    """Finds nothing itself, but sees which module is looked for."""
+    """Finds nothing itself, but sees which module is looked for.
+
+    It waits until the module has been *executed*: many a library looks for another one only to
+    know whether it is installed, or fails to import it at the first attempt.
+    """
+
+    def __init__(self) -> None:
+        self._here = threading.local()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the module's own description, with the registration behind its execution."""
-        if fullname != _AWAITED:
+        if fullname != _AWAITED or getattr(self._here, "is_asking_others", False):
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._here.is_asking_others = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._here.is_asking_others = False
         if spec is None or spec.loader is None:
-            sys.meta_path.insert(0, self)
             return None
         execute = spec.loader.exec_module
 
         def execute_and_register(module: ModuleType) -> None:
-            try:
-                execute(module)
-            except BaseException:
-                sys.meta_path.insert(0, self)
-                raise
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             _register()
 
         spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]

@@ -16,18 +16,18 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.envs import kernels, reward
+from polygym.envs import arguments, kernels, reward
 from polygym.envs.kernels import Source, Subject
 from polygym.envs.reward import Reward
 from polygym.errors import InputError, InternalError, LimitError
-from polygym.evaluation import Evaluation, EvaluationOptions, evaluator_for
-from polygym.mdp.episode import Episode, Phase, TaskOptions
+from polygym.evaluation import Evaluation, evaluator_for
+from polygym.mdp.episode import Episode, Phase
 from polygym.mdp.observe import Array, Observation, tables
-from polygym.mdp.policies import DETERMINISTIC, play, policy
+from polygym.mdp.policies import DETERMINISTIC, play
+from polygym.mdp.policies import policy as policy_named
 from polygym.poly.legality import find_violation
 from polygym.poly.schedule import Schedule
 from polygym.poly.score import static_score
-from polygym.poly.spaces.polyhedra import Limits
 
 Info: TypeAlias = dict[str, Any]
 
@@ -68,46 +68,41 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self._arguments = {
-            "kernel": kernel,
-            "dataset": dataset,
-            "parameters": dict(kernels.parse_parameters(parameters)),
-            "function": function,
-            "max_coefficient": max_coefficient,
-            "max_dimensions": max_dimensions,
-            "max_rays": max_rays,
-            "max_vertices": max_vertices,
-            "reward": reward,
-            "threads": threads,
-            "timeout_factor": timeout_factor,
-            "policy": policy,
-            "seed": seed,
-        }
         self._targets = kernels.targets(kernel)
         self._reward = Reward.named(reward)
-        self._policy = _policy(policy)
-        self._seed = seed
-        self._measuring = _measuring(threads, timeout_factor)
-        self._options = _options(max_coefficient, max_dimensions, max_rays, max_vertices)
-        self._sizes = Source(
-            "", function, kernels.dataset(dataset), kernels.parse_parameters(parameters)
+        self._policy = policy_named(arguments.text("policy", policy))
+        self._seed = arguments.seed(seed)
+        self._measuring = arguments.evaluation_options(threads, timeout_factor)
+        self._options = arguments.task_options(
+            max_coefficient, max_dimensions, max_rays, max_vertices
         )
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise InputError(
-                f"render_mode: expected None or one of {self.metadata['render_modes']}, found "
-                f"{render_mode!r}"
-            )
-        self.render_mode = render_mode
+        self._sizes = Source(
+            "",
+            None if function is None else arguments.text("function", function),
+            kernels.dataset(dataset),
+            kernels.parse_parameters(parameters),
+        )
+        self._arguments = {
+            "kernel": kernel,
+            "dataset": self._sizes.dataset.name.lower(),
+            "parameters": dict(self._sizes.parameters),
+            "function": function,
+            "max_coefficient": self._options.max_coefficient,
+            "max_dimensions": self._options.max_dimensions,
+            "max_rays": self._options.limits.rays,
+            "max_vertices": self._options.limits.vertices,
+            "reward": self._reward.value,
+            "threads": self._measuring.threads,
+            "timeout_factor": self._measuring.timeout_factor,
+            "policy": policy,
+            "seed": self._seed,
+        }
+        self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
         last = self._options.actions if self.LAST_ACTION is None else self.LAST_ACTION + 1
         self._actions = slice(self.FIRST_ACTION, last)
         count = last - self.FIRST_ACTION
         self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = spaces.Dict(  # type: ignore[assignment]
-            {
-                name: spaces.Box(table.low, table.high, (table.size,), table.dtype)
-                for name, table in tables(max_dimensions, count).items()
-            }
-        )
+        self.observation_space = _observation_space(self._options.max_dimensions, count)
         self._subject: Subject | None = None
         self._episode: Episode | None = None
         self._evaluation: Evaluation | None = None
@@ -121,9 +116,10 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         if seed is None and self._subject is None:
             seed = self._seed
         super().reset(seed=seed)
-        self._subject = self._choose(options or {})
-        self._evaluation = None
-        self._episode = self._open(self._subject)
+        subject = self._choose(options)
+        episode = self._open(subject)
+        # All or nothing: a file that cannot be read leaves the episode before it as it was.
+        self._subject, self._episode, self._evaluation = subject, episode, None
         return self._observe(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
@@ -212,8 +208,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
 
     # How it is done
 
-    def _choose(self, options: Mapping[str, Any]) -> Subject:
-        unknown = sorted(set(options) - {"kernel"})
+    def _choose(self, options: object) -> Subject:
+        options = {} if options is None else options
+        if not isinstance(options, Mapping):
+            raise InputError(f'reset(options=…): expected {{"kernel": …}}, found {options!r}')
+        unknown = sorted(set(options) - {"kernel"}, key=str)
         if unknown:
             raise InputError(
                 f'reset(options=…): expected {{"kernel": …}}, found {", ".join(map(repr, unknown))}'
@@ -287,6 +286,14 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
             raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")
 
 
+def _observation_space(max_dimensions: int, actions: int) -> spaces.Space[Observation]:
+    boxes: dict[str, spaces.Space[Any]] = {
+        name: spaces.Box(table.low, table.high, (table.size,), table.dtype)
+        for name, table in tables(max_dimensions, actions).items()
+    }
+    return spaces.Dict(boxes)  # type: ignore[return-value]
+
+
 def _ending(
     status: str,
     *,
@@ -320,22 +327,3 @@ def _measured(evaluation: Evaluation) -> Info:
         "error_details": evaluation.error_details,
         "is_success": evaluation.is_ok,
     }
-
-
-def _policy(name: str) -> Any:
-    return policy(name)
-
-
-def _measuring(threads: int, timeout_factor: float) -> EvaluationOptions:
-    return EvaluationOptions(threads=threads, timeout_factor=float(timeout_factor))
-
-
-def _options(
-    max_coefficient: int, max_dimensions: int, max_rays: int, max_vertices: int
-) -> TaskOptions:
-    for name, value in (("max_rays", max_rays), ("max_vertices", max_vertices)):
-        if not 1 <= value <= 100_000:
-            raise InputError(f"{name}: expected 1 to 100,000, found {value}")
-    return TaskOptions(
-        max_coefficient, max_dimensions, Limits(rays=max_rays, vertices=max_vertices)
-    )

@@ -52,14 +52,26 @@ class Subject:
     options: TaskOptions
 
     @cached_property
+    def _loaded(self) -> tuple[Program, Path, str]:
+        """The program, its file, and the fingerprint of the text that it was read from."""
+        program = self.source.load()
+        path = Path(program.scop.file).absolute()
+        return program, path, hashlib.sha256(path.read_bytes()).hexdigest()
+
+    @property
     def program(self) -> Program:
         """The program with its sizes and data."""
-        return self.source.load()
+        return self._loaded[0]
 
-    @cached_property
+    @property
+    def file(self) -> str:
+        """The full path of the source file, wherever the process has moved since."""
+        return str(self._loaded[1])
+
+    @property
     def digest(self) -> str:
-        """A fingerprint of the source text, which may change while the program is at work."""
-        return hashlib.sha256(Path(self.program.scop.file).read_bytes()).hexdigest()
+        """A fingerprint of the source text; the file may change while the program is at work."""
+        return self._loaded[2]
 
     @cached_property
     def task(self) -> Task:
@@ -111,14 +123,19 @@ def parse_parameters(given: Mapping[str, int] | str | None) -> tuple[tuple[str, 
     >>> parse_parameters("n=100, m=200")
     (('n', 100), ('m', 200))
     """
-    if not given:
+    if given is None or given == "":
         return ()
+    if not isinstance(given, Mapping | str):
+        raise InputError(
+            'parameters: expected a mapping such as {"n": 100} or a text such as n=100,m=200, '
+            f"found {given!r}"
+        )
     pairs = given.items() if isinstance(given, Mapping) else _pairs(given)
     values = []
     for name, value in pairs:
         try:
-            number = int(value)
-        except (TypeError, ValueError):
+            number = None if isinstance(value, bool) else int(value)
+        except (TypeError, ValueError, OverflowError):
             number = None
         if number is None or (number != value and str(number) != str(value).strip()):
             raise InputError(f"parameters: expected an integer for {name}, found {value!r}")
@@ -171,9 +188,9 @@ def _is_category(part: str) -> bool:
 
 
 def _stamp(target: str) -> object:
-    """Return what changes when a file does; a kernel of the suite has none."""
+    """Return what changes when a file does, or another takes its name; None without a file."""
     try:
-        found = os.stat(target) if target.endswith(".c") or "/" in target else None
-    except OSError:
+        found = os.stat(target)
+    except (OSError, ValueError):
         return None
-    return found and (found.st_mtime_ns, found.st_size)
+    return os.path.abspath(target), found.st_ino, found.st_mtime_ns, found.st_size

@@ -15,6 +15,7 @@ from typing import Any
 
 import polygym
 from polybench import Dataset
+from polygym.envs.arguments import evaluation_options
 from polygym.envs.kernels import Source, Subject, subject
 from polygym.errors import InputError, LimitError
 from polygym.evaluation import Evaluation, EvaluationOptions
@@ -24,6 +25,9 @@ from polygym.poly.spaces.polyhedra import Limits
 
 FORMAT = "polygym episode"
 VERSION = 1
+
+# What the reader of a record wants to know, and playing it again does not need.
+_ONLY_TOLD = ("polygym", "environment", "outcome")
 
 _MOST_GENERATORS = 100_000
 _LARGEST_NUMBER = 2**63 - 1
@@ -61,7 +65,7 @@ def of(
         "arguments": dict(arguments),
         "program": {
             "target": subject.source.target,
-            "file": os.path.abspath(subject.program.scop.file),
+            "file": subject.file,
             "function": subject.source.function,
             "dataset": subject.source.dataset.name.lower(),
             "parameters": dict(subject.program.parameters),
@@ -87,12 +91,16 @@ def read(text: str, name: str) -> dict[str, Any]:
         record = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{name}:{error.lineno}: expected JSON: {error.msg}") from None
+    except RecursionError:
+        raise InputError(f"{name}: expected JSON: it is too deeply nested") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputError(f"{name}: expected JSON: {error}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(
             f'{name}: expected an episode, {{"format": "{FORMAT}", ...}}, as export() and '
             "polygym optimize write it"
         )
-    if record.get("version") != VERSION:
+    if type(record.get("version")) is not int or record["version"] != VERSION:
         raise InputError(
             f"{name}: expected version {VERSION} of the format, found {record.get('version')!r}"
         )
@@ -102,12 +110,17 @@ def read(text: str, name: str) -> dict[str, Any]:
 def replay(record: Mapping[str, Any], name: str) -> Replay:
     """Play a record's actions again and compare what they lead to."""
     try:
+        if missing := [key for key in _ONLY_TOLD if key not in record]:
+            raise KeyError(*missing)
         program, process = record["program"], record["process"]
         source = Source(
-            _target(str(program["target"]), str(program["file"])),
-            None if program["function"] is None else str(program["function"]),
-            Dataset[str(program["dataset"]).upper()],
-            tuple((str(key), int(value)) for key, value in program["parameters"].items()),
+            _target(_text(program["target"]), _text(program["file"])),
+            None if program["function"] is None else _text(program["function"]),
+            Dataset[_text(program["dataset"]).upper()],
+            tuple(
+                (key, _integer(value, -_LARGEST_NUMBER))
+                for key, value in program["parameters"].items()
+            ),
         )
         limits = Limits(
             rays=_integer(process["max_rays"], 1, _MOST_GENERATORS),
@@ -118,19 +131,27 @@ def replay(record: Mapping[str, Any], name: str) -> Replay:
             _integer(process["max_coefficient"]), _integer(process["max_dimensions"]), limits
         )
         actions = [_integer(action) for action in record["actions"]]
-        written, digest, phase = str(record["schedule"]), program["sha256"], str(record["phase"])
-        arguments = record["arguments"]
-        measuring = EvaluationOptions(
-            threads=int(arguments.get("threads", 1)),
-            timeout_factor=float(arguments.get("timeout_factor", 10.0)),
+        written, digest, phase = (
+            _text(record["schedule"]),
+            _text(program["sha256"]),
+            _text(record["phase"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        measuring = evaluation_options(
+            record["arguments"]["threads"], record["arguments"]["timeout_factor"]
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise InputError(
             f"{name}: an episode with missing or wrong entries ({type(error).__name__}: {error})"
         ) from None
     found = subject(source, options)
     changed = found.digest != digest
     because = "; the C file has changed since" if changed else ""
+    sizes = dict(found.program.parameters)
+    if sizes != dict(source.parameters):
+        raise NoLongerError(
+            f"{name}: expected the sizes {dict(source.parameters)}, found that the program has "
+            f"{sizes}{because}"
+        )
     episode = found.task.start()
     for number, action in enumerate(actions, start=1):
         if episode.is_over:
@@ -144,7 +165,7 @@ def replay(record: Mapping[str, Any], name: str) -> Replay:
             f"{name}: expected the actions to end in {phase!r}, found "
             f"{episode.phase.value!r}{because}"
         )
-    if written:
+    if written != _schedule_text(episode):
         _compare(written, episode, name, because)
     return Replay(found, episode, measuring, changed)
 
@@ -170,6 +191,8 @@ def _compare(written: str, episode: Episode, name: str, because: str) -> None:
             f"{name}: expected no schedule of an episode that is {episode.phase.value!r}, found one"
         )
     played = episode.schedule()
+    if not written:
+        raise InputError(f"{name}: expected the schedule {played}, found none")
     try:
         same = parse(written, episode.task.scop) == played
     except InputError:
@@ -181,6 +204,12 @@ def _compare(written: str, episode: Episode, name: str, because: str) -> None:
             f"{name}: expected the actions to lead to the schedule {written}, found {played}"
             f"{because}"
         )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
 
 
 def _integer(value: object, least: int = 0, most: int = _LARGEST_NUMBER) -> int:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from polygym.envs.kernels import Subject
+from polygym.errors import LimitError
 from polygym.evaluation import Evaluation, c_text
 from polygym.mdp.episode import Episode, Phase
 from polygym.mdp.observe import Array
+from polygym.poly.schedule import Schedule
 from polygym.poly.spaces.construct import describe
 from polygym.poly.spaces.explore import combine_so_far
 from polygym.poly.spaces.integers import Vector
@@ -22,8 +24,8 @@ def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -
         parts += _current(episode)
     if episode.phase is Phase.INVALID:
         parts.append(f"invalid: {episode.reason}")
-    if episode.phase is Phase.COMPLETE:
-        schedule = episode.schedule()
+    schedule = _schedule(episode)
+    if schedule is not None:
         parts += ["schedule", f"  {schedule}"]
         if evaluation is not None:
             parts.append(f"{evaluation.status.value}: speedup {evaluation.speedup:.3g}")
@@ -36,7 +38,7 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
     from polygym.pictures.canvas import Scene, render
 
     title = f"{subject.program.name}: {_stage(episode)}"
-    schedule = episode.schedule() if episode.phase is Phase.COMPLETE else None
+    schedule = _schedule(episode)
     number = min(len(episode.exploration.points), len(episode.dimensions) - 1)
     if episode.phase is Phase.CONSTRUCT:
         rules, looked_at = episode.task.rules, episode.construction.dependence - 1
@@ -69,6 +71,14 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
             title=title,
         )
     )
+
+
+def _schedule(episode: Episode) -> Schedule | None:
+    """Return the schedule of a complete episode, unless its numbers are too large to be one."""
+    try:
+        return episode.schedule() if episode.phase is Phase.COMPLETE else None
+    except LimitError:
+        return None
 
 
 def _stage(episode: Episode) -> str:

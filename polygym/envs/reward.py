@@ -8,11 +8,12 @@ name         a schedule that ran                 one that failed       an invali
 ===========  ==================================  ====================  ======================
 speedup      t(original) / t(schedule)           0                     -1
 log_speedup  ln(t(original) / t(schedule))       -ln(timeout factor)   -ln(timeout factor) - 1
-static       the static score, in (0, 1]         (nothing is run)      -1
+static       the static score, in (0, 1]         0                     -1
 ===========  ==================================  ====================  ======================
 
 Failed means: too slow (t(schedule) > timeout factor · t(original)), crashed, not compiled, out of
-memory, or a wrong output. The original order is compiled by the same LLVM at -O3. The
+memory, or a wrong output. The static score runs nothing: what fails there has numbers too large for
+a schedule, or too many rows. The original order is compiled by the same LLVM at -O3. The
 static score (:mod:`polygym.poly.score`) is a deterministic function of the schedule.
 """
 

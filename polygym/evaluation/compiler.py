@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 _SERVER = "polygym.evaluation.compile_server"
 
 # A server that has grown beyond this is replaced after its answer.
-_MOST_RESIDENT = 1 << 30
+_MOST_RESIDENT = 512 << 20
 
 # The original order's code: short, but of the largest programs.
 _PROBLEM_SECONDS = 300.0
@@ -155,7 +155,7 @@ def _expected(answer: object, kind: type[Result]) -> Result | NotCompiled:
 _shared: Compiler | None = None
 
 
-def shared_compiler(seconds: float) -> Compiler:
+def shared_compiler(seconds: float = 5.0) -> Compiler:
     """Return the compiler of this process, with a time limit."""
     global _shared
     if _shared is None:

@@ -7,24 +7,28 @@ original, in one process and by one clock, several times; its speedup is the rat
 times, so that nothing which slows the machine down for a while looks like a property of the
 schedule.
 
-The same schedule is not measured twice: the first answer is remembered. Threads may share an
-evaluator; what they ask follows one another.
+The original order's time, against which a slow schedule is left at its first look, is taken again
+every half minute: a machine that has become slower or faster since would make every schedule look
+so. The same schedule is not measured twice: the first answer is remembered, unless it was the
+machine and not the schedule that failed. Threads may share an evaluator; what they ask follows one
+another.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from math import ceil
 from types import TracebackType
 from typing import Self
 
-from polygym.errors import IllegalScheduleError
-from polygym.evaluation.compiler import Compiler, NotCompiled
+from polygym.errors import IllegalScheduleError, InternalError
+from polygym.evaluation.compiler import Compiler, NotCompiled, shared_compiler
 from polygym.evaluation.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.options import MeasureOptions
-from polygym.measure.outcome import Ok, Outcome, Status
+from polygym.measure.outcome import Ok, Outcome, ProblemError, Status, WorkerError
 from polygym.measure.problem import Program as Compiled
 from polygym.measure.session import Session
 from polygym.measure.timing import Repetition, TimeLimit
@@ -47,6 +51,13 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 15
 # What the clock can tell: a program without any work may seem to take no time.
 _TICK = 1e-9
 
+# After so many seconds the original order's time says little about the machine as it is.
+_BASELINE_AGES = 30.0
+
+# What ends a measurement of a program that has been open, without the schedule's doing: processes
+# that cannot be started any more, or no memory to open the program again after a worker was lost.
+_MACHINE_FAILURES = (WorkerError, ProblemError, InternalError, OSError)
+
 
 class Evaluator:
     """Judges schedules of a program; its processes start when the first one comes."""
@@ -68,6 +79,8 @@ class Evaluator:
         self._compiler = compiler or Compiler(self.options.compile_seconds)
         self._session: Session | None = None
         self._known: Memory[Schedule, Evaluation] = Memory(_REMEMBERED)
+        self._baseline: Ok | None = None
+        self._baseline_taken = 0.0
         self._turns = _Turns()
 
     @property
@@ -82,6 +95,7 @@ class Evaluator:
             if self._session is None:
                 problem = self._compiler.compile_problem(self.program)
                 self._session = self._worker.open(problem, Repetition(minimum=3, maximum=20))
+                self._renew(self._session.baseline)
             return self._session
 
     @property
@@ -100,9 +114,12 @@ class Evaluator:
             ProblemError: it does not run.
         """
         with self._turns.mine():
-            if fresh:
-                return self._evaluate(schedule)
-            return self._known.get(schedule, lambda: self._evaluate(schedule))
+            try:
+                if fresh:
+                    return self._evaluate(schedule)
+                return self._known.get(schedule, lambda: self._evaluate(schedule))
+            except _NotMeasuredError as error:
+                return _not_measured(schedule, error.cause)
 
     def evaluate_together(
         self, schedules: Sequence[Schedule], rounds: int
@@ -112,19 +129,11 @@ class Evaluator:
         Raises as :meth:`evaluate` does.
         """
         with self._turns.mine():
-            compiled = [self._compile(schedule) for schedule in schedules]
-            good = [one for one in compiled if isinstance(one, Compiled)]
             session = self.session
-            programs = (session.problem.original, *good)
-            original, *outcomes = session.measure_together(programs, rounds, self._how(_LOOK))
-        baseline = original if isinstance(original, Ok) else session.baseline
-        rest = iter(outcomes)
-        return tuple(
-            _not_compiled(schedule, one)
-            if isinstance(one, NotCompiled)
-            else _judged(schedule, next(rest), baseline)
-            for schedule, one in zip(schedules, compiled, strict=True)
-        )
+            try:
+                return self._together(session, tuple(schedules), rounds)
+            except _MACHINE_FAILURES as error:
+                return tuple(_not_measured(schedule, error) for schedule in schedules)
 
     def close(self) -> None:
         """Give back the program's memory, and end the processes that belong to this evaluator."""
@@ -160,19 +169,55 @@ class Evaluator:
         return Evaluator, (self.program, self.options)
 
     def _evaluate(self, schedule: Schedule) -> Evaluation:
+        session = self.session
+        try:
+            return self._measure(session, schedule)
+        except _MACHINE_FAILURES as error:
+            raise _NotMeasuredError(error) from error
+
+    def _measure(self, session: Session, schedule: Schedule) -> Evaluation:
+        """Compile a schedule, look at it, and compare it with the original if it may be faster."""
         compiled = self._compile(schedule)
         if isinstance(compiled, NotCompiled):
             return _not_compiled(schedule, compiled)
-        session = self.session
         look = session.measure(compiled, self._how(_LOOK))
-        if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * session.baseline.best:
-            return _judged(schedule, look, session.baseline)
-        rounds = ceil(_COMPARISON_SECONDS / max(session.baseline.best, _TICK))
+        baseline = self._current_baseline(session)
+        if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
+            return _judged(schedule, look, baseline)
+        rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
         original, again = session.measure_together(programs, rounds, self._how(_LOOK))
-        baseline = original if isinstance(original, Ok) else session.baseline
-        return _judged(schedule, again, baseline)
+        return _judged(schedule, again, self._renew(original) or baseline)
+
+    def _together(
+        self, session: Session, schedules: tuple[Schedule, ...], rounds: int
+    ) -> tuple[Evaluation, ...]:
+        compiled = [self._compile(schedule) for schedule in schedules]
+        good = [one for one in compiled if isinstance(one, Compiled)]
+        programs = (session.problem.original, *good)
+        original, *outcomes = session.measure_together(programs, rounds, self._how(_LOOK))
+        baseline = self._renew(original) or self._current_baseline(session)
+        rest = iter(outcomes)
+        return tuple(
+            _not_compiled(schedule, one)
+            if isinstance(one, NotCompiled)
+            else _judged(schedule, next(rest), baseline)
+            for schedule, one in zip(schedules, compiled, strict=True)
+        )
+
+    def _current_baseline(self, session: Session) -> Ok:
+        """Return the original order's time as it is now, give or take half a minute."""
+        if time.monotonic() - self._baseline_taken > _BASELINE_AGES:
+            self._renew(session.measure(session.problem.original, self._how(_LOOK)))
+        return self._baseline or session.baseline
+
+    def _renew(self, original: Outcome) -> Ok | None:
+        """Keep a new time of the original order, if it is one, and return it."""
+        if not isinstance(original, Ok):
+            return None
+        self._baseline, self._baseline_taken = original, time.monotonic()
+        return original
 
     def _compile(self, schedule: Schedule) -> Compiled | NotCompiled:
         """Return the code of a schedule, or why there is none; an illegal one is refused."""
@@ -184,6 +229,19 @@ class Evaluator:
 
     def _how(self, repetition: Repetition) -> MeasureOptions:
         return MeasureOptions(repetition, TimeLimit(self.options.timeout_factor))
+
+
+class _NotMeasuredError(Exception):
+    """The machine failed: an answer to give, but none to remember."""
+
+    def __init__(self, cause: Exception) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def _not_measured(schedule: Schedule, cause: Exception) -> Evaluation:
+    status = cause.outcome.status if isinstance(cause, ProblemError) else Status.CRASH
+    return Evaluation(schedule, status, error_type=type(cause).__name__, error_details=str(cause))
 
 
 def _not_compiled(schedule: Schedule, why: NotCompiled) -> Evaluation:
@@ -236,7 +294,7 @@ class _Shared:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.worker = Worker()
-        self.compiler = Compiler()
+        self.compiler = shared_compiler()
         self.evaluators: dict[tuple[Program, EvaluationOptions], Evaluator] = {}
         self.lock = threading.Lock()
 

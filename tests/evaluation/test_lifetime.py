@@ -199,7 +199,10 @@ def test_two_hundred_evaluations_leave_nothing_behind(own_evaluator):
     family = watcher, *children_of(watcher)
     before, resident = what_exists(), [resident_bytes(one) for one in what_exists()[:4]]
     alternate(200)
-    assert what_exists() == before
+    after = what_exists()
+    assert after[:4] == before[:4]
+    # A runner that waits or not makes a difference of two or three; a leak, of two hundred.
+    assert all(now <= old + 4 for now, old in zip(after[4:], before[4:], strict=True))
     grown = [resident_bytes(one) - old for one, old in zip(before[:4], resident, strict=True)]
     assert max(grown[:3]) < 4 * 2**20
     assert grown[3] < 200 * 2**18
