@@ -65,6 +65,7 @@ class Names:
 
     ``replaced`` holds the symbols whose own value may change, with the first node that does it:
     ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` about what it points to.
+    ``redeclared`` are declarations of a name that its scope has already, which C forbids.
     """
 
     meaning: dict[int, Symbol] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Names:
     end: int = 0
     in_loop: bool = False
     replaced: dict[Symbol, Any] = field(default_factory=dict)
+    redeclared: list[Any] = field(default_factory=list)
 
     def of(self, node: Any) -> Symbol | None:
         """Return the symbol that an ID or a declaration node means."""
@@ -183,6 +185,8 @@ class _Walker:
             # `extern int n;` after `int n = 5;` declares the same object again.
             self.names.meaning[id(declaration)] = known
             return
+        if known is not None and home is not Home.FILE:
+            self.names.redeclared.append(declaration)
         symbol = Symbol(declaration.name, home, declaration)
         self.names.meaning[id(declaration)] = symbol
         self.scopes[-1][declaration.name] = symbol

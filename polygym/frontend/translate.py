@@ -107,6 +107,8 @@ class _Translation:
         self.context = isl.Context()
         self.context.set_on_error(isl.on_error.CONTINUE)
         self.names = resolve(tree, region)
+        for declaration in self.names.redeclared:
+            raise source.error(declaration, f"{declaration.name} is declared twice in one scope")
         self.bindings = Bindings(
             self.context, self.names, Declarations(self.names.typedefs, source), source
         )

@@ -169,3 +169,16 @@ def test_a_hint_is_good_advice() -> None:
     region = "for (int i = 0; i < m; i++) x[i] = 0;"
     scop = parse_text(HEAD.replace("#pragma", "  assert(n >= m);\n#pragma") + region + TAIL)
     assert scop.conditions == ("n >= m",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        ("int n, double x[n], double x[n]", "x[0] = 0;"),
+        ("int n, int n, double x[n]", "x[0] = 0;"),
+        ("int n, double x[n]", "{ double n1; double n1; n1 = 1; x[0] = n1; }"),
+    ],
+)
+def test_a_name_is_declared_once_in_a_scope(arguments: str, body: str) -> None:
+    with pytest.raises(SourceError, match="declared twice"):
+        parse_text(f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")
