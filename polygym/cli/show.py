@@ -17,8 +17,8 @@ from polygym.cli.options import (
 from polygym.cli.output import heading, say
 from polygym.cli.text import shorten
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.loops import generate_loops
-from polygym.codegen.tree import build_tree
+from polygym.codegen.loops.generate import generate_loops
+from polygym.codegen.trees.build import build_tree
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.poly.baselines import original
 from polygym.poly.dependences import Dependence, dependences

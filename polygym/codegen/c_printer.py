@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from polygym.codegen.loop_ir import (
+from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from polygym.codegen.emit_llvm import emit_llvm
-from polygym.codegen.jit import compile_object
-from polygym.codegen.loop_ir import LoopProgram
-from polygym.codegen.loops import generate_loops
-from polygym.codegen.mapping import SEQUENTIAL, Mapping, apply_mapping
-from polygym.codegen.tree import build_tree
+from dataclasses import replace
+
+from polygym.codegen.llvm.emit_module import emit_llvm
+from polygym.codegen.llvm.jit import compile_object
+from polygym.codegen.loops.generate import generate_loops
+from polygym.codegen.loops.ir import LoopProgram
+from polygym.codegen.loops.jam import jam_loops
+from polygym.codegen.loops.lanes import vectorise
+from polygym.codegen.loops.ranges import check_ranges
+from polygym.codegen.machine import this_machine
+from polygym.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.codegen.trees.build import build_tree
+from polygym.codegen.trees.plan import plan
 from polygym.poly.legality import LegalSchedule
 
 
 def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
-    """Return the loops that realise a legal schedule."""
-    return generate_loops(apply_mapping(build_tree(legal), mapping), legal)
+    """Return the loops that realise a legal schedule on this machine."""
+    tree = plan(build_tree(legal), legal, mapping, this_machine())
+    program = generate_loops(tree, legal)
+    guarded = frozenset(name for name, _ in program.guarded)
+    body = vectorise(jam_loops(program.body), legal.scop, guarded)
+    check_ranges(body, legal.scop)
+    return replace(program, body=body, threads=mapping.threads)
 
 
 def compile_program(program: LoopProgram) -> bytes:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import Mapping
+from polygym.codegen.mapping import parse_mapping
 from polygym.codegen.pipeline import lower
 from polygym.errors import PolygymError
 from polygym.measure.channel import Channel, ChannelClosedError
@@ -130,7 +130,7 @@ def _answer(body: Json, program: Program) -> tuple[Json, list[bytes]]:
 
 
 def _compile_schedule(program: Program, body: Json) -> object:
-    mapping = Mapping(**body["mapping"])
+    mapping = parse_mapping(body["mapping"])
     return compile_schedule(program, parse(body["schedule"], program.scop), mapping)
 
 
@@ -140,7 +140,7 @@ def _compile_problem(program: Program, body: Json) -> object:
 
 def _print_c(program: Program, body: Json) -> object:
     legal = LegalSchedule(program.scop, parse(body["schedule"], program.scop))
-    return print_c(lower(legal, Mapping(**body["mapping"])))
+    return print_c(lower(legal, parse_mapping(body["mapping"])))
 
 
 _TASKS: dict[str, Callable[[Program, Json], object]] = {

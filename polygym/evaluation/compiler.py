@@ -12,7 +12,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
@@ -60,7 +60,7 @@ class Compiler:
         seconds: float | None = None,
     ) -> Compiled | NotCompiled:
         """Return the code of a legal schedule, or why there is none within ``seconds``."""
-        body = {"task": "schedule", "schedule": str(schedule), "mapping": asdict(mapping)}
+        body = {"task": "schedule", "schedule": str(schedule), "mapping": str(mapping)}
         answer = self._ask(body, program, self.seconds if seconds is None else seconds)
         return _expected(answer, Compiled)
 
@@ -83,7 +83,7 @@ class Compiler:
         self, program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
     ) -> str | NotCompiled:
         """Return the C function of a legal schedule, or why there is none."""
-        body = {"task": "c", "schedule": str(schedule), "mapping": asdict(mapping)}
+        body = {"task": "c", "schedule": str(schedule), "mapping": str(mapping)}
         return _expected(self._ask(body, program, self.seconds), str)
 
     @property

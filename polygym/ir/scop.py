@@ -106,6 +106,15 @@ class Statement:
         """Every access that the body reads."""
         return loads(self.body)
 
+    @property
+    def own_reads(self) -> frozenset[int]:
+        """The numbers of the reads whose relation is, word for word, the write's: ``y += x``."""
+        return frozenset(
+            number
+            for number, access in enumerate(self.reads)
+            if (access.array, access.relation) == (self.write.array, self.write.relation)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Scop:

@@ -42,7 +42,7 @@ class Program:
     """A compiled program and its arguments.
 
     ``object_code`` is a relocatable object that exports ``polygym_run`` (the contract stands in
-    :mod:`polygym.codegen.loader`). Its argument block holds the address of each buffer in
+    :mod:`polygym.codegen.llvm.loader`). Its argument block holds the address of each buffer in
     ``buffers`` (indices into the problem's), then the address of a 64-bit integer for each of
     ``parameters``.
     """

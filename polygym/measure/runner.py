@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.codegen import loader
+from polygym.codegen.llvm import loader
 from polygym.measure.channel import Channel, ChannelClosedError
 from polygym.measure.compare import first_difference
 from polygym.measure.job import (

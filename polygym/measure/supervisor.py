@@ -31,7 +31,7 @@ from dataclasses import replace
 from itertools import count
 from typing import assert_never
 
-from polygym.codegen import loader
+from polygym.codegen.llvm import loader
 from polygym.measure.channel import Channel, ChannelClosedError
 from polygym.measure.compare import prepare_tolerance
 from polygym.measure.job import (

@@ -153,6 +153,19 @@ def movement(statement: Statement, access: Access, loop: Innermost | None) -> Mo
     return _movement(statement.domain, access.relation, loop.move)
 
 
+def displacement(statement: Statement, access: Access, loop: Innermost | None) -> Vector | None:
+    """Return by how much each subscript changes in one iteration, if that is always the same."""
+    if loop is None:
+        return ()
+    return _displacement(statement.domain, access.relation, loop.move)
+
+
+@lru_cache(maxsize=8192)
+def _displacement(domain: str, relation: str, move: Vector) -> Vector | None:
+    with bounded("finding how an access moves"):
+        return _constant_displacement(isl.Set(domain), isl.Map(relation), move)
+
+
 @lru_cache(maxsize=8192)
 def _movement(domain: str, relation: str, move: Vector) -> Movement:
     with bounded("finding how an access moves"):

@@ -6,7 +6,8 @@ import pytest
 
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.pipeline import lower
-from polygym.codegen.tree import Band, Leaf, Sequence, Tree, build_tree
+from polygym.codegen.trees.build import build_tree
+from polygym.codegen.trees.tree import Band, Leaf, Sequence, Tree
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original

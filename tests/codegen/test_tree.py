@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from polygym.codegen.tree import Band, Leaf, Sequence, Tree, build_tree
+from polygym.codegen.trees.build import build_tree
+from polygym.codegen.trees.tree import Band, Leaf, Sequence, Tree
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original

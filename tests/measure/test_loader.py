@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from polygym.codegen.loader import LoadError, load
+from polygym.codegen.llvm.loader import LoadError, load
 from tests.measure import objects
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polygym.codegen.loader import load
+from polygym.codegen.llvm.loader import load
 from polygym.codegen.mapping import SEQUENTIAL
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.ir.scop import Scop

@@ -11,10 +11,10 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.codegen.loop_ir import Index, IndexOperator, Number, Operation, Variable
+from polygym.codegen.llvm.kinds import I64
+from polygym.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
 from polygym.errors import InternalError
 
-I64 = ir.IntType(64)
 Environment = dict[str, ir.Value]
 
 _COMPARISONS = {

@@ -8,9 +8,12 @@ loops. Example: T[i, j] of y = Ax under (i + j, i) reads ``x[c0 - c1]`` inside l
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import islpy as isl
 
-from polygym.codegen.loop_ir import (
+from polygym.codegen.duty import SEQUENTIAL, Duty
+from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,
@@ -23,8 +26,8 @@ from polygym.codegen.loop_ir import (
     Operation,
     Variable,
 )
-from polygym.codegen.ranges import check_ranges
-from polygym.codegen.tree import Tree, to_isl
+from polygym.codegen.trees.isl_tree import to_isl
+from polygym.codegen.trees.tree import Tree, depth, path
 from polygym.errors import InternalError
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop, Statement
@@ -68,29 +71,76 @@ def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
         )
         instances: list[Instance] = []
         annotate = _Annotator(scop, instances)
-        build = build.set_iterators(_counter_names(scop, legal.schedule.dimensions))
+        # Instances that share one time are enumerated by further loops, which no member stands for.
+        counters = _counter_names(scop, depth(tree) + scop.depth)
+        build = build.set_iterators(_id_list(counters))
         build, keep = build.set_at_each_domain(annotate)
         ast = build.node_from_schedule(to_isl(tree, legal))
         del keep  # the callback had to live until here
         if annotate.failure is not None:
             raise annotate.failure
-        body = _node(ast, instances)
-    check_ranges(body, scop)
+        body = with_duties(_node(ast, instances), tree, counters)
     return LoopProgram(scop, body, extents, _guarded_reads(scop))
 
 
-def _counter_names(scop: Scop, count: int) -> isl.IdList:
+def _counter_names(scop: Scop, count: int) -> tuple[str, ...]:
     """Return names for the loops' counters that clash with nothing in the program."""
     taken = {parameter.name for parameter in scop.parameters}
     taken |= {array.name for array in scop.arrays} | {scop.name}
     taken |= {name for statement in scop.statements for name in statement.iterators}
     prefix = "c"
-    while any(f"{prefix}{position}" in taken for position in range(count)):
+    # Passes over the loops may add a loop for a counter, named with an underscore after it.
+    while any(
+        name in taken
+        for position in range(count)
+        for name in (f"{prefix}{position}", f"{prefix}{position}_")
+    ):
         prefix += "_"
-    names = isl.IdList.alloc(isl.DEFAULT_CONTEXT, count)
-    for position in range(count):
-        names = names.add(isl.Id(f"{prefix}{position}"))
-    return names
+    return tuple(f"{prefix}{position}" for position in range(count))
+
+
+def _id_list(names: tuple[str, ...]) -> isl.IdList:
+    identifiers = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
+    for name in names:
+        identifiers = identifiers.add(isl.Id(name))
+    return identifiers
+
+
+def with_duties(node: Node, tree: Tree, counters: tuple[str, ...]) -> Node:
+    """Give every loop the duty of the member that it stands for.
+
+    Loop number k around a statement is member number k on the statement's way down the tree, and
+    isl names its counter so. A loop of a single iteration may have vanished, and its duty with it.
+    """
+    duties: dict[str, tuple[Duty, ...]] = {}
+
+    def duty(statement: str, position: int) -> Duty:
+        if statement not in duties:
+            duties[statement] = tuple(member.duty for member in path(tree, statement))
+        own = duties[statement]
+        return own[position] if position < len(own) else SEQUENTIAL
+
+    def walk(node: Node) -> tuple[Node, str]:
+        """Return the node with duties, and the name of a statement in it."""
+        match node:
+            case Block(children):
+                walked = [walk(child) for child in children]
+                return Block(tuple(child for child, _ in walked)), walked[0][1]
+            case Loop(variable, lower, upper, step, body):
+                body, statement = walk(body)
+                own = duty(statement, counters.index(variable))
+                return Loop(variable, lower, upper, step, body, own), statement
+            case Guard(condition, then, otherwise):
+                then, statement = walk(then)
+                return Guard(
+                    condition, then, None if otherwise is None else walk(otherwise)[0]
+                ), statement
+            case Instance():
+                return node, node.statement
+            case _:
+                assert_never(node)
+
+    return walk(node)[0]
 
 
 class _Annotator:

@@ -9,12 +9,21 @@ The contract of an object is one exported function::
 
     int32_t polygym_run(void **arguments, int64_t *nanoseconds);
 
-It returns 0 and stores how long its kernel took, or returns 1 when it could not allocate memory.
+Parallel code asks for its threads through one function that is provided here::
+
+    void polygym_fork(void (*task)(void *), void *data, unsigned threads, unsigned flags);
+
+It is OpenMP's ``GOMP_parallel``, of libgomp or libomp, whichever is found first; where there is
+neither, it calls the task once, and the code runs in one thread.
+
+``polygym_run`` returns 0 and stores how long its kernel took, or returns 1 when it could not
+allocate memory.
 """
 
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from functools import cache
 from itertools import count
 
@@ -24,6 +33,9 @@ from polygym.errors import PolygymError
 
 ENTRY_POINT = "polygym_run"
 """The name of the function that every object exports."""
+
+FORK = b"polygym_fork"
+"""The name of the function by which code asks for threads."""
 
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 _ELF_MAGIC = b"\x7fELF"
@@ -51,6 +63,45 @@ class LoadedProgram:
         self._tracker.close()
 
 
+_FORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
+_TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
+
+
+def _call_once(task: int, data: int, threads: int, flags: int) -> None:
+    """Run a parallel task in the calling thread."""
+    _TASK(task)(data)
+
+
+_fork_here = _FORK(_call_once)
+
+
+@cache
+def openmp() -> ctypes.CDLL | None:
+    """Return the OpenMP library of this machine, loaded, or None when there is none."""
+    for name in _OPENMP:
+        with suppress(OSError, AttributeError):
+            library = ctypes.CDLL(name)
+            _ = library.GOMP_parallel
+            return library
+    return None
+
+
+def start_threads(count: int) -> None:
+    """Have OpenMP start its threads now, so that no measurement does."""
+    library = openmp()
+    if library is not None and count > 1:
+        harmless = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p)
+        library.GOMP_parallel(harmless, None, count, 0)
+
+
+@cache
+def _fork_address() -> int:
+    library = openmp()
+    function = _fork_here if library is None else library.GOMP_parallel
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 @cache
 def prepare() -> llvm.orcjit.LLJIT:
     """Create this process's linker, once; the first load does it where nobody did before."""
@@ -71,6 +122,8 @@ def load(object_code: bytes) -> LoadedProgram:
             f"found {len(object_code)} bytes beginning with {object_code[:4]!r}"
         )
     library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+    if FORK in object_code:  # else OpenMP need not be loaded
+        library = library.import_symbol(FORK.decode(), _fork_address())
     try:
         # The linker never takes the same library name twice, not even after it was unloaded.
         tracker = library.export_symbol(ENTRY_POINT).link(prepare(), f"program{next(_numbers)}")

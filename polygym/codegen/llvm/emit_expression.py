@@ -18,8 +18,9 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.codegen.emit_index import Environment
-from polygym.codegen.math_functions import emit_call
+from polygym.codegen.llvm.emit_index import Environment
+from polygym.codegen.llvm.kinds import I1, LLVM_TYPE, kind_of, splat
+from polygym.codegen.llvm.math_functions import emit_call
 from polygym.ir.expr import (
     Binary,
     BinaryOperator,
@@ -41,14 +42,6 @@ from polygym.ir.expr import (
 )
 from polygym.ir.types import ScalarType
 
-LLVM_TYPE = {
-    ScalarType.INT: ir.IntType(32),
-    ScalarType.LONG: ir.IntType(64),
-    ScalarType.FLOAT: ir.FloatType(),
-    ScalarType.DOUBLE: ir.DoubleType(),
-}
-
-
 _TRAP = ir.FunctionType(ir.VoidType(), [])
 
 
@@ -57,8 +50,9 @@ class ExpressionEmitter:
     """Emits the body of one statement instance.
 
     Loads are numbered in the order of :func:`polygym.ir.expr.loads`; ``load`` emits the load with a
-    number, ``guarded`` are the numbers that must stay behind their condition. ``start`` arguments
-    below are the number of the first load of a subtree.
+    number, ``guarded`` are the numbers that must stay behind their condition. With ``lanes``, every
+    value is a vector of so many. ``start`` arguments below are the number of the first load of a
+    subtree.
     """
 
     module: ir.Module
@@ -68,16 +62,17 @@ class ExpressionEmitter:
     load: Callable[[int], Any]
     guarded: frozenset[int]
     contract: bool
+    lanes: int | None = None
 
     def emit(self, expression: Expression, start: int = 0) -> Any:
         """Return the value of an expression."""
         match expression:
             case IntegerLiteral(value, type_) | FloatLiteral(value, type_):
-                return ir.Constant(LLVM_TYPE[type_], value)
+                return self._constant(LLVM_TYPE[type_], value)
             case IteratorValue(name, type_):
                 return self._narrow(self.iterators(name), type_)
             case ParameterValue(name, type_):
-                return self._narrow(self.parameters[name], type_)
+                return self._narrow(self._everywhere(self.parameters[name]), type_)
             case Load():
                 return self.load(start)
             case Unary():
@@ -85,7 +80,7 @@ class ExpressionEmitter:
             case Binary():
                 return self._binary(expression, start)
             case Comparison():
-                return self.builder.zext(self._truth(expression, start), LLVM_TYPE[ScalarType.INT])
+                return self.builder.zext(self._truth(expression, start), self._kind(ScalarType.INT))
             case Conditional(condition, then, otherwise):
                 return self._conditional(
                     self._truth(condition, start),
@@ -106,7 +101,19 @@ class ExpressionEmitter:
 
     def _narrow(self, value: Any, type_: ScalarType) -> Any:
         """Give an i64 counter or parameter the width of its C type."""
-        return value if type_ is ScalarType.LONG else self.builder.trunc(value, LLVM_TYPE[type_])
+        return value if type_ is ScalarType.LONG else self.builder.trunc(value, self._kind(type_))
+
+    def _kind(self, type_: ScalarType) -> Any:
+        return kind_of(LLVM_TYPE[type_], self.lanes)
+
+    def _constant(self, element: Any, value: int | float) -> Any:
+        if self.lanes is None:
+            return ir.Constant(element, value)
+        return ir.Constant(kind_of(element, self.lanes), [value] * self.lanes)
+
+    def _everywhere(self, value: Any) -> Any:
+        """Return a value that is the same in all lanes."""
+        return value if self.lanes is None else splat(self.builder, value, self.lanes)
 
     def _unary(self, expression: Unary, start: int) -> Any:
         operand = self.emit(expression.operand, start)
@@ -231,7 +238,7 @@ class ExpressionEmitter:
     def _cast(self, value: Any, source: ScalarType, target: ScalarType) -> Any:
         if source is target:
             return value
-        to = LLVM_TYPE[target]
+        to = self._kind(target)
         if source.is_integer and target.is_integer:
             widen = source.bits < target.bits
             return self.builder.sext(value, to) if widen else self.builder.trunc(value, to)
@@ -258,7 +265,7 @@ class ExpressionEmitter:
                     return self.builder.fcmp_unordered("!=", first, second)
                 return self.builder.fcmp_ordered(operator.value, first, second)
             case IntegerLiteral(value):
-                return ir.Constant(ir.IntType(1), int(value != 0))
+                return self._constant(I1, int(value != 0))
             case Conditional(condition, then, otherwise):
                 return self._conditional(
                     self._truth(condition, start),
@@ -268,7 +275,7 @@ class ExpressionEmitter:
                 )
             case _:
                 value = self.emit(expression, start)
-                zero = ir.Constant(value.type, 0)
+                zero = self._constant(LLVM_TYPE[expression.type], 0)
                 if expression.type.is_integer:
                     return self.builder.icmp_signed("!=", value, zero)
                 return self.builder.fcmp_unordered("!=", value, zero)

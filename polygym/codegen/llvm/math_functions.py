@@ -28,6 +28,11 @@ _INTRINSICS = {
 }
 
 
+def has_vector_form(function: MathFunction) -> bool:
+    """Whether a call can be made for the lanes of a vector at once."""
+    return function in _INTRINSICS or function is MathFunction.ABS
+
+
 def emit_call(
     module: ir.Module,
     builder: ir.IRBuilder,
@@ -55,5 +60,5 @@ def emit_call(
 
 def _absolute(builder: ir.IRBuilder, value: Any) -> Any:
     """Return |value| for an integer; the smallest one stays as it is."""
-    zero = ir.Constant(value.type, 0)
+    zero = builder.sub(value, value)
     return builder.select(builder.icmp_signed("<", value, zero), builder.neg(value), value)

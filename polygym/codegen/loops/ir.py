@@ -1,8 +1,9 @@
 """The loop IR: the program as loops, guards and statement instances, free of library objects.
 
-It is what isl's AST generator produced, as immutable values; the LLVM emitter and the C printer
-both walk it, which is why they agree. Index arithmetic is over mathematical integers (64 bits in
-practice). Both unions are closed: match exhaustively.
+It is what isl's AST generator produced, as immutable values; passes over it carry out what loops
+have as duties; the LLVM emitter and the C printer both walk the result, which is why they agree.
+Index arithmetic is over mathematical integers (64 bits in practice). Both unions are closed: match
+exhaustively.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
+from polygym.codegen.duty import SEQUENTIAL, Duty
 from polygym.ir.scop import Scop
 
 
@@ -79,6 +81,7 @@ class Loop:
     upper: Index
     step: int
     body: Node
+    duty: Duty = SEQUENTIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,21 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Lanes:
+    """``width`` executions at once: lane k is the one for which ``variable`` is ``base`` + k.
+
+    With ``active``, only that many of the lanes exist (all of them, if it is more).
+    """
+
+    variable: str
+    base: Index
+    width: int
+    active: Index | None
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
-    """One execution of a statement.
+    """One execution of a statement, or one in each of several lanes.
 
     ``iterators`` are the values of the statement's own iterators, ``write`` the subscripts of the
     written element, ``reads`` those of every load of the body in the order of
@@ -103,6 +119,7 @@ class Instance:
     iterators: tuple[Index, ...]
     write: tuple[Index, ...]
     reads: tuple[tuple[Index, ...], ...]
+    lanes: Lanes | None = None
 
 
 Node: TypeAlias = Block | Loop | Guard | Instance
@@ -121,3 +138,4 @@ class LoopProgram:
     body: Node
     extents: tuple[tuple[Index, ...], ...]
     guarded: frozenset[tuple[str, int]]
+    threads: int = 1

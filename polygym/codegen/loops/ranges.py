@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, assert_never
 
-from polygym.codegen.loop_ir import (
+from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,

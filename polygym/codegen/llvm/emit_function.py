@@ -1,0 +1,301 @@
+"""Loop IR → LLVM IR, part 4: one function's loops, guards and instances.
+
+Loops are tested at the top; LLVM rotates them. Three duties are carried out here:
+
+* a parallel loop becomes a function of its own (:mod:`polygym.codegen.llvm.emit_parallel`);
+* a loop that *holds* elements in registers loads them before, carries them in its phis and stores
+  them after: LLVM would have to prove that nothing else touches them, for which it lacks the
+  dependences. It applies where the body is instances alone, and costs a test that the loop runs at
+  all;
+* instances with lanes compute vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias, assert_never
+
+from llvmlite import ir
+
+from polygym.codegen.duty import Hold, Parallel
+from polygym.codegen.llvm.emit_expression import ExpressionEmitter
+from polygym.codegen.llvm.emit_index import Environment, emit_condition, emit_index
+from polygym.codegen.llvm.emit_memory import LaneSet, Memory
+from polygym.codegen.llvm.kinds import I64, LaneType, splat
+from polygym.codegen.loops.index import coefficient, mentions
+from polygym.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    Instance,
+    Lanes,
+    Loop,
+    LoopProgram,
+    Node,
+)
+
+Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
+"""What a statement writes: the array, the subscripts, the lanes."""
+
+
+@dataclass
+class FunctionEmitter:
+    """Emits nodes into one function.
+
+    ``held`` maps the cells that live in registers just now to their values.
+    """
+
+    module: ir.Module
+    program: LoopProgram
+    builder: ir.IRBuilder
+    parameters: Environment
+    storage: Mapping[str, Any]
+    extents: Mapping[str, tuple[Any, ...]]
+    held: dict[Cell, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Prepare what every instance needs."""
+        scop = self.program.scop
+        self.memory = Memory(self.module, self.builder, scop, self.storage, self.extents)
+        self.statements = {statement.name: statement for statement in scop.statements}
+
+    def node(self, node: Node, environment: Environment) -> None:
+        """Emit a node at the builder's place, and leave the builder after it."""
+        match node:
+            case Block(children):
+                for child in children:
+                    self.node(child, environment)
+            case Loop():
+                self._loop(node, environment)
+            case Guard():
+                self._guard(node, environment)
+            case Instance():
+                self._instance(node, environment)
+            case _:
+                assert_never(node)
+
+    def _loop(self, loop: Loop, environment: Environment) -> None:
+        builder = self.builder
+        if loop.lower == loop.upper:
+            lower = emit_index(builder, loop.lower, environment)
+            self.node(loop.body, environment | {loop.variable: lower})
+            return
+        if isinstance(loop.duty, Parallel) and self.program.threads > 1:
+            # Here, not above: the two modules call each other.
+            from polygym.codegen.llvm.emit_parallel import emit_parallel
+
+            emit_parallel(self, loop, environment)
+            return
+        lower = emit_index(builder, loop.lower, environment)
+        upper = emit_index(builder, loop.upper, environment)
+        self.counted(loop, lower, upper, environment)
+
+    def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
+        """Emit a loop whose bounds are values already."""
+        if isinstance(loop.duty, Hold):
+            cells = tuple(self._cells(loop, loop.duty))
+            if cells:
+                self._holding(loop, lower, upper, cells, environment)
+                return
+        builder = self.builder
+        before = builder.block
+        header = builder.append_basic_block(f"{loop.variable}.header")
+        body = builder.append_basic_block(f"{loop.variable}.body")
+        after = builder.append_basic_block(f"{loop.variable}.after")
+        builder.branch(header)
+        builder.position_at_end(header)
+        counter = builder.phi(I64, name=loop.variable)
+        counter.add_incoming(lower, before)
+        builder.cbranch(builder.icmp_signed("<=", counter, upper), body, after)
+        builder.position_at_end(body)
+        self.node(loop.body, environment | {loop.variable: counter})
+        following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
+        counter.add_incoming(following, builder.block)
+        builder.branch(header)
+        builder.position_at_end(after)
+
+    def _cells(self, loop: Loop, duty: Hold) -> Iterator[Cell]:
+        """Yield the cells that the loop can hold: none, unless its body is instances alone."""
+        instances = _instances(loop.body)
+        if instances is None:
+            return
+        seen = set()
+        for instance in instances:
+            if instance.statement not in duty.statements or any(
+                mentions(index, loop.variable) for index in instance.write
+            ):
+                continue
+            cell = self._cell(instance)
+            if not self._one_element_a_lane(cell):
+                continue
+            if cell not in seen:
+                seen.add(cell)
+                yield cell
+
+    def _one_element_a_lane(self, cell: Cell) -> bool:
+        """Whether the lanes of a cell are known to be different elements."""
+        _, subscripts, lanes = cell
+        return lanes is None or any(coefficient(s, lanes.variable) for s in subscripts)
+
+    def _cell(self, instance: Instance) -> Cell:
+        array = self.statements[instance.statement].write.array
+        return (array, instance.write, instance.lanes)
+
+    def _holding(
+        self,
+        loop: Loop,
+        lower: Any,
+        upper: Any,
+        cells: tuple[Cell, ...],
+        environment: Environment,
+    ) -> None:
+        """Emit a loop with cells in registers, tested at the bottom, behind a test that it runs."""
+        builder = self.builder
+        with builder.if_then(builder.icmp_signed("<=", lower, upper)):
+            values = [self._load_cell(cell, environment) for cell in cells]
+            before = builder.block
+            body = builder.append_basic_block(f"{loop.variable}.body")
+            after = builder.append_basic_block(f"{loop.variable}.after")
+            builder.branch(body)
+            builder.position_at_end(body)
+            counter = builder.phi(I64, name=loop.variable)
+            counter.add_incoming(lower, before)
+            phis = []
+            for value in values:
+                phi = builder.phi(value.type)
+                phi.add_incoming(value, before)
+                phis.append(phi)
+            outer, self.held = self.held, dict(zip(cells, phis, strict=True))
+            self.node(loop.body, environment | {loop.variable: counter})
+            results, self.held = [self.held[cell] for cell in cells], outer
+            for phi, result in zip(phis, results, strict=True):
+                phi.add_incoming(result, builder.block)
+            following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
+            counter.add_incoming(following, builder.block)
+            builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
+            builder.position_at_end(after)
+            for cell, result in zip(cells, results, strict=True):
+                self._store_cell(cell, result, environment)
+
+    def _load_cell(self, cell: Cell, environment: Environment) -> Any:
+        array, subscripts, lanes = cell
+        if lanes is None:
+            return self.memory.load(array, subscripts, environment)
+        return self.memory.load_lanes(
+            array, subscripts, environment, self._lane_set(lanes, environment)
+        )
+
+    def _store_cell(self, cell: Cell, value: Any, environment: Environment) -> None:
+        array, subscripts, lanes = cell
+        if lanes is None:
+            self.memory.store(value, array, subscripts, environment)
+            return
+        self.memory.store_lanes(
+            value, array, subscripts, environment, self._lane_set(lanes, environment)
+        )
+
+    def _lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
+        builder = self.builder
+        base = emit_index(builder, lanes.base, environment)
+        mask = None
+        if lanes.active is not None:
+            active = emit_index(builder, lanes.active, environment)
+            count = ir.Constant(LaneType(I64, lanes.width), list(range(lanes.width)))
+            wide = splat(builder, active, lanes.width)
+            mask = builder.icmp_signed("<", count, wide)
+        return LaneSet(lanes.variable, base, lanes.width, mask)
+
+    def _guard(self, guard: Guard, environment: Environment) -> None:
+        builder = self.builder
+        condition = emit_condition(builder, guard.condition, environment)
+        if guard.otherwise is None:
+            with builder.if_then(condition):
+                self.node(guard.then, environment)
+            return
+        with builder.if_else(condition) as (then, otherwise):
+            with then:
+                self.node(guard.then, environment)
+            with otherwise:
+                self.node(guard.otherwise, environment)
+
+    def _instance(self, instance: Instance, environment: Environment) -> None:
+        """Emit one statement instance: evaluate the body, store the result."""
+        statement = self.statements[instance.statement]
+        cell = self._cell(instance)
+        held = cell in self.held
+        lanes = None if instance.lanes is None else self._lane_set(instance.lanes, environment)
+        own = statement.own_reads if held else frozenset[int]()
+
+        def load(number: int) -> Any:
+            if number in own:
+                return self.held[cell]
+            array, subscripts = statement.reads[number].array, instance.reads[number]
+            if lanes is None:
+                return self.memory.load(array, subscripts, environment)
+            return self.memory.load_lanes(array, subscripts, environment, lanes)
+
+        values = dict(zip(statement.iterators, instance.iterators, strict=True))
+        emitter = ExpressionEmitter(
+            self.module,
+            self.builder,
+            partial(self._iterator, values, environment, lanes),
+            self.parameters,
+            load,
+            frozenset(
+                position for name, position in self.program.guarded if name == instance.statement
+            ),
+            self.program.scop.contraction,
+            None if lanes is None else lanes.width,
+        )
+        result = emitter.emit(statement.body)
+        if held:
+            self.held[cell] = result
+        elif lanes is None:
+            self.memory.store(result, statement.write.array, instance.write, environment)
+        else:
+            self.memory.store_lanes(
+                result, statement.write.array, instance.write, environment, lanes
+            )
+
+    def _iterator(
+        self,
+        values: Mapping[str, Index],
+        environment: Environment,
+        lanes: LaneSet | None,
+        name: str,
+    ) -> Any:
+        """Return the value of a statement's iterator, in every lane if there are lanes."""
+        builder = self.builder
+        if lanes is None:
+            return emit_index(builder, values[name], environment)
+        step = coefficient(values[name], lanes.variable)
+        first = emit_index(builder, values[name], environment | {lanes.variable: lanes.base})
+        kind = LaneType(I64, lanes.width)
+        if step is not None:
+            growth = ir.Constant(kind, [step * number for number in range(lanes.width)])
+            return builder.add(splat(builder, first, lanes.width), growth)
+        vector: Any = ir.Constant(kind, ir.Undefined)
+        for number in range(lanes.width):
+            inside = environment | {lanes.variable: lanes.lane(builder, number)}
+            value = emit_index(builder, values[name], inside)
+            vector = builder.insert_element(vector, value, ir.Constant(ir.IntType(32), number))
+        return vector
+
+
+def _instances(node: Node) -> tuple[Instance, ...] | None:
+    """Return the instances of a node that has nothing else, in order."""
+    match node:
+        case Instance():
+            return (node,)
+        case Block(children):
+            found: list[Instance] = []
+            for child in children:
+                inner = _instances(child)
+                if inner is None:
+                    return None
+                found += inner
+            return tuple(found)
+        case _:
+            return None

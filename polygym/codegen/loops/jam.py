@@ -1,0 +1,259 @@
+"""Unroll and jam: several iterations of a loop together, inside the loops below it.
+
+::
+
+    for i:                           for i by 2:
+      for k:                →          for k:
+        S(i, k)                          S(i, k); S(i + 1, k)
+                                     for the rest of i: for k: S(i, k)
+
+What one iteration loaded the next one finds in a register, and independent chains of operations
+fill the processor's pipelines. Side condition: the iterations of the loop are independent, so any
+interleaving of them that keeps the order within each is right.
+
+Where the bounds of an inner loop depend on the jammed one, the copies have only part of their
+iterations in common. With lower bounds l(i) and upper bounds u(i), and the copies i, …, i + c - 1::
+
+    for k in max l .. min u:      all copies together
+    for every copy:               first k in l .. max l - 1, at the end k in min u + 1 .. u
+
+Both parts may be long (a triangle's), but only the last c or so iterations are. The greatest lower
+bound over the copies is found at the first or the last of them when l is a maximum of affine
+pieces, and likewise the smallest upper bound of a minimum; other bounds are left alone, and the
+copies then run one after the other.
+
+Example, c = 2, ``for i: for k = i .. n``: at i = 4 the copies share k = 5 .. n, and copy 4 runs
+k = 4 alone before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from polygym.codegen.duty import SEQUENTIAL, Jam
+from polygym.codegen.loops.index import (
+    coefficient,
+    maximum,
+    mentions,
+    minimum,
+    plus,
+    replaced,
+    replaced_in,
+)
+from polygym.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Lanes,
+    Loop,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Executions of a body that run together: ``variable`` is ``base`` plus each offset.
+
+    With ``width`` above 1 every copy is a vector of so many lanes, of which ``active`` exist (all
+    when None). ``spare`` is a variable name that nothing else uses.
+    """
+
+    variable: str
+    base: Index
+    offsets: tuple[int, ...]
+    spare: str
+    width: int = 1
+    active: Index | None = None
+
+    @property
+    def first(self) -> Index:
+        """The smallest value of the variable."""
+        return plus(self.base, self.offsets[0])
+
+    @property
+    def last(self) -> Index:
+        """The greatest value of the variable."""
+        if self.active is None:
+            return plus(self.base, self.offsets[-1] + self.width - 1)
+        return minimum(
+            plus(self.base, self.offsets[-1] + self.width - 1),
+            plus(Operation(IndexOperator.ADD, (self.base, self.active)), -1),
+        )
+
+
+def jam_loops(node: Node) -> Node:
+    """Carry out every :class:`~polygym.codegen.duty.Jam` duty, outermost first."""
+    match node:
+        case Block(children):
+            return Block(tuple(jam_loops(child) for child in children))
+        case Loop(duty=Jam(copies)) if copies > 1 and node.step == 1:
+            return _jammed(node, copies)
+        case Loop(variable, lower, upper, step, body, duty):
+            kept = SEQUENTIAL if isinstance(duty, Jam) else duty
+            return Loop(variable, lower, upper, step, jam_loops(body), kept)
+        case Guard(condition, then, otherwise):
+            return Guard(
+                condition,
+                jam_loops(then),
+                None if otherwise is None else jam_loops(otherwise),
+            )
+        case Instance():
+            return node
+        case _:
+            assert_never(node)
+
+
+def _jammed(loop: Loop, count: int) -> Node:
+    """Return the main loop, ``count`` iterations at a time, and the loop over the rest."""
+    name = loop.variable
+    copies = Copies(name, Variable(name), tuple(range(count)), f"{name}_")
+    main = Loop(
+        name, loop.lower, plus(loop.upper, 1 - count), count, jam_loops(together(loop.body, copies))
+    )
+    rest = Loop(name, rest_start(loop, count), loop.upper, 1, jam_loops(loop.body))
+    return Block((main, rest))
+
+
+def rest_start(loop: Loop, count: int) -> Index:
+    """Return where the iterations begin that do not fill a block of ``count``.
+
+    >>> from polygym.codegen.c_printer import print_index
+    >>> print_index(rest_start(Loop("i", Number(0), Variable("m"), 1, Block(())), 4))
+    '4 * polygym_floord(m + 1, 4)'
+
+    With no iterations at all the start lies below the lower bound by what it lies above the upper
+    one, so it must be kept from running: the quotient is taken of 0 at least.
+    """
+    zero = loop.lower == Number(0)
+    trips = plus(
+        loop.upper if zero else Operation(IndexOperator.SUBTRACT, (loop.upper, loop.lower)), 1
+    )
+    whole = Operation(
+        IndexOperator.MULTIPLY,
+        (
+            Number(count),
+            Operation(IndexOperator.DIVIDE_FLOOR, (maximum(Number(0), trips), Number(count))),
+        ),
+    )
+    return whole if zero else Operation(IndexOperator.ADD, (loop.lower, whole))
+
+
+def together(node: Node, copies: Copies) -> Node:
+    """Return a node that runs ``node`` for all copies, interleaved where it can be."""
+    match node:
+        case Block(children):
+            return Block(tuple(together(child, copies) for child in children))
+        case Instance():
+            return _instances(node, copies)
+        case Loop():
+            return _loop(node, copies)
+        case Guard(condition, then, otherwise):
+            if mentions(condition, copies.variable):
+                return _one_by_one(node, copies)
+            return Guard(
+                condition,
+                together(then, copies),
+                None if otherwise is None else together(otherwise, copies),
+            )
+        case _:
+            assert_never(node)
+
+
+def _instances(instance: Instance, copies: Copies) -> Node:
+    """Return one instance for each copy."""
+    found: list[Node] = []
+    for offset in copies.offsets:
+        base = plus(copies.base, offset)
+        if copies.width == 1:
+            found.append(replaced_in(instance, {copies.variable: base}))
+            continue
+        assert instance.lanes is None
+        lanes = Lanes(copies.variable, base, copies.width, copies.active)
+        found.append(
+            Instance(instance.statement, instance.iterators, instance.write, instance.reads, lanes)
+        )
+    return found[0] if len(found) == 1 else Block(tuple(found))
+
+
+def _loop(loop: Loop, copies: Copies) -> Node:
+    """Return the loop with all copies inside, and the iterations that they do not share."""
+    name = copies.variable
+    if not (mentions(loop.lower, name) or mentions(loop.upper, name)):
+        body = together(loop.body, copies)
+        return Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.duty)
+    start = _shared(loop.lower, copies, IndexOperator.MAXIMUM)
+    end = _shared(loop.upper, copies, IndexOperator.MINIMUM)
+    if start is None or end is None or loop.step != 1:
+        return _one_by_one(loop, copies)
+    parts: list[Node] = []
+    if mentions(loop.lower, name):
+        high = minimum(plus(start, -1), loop.upper)
+        before = Loop(loop.variable, loop.lower, high, 1, loop.body, loop.duty)
+        parts.append(_one_by_one(before, copies))
+    parts.append(Loop(loop.variable, start, end, 1, together(loop.body, copies), loop.duty))
+    if mentions(loop.upper, name):
+        low = maximum(plus(end, 1), start) if mentions(loop.lower, name) else _after(loop, end)
+        after = Loop(loop.variable, low, loop.upper, 1, loop.body, loop.duty)
+        parts.append(_one_by_one(after, copies))
+    return Block(tuple(parts))
+
+
+def _after(loop: Loop, end: Index) -> Index:
+    """Return where the iterations after the shared ones begin: never before the loop does."""
+    return maximum(plus(end, 1), loop.lower)
+
+
+def _shared(bound: Index, copies: Copies, operator: IndexOperator) -> Index | None:
+    """Return the extreme of a bound over the copies, or None when that is not known."""
+    if not mentions(bound, copies.variable):
+        return bound
+    pieces: Sequence[Index]
+    match bound:
+        case Operation(inner, operands) if inner is operator:
+            pieces = operands
+        case _:
+            pieces = (bound,)
+    found: list[Index] = []
+    for piece in pieces:
+        if not _monotone(piece, copies.variable):
+            return None
+        found += [replaced(piece, {copies.variable: end}) for end in (copies.first, copies.last)]
+    return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)
+
+
+def _monotone(index: Index, variable: str) -> bool:
+    """Whether the index only grows, or only falls, with the variable."""
+    match index:
+        case Operation(IndexOperator.DIVIDE_FLOOR, (dividend, Number())):
+            return coefficient(dividend, variable) is not None
+        case Operation(IndexOperator.ADD | IndexOperator.SUBTRACT, (first, second)) if not (
+            mentions(first, variable) and mentions(second, variable)
+        ):
+            return _monotone(first, variable) and _monotone(second, variable)
+        case Operation(IndexOperator.NEGATE, (operand,)):
+            return _monotone(operand, variable)
+        case Operation(IndexOperator.MULTIPLY, (Number(), operand)):
+            return _monotone(operand, variable)
+        case _:
+            return coefficient(index, variable) is not None
+
+
+def _one_by_one(node: Node, copies: Copies) -> Node:
+    """Return a loop that runs a node for one copy after the other."""
+    assert _dense(copies)
+    body = replaced_in(node, {copies.variable: Variable(copies.spare)})
+    return Loop(copies.spare, copies.first, copies.last, 1, body)
+
+
+def _dense(copies: Copies) -> bool:
+    """Whether the copies are all values from the first to the last."""
+    return copies.offsets == tuple(
+        copies.width * position for position in range(len(copies.offsets))
+    )

@@ -1,0 +1,49 @@
+"""What the mapping needs to know of the machine: its caches and its vectors."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Cache sizes in bytes, the width of vectors in bits, and how many vector registers there are.
+
+    ``level_2`` is one core's own.
+    """
+
+    level_1: int = 32 << 10
+    level_2: int = 512 << 10
+    vector_bits: int = 256
+    registers: int = 16
+
+
+@cache
+def this_machine() -> Machine:
+    """Return the machine that the process runs on; what it does not say is taken to be usual."""
+    usual = Machine()
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f", False):
+        bits, registers = 512, 32
+    elif features.get("avx", False):
+        bits, registers = 256, 16
+    else:
+        bits, registers = 128, 32 if features.get("neon", False) else 16
+    return Machine(
+        _cache_size("SC_LEVEL1_DCACHE_SIZE", usual.level_1),
+        _cache_size("SC_LEVEL2_CACHE_SIZE", usual.level_2),
+        bits,
+        registers,
+    )
+
+
+def _cache_size(name: str, usual: int) -> int:
+    try:
+        size = os.sysconf(name)
+    except (ValueError, OSError):
+        return usual
+    return size if size > 0 else usual

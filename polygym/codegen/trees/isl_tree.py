@@ -1,0 +1,73 @@
+"""A schedule tree of ours as isl's own, ready for its AST generator."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polygym.codegen.trees.tree import Band, Leaf, Sequence, Tree
+from polygym.poly.legality import LegalSchedule
+
+
+def to_isl(tree: Tree, legal: LegalSchedule) -> isl.Schedule:
+    """Return the tree as isl's own schedule tree, ready for its AST generator."""
+    scop = legal.scop
+    domains = {statement.name: isl.UnionSet(statement.domain) for statement in scop.statements}
+    domain = isl.UnionSet.empty(isl.Set(scop.context).get_space())
+    for one in domains.values():
+        domain = domain.union(one)
+    root = isl.Schedule.from_domain(domain).get_root()
+    return _insert(tree, root.child(0), legal, domains).get_schedule()
+
+
+def _insert(
+    tree: Tree,
+    node: isl.ScheduleNode,
+    legal: LegalSchedule,
+    domains: dict[str, isl.UnionSet],
+) -> isl.ScheduleNode:
+    """Insert a tree at a leaf of isl's; return the node at the same place."""
+    match tree:
+        case Leaf():
+            return node
+        case Band():
+            node = node.insert_partial_schedule(_partial_schedule(tree, legal))
+            node = node.band_set_permutable(1)
+            for position, member in enumerate(tree.members):
+                node = node.band_member_set_coincident(position, int(member.coincident))
+            return _insert(tree.child, node.child(0), legal, domains).parent()
+        case Sequence():
+            filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(tree.branches))
+            for branch in tree.branches:
+                group = domains[branch.statements[0]]
+                for name in branch.statements[1:]:
+                    group = group.union(domains[name])
+                filters = filters.add(group.universe())
+            node = node.insert_sequence(filters)
+            for position, branch in enumerate(tree.branches):
+                below = _insert(branch.child, node.child(position).child(0), legal, domains)
+                node = below.parent().parent()
+            return node
+
+
+def _partial_schedule(band: Band, legal: LegalSchedule) -> isl.MultiUnionPwAff:
+    """Return the members of a band as isl wants them."""
+    schedule = legal.schedule
+    names = {part.statement: part.iterators for part in schedule.statements}
+    columns = []
+    for member in band.members:
+        pieces = []
+        for position, name in enumerate(band.statements):
+            iterators = names[name]
+            value = " + ".join(
+                _part_text(part.rows[position].text(iterators, schedule.parameters), part.size)
+                for part in member.parts
+            )
+            pieces.append(f"{name}[{', '.join(iterators)}] -> [({value})]")
+        columns.append(f"{{ {'; '.join(pieces)} }}")
+    # isl would read `[] -> [...]` as a tuple without members.
+    prefix = f"[{', '.join(schedule.parameters)}] -> " if schedule.parameters else ""
+    return isl.MultiUnionPwAff(f"{prefix}[{', '.join(columns)}]")
+
+
+def _part_text(row: str, size: int) -> str:
+    return f"({row})" if size == 1 else f"floor(({row})/{size})"

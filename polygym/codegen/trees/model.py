@@ -1,0 +1,73 @@
+"""The default mapping of one band: tile sizes and copies from caches, registers and roles.
+
+A band in which something is held (a matrix product, say) is tiled so that what the inner loops read
+again stays near: the held loop runs over K points and the vector loop over N, and K·N elements fill
+half of the level 2 cache; the jammed loop's tiles are small, since they are shared out among
+threads. The block of copies c·v (c jammed iterations of v vectors) fills the vector registers but
+for v + 1, which hold the operands: with 32 registers 8·3 accumulators, with 16 registers 4·3.
+
+A band in which no member is coincident is a stencil in time: it is tiled in all members, smaller in
+the outer ones, and its tiles run along wavefronts. Other bands are tiled only when at least two
+members have reads that stay where they are, without which a tile holds nothing that is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygym.codegen.machine import Machine
+from polygym.codegen.trees.arrange import Roles, Table
+from polygym.codegen.trees.moves import Move
+from polygym.codegen.trees.tree import Member
+
+_HELD_POINTS = 256
+_STENCIL = {2: (32, 256), 3: (16, 32, 256)}
+_SHARED = 64
+_USUAL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """How many iterations run together: of the jammed loop, and vectors of the vector loop."""
+
+    jam: int
+    vectors: int
+
+
+def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
+    """Return how many copies keep the registers busy without spilling them."""
+    if roles.held is None:
+        return Copies(4 if statements == 1 else 2, 1)
+    if roles.vector is None:
+        return Copies(8 if statements == 1 else 4, 1)
+    vectors = 3 if statements == 1 else 1
+    rows = 8 if machine.registers >= 32 else 4
+    return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
+
+
+def tile_sizes(
+    members: Sequence[Member],
+    table: Table,
+    roles: Roles,
+    element: int,
+    machine: Machine,
+) -> tuple[int, ...]:
+    """Return a tile size for every member; 1 for those that stay whole."""
+    count = len(members)
+    if count > 1 and not any(member.coincident for member in members):
+        return _STENCIL.get(count, (*(8,) * (count - 2), 16, 256))
+    reusing = sum(
+        any(move is Move.SAME for moves in row.values() for move in moves.reads) for row in table
+    )
+    if count < 2 or reusing < 2:
+        return (1,) * count
+    if roles.held is None or roles.vector is None:
+        return (1,) * count if count < 3 else (_USUAL,) * count
+    wide = max(64, machine.level_2 // 2 // (_HELD_POINTS * element) // 64 * 64)
+    sizes = [_USUAL] * count
+    sizes[roles.vector] = wide
+    sizes[roles.held] = _HELD_POINTS
+    if roles.jammed is not None:
+        sizes[roles.jammed] = _SHARED
+    return tuple(sizes)

@@ -1,0 +1,91 @@
+"""How accesses move with each loop of a band, and which loop should run in vectors.
+
+When only loop m advances and all others stand, a statement's instance moves along a line, and each
+of its accesses by a fixed displacement (:mod:`polygym.poly.innermost`, which finds both): not at
+all, to the neighbour in memory, or farther. Example, C[i][j] += A[i][k] * B[k][j]::
+
+              C       A       B
+    i         far     far     same
+    k         same    next    far
+    j         next    same    next
+
+so j is the loop for vectors, and k the one during which C can stay in a register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from polygym.ir.scop import Scop
+from polygym.poly.innermost import displacement, independent, innermost
+from polygym.poly.schedule import Row
+
+
+class Move(Enum):
+    """Where an access goes when one loop advances."""
+
+    SAME = 0
+    NEXT = 1
+    FAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The moves of one statement with one loop: of its write, and of its reads in their order."""
+
+    write: Move
+    reads: tuple[Move, ...]
+
+    @property
+    def all(self) -> tuple[Move, ...]:
+        """The moves of every access."""
+        return (self.write, *self.reads)
+
+
+def moves_of(
+    scop: Scop,
+    statement: str,
+    outer: Sequence[Row],
+    band: Sequence[Row],
+    position: int,
+) -> Moves:
+    """Return the moves with one member of a band; ``outer`` are the rows of loops around it."""
+    found = scop.statement(statement)
+    others = [row.iterators for row in outer]
+    others += [row.iterators for place, row in enumerate(band) if place != position]
+    rows = [*others, band[position].iterators]
+    kept = independent(rows)
+    if len(rows) - 1 not in kept or len(kept) < found.depth:
+        # The loop has one iteration for this statement, or ties leave the direction open.
+        same = len(rows) - 1 not in kept
+        move = Move.SAME if same else Move.FAR
+        return Moves(move, (move,) * len(found.reads))
+    loop = innermost(found.domain, [rows[place] for place in kept])
+
+    def move_of(access: object) -> Move:
+        vector = displacement(found, access, loop)  # type: ignore[arg-type]
+        if vector is None or any(vector[:-1]):
+            return Move.FAR
+        if not any(vector):
+            return Move.SAME
+        return Move.NEXT if vector[-1] == 1 else Move.FAR
+
+    return Moves(move_of(found.write), tuple(move_of(access) for access in found.reads))
+
+
+def table(
+    scop: Scop,
+    statements: tuple[str, ...],
+    outer: Mapping[str, Sequence[Row]],
+    band: Sequence[tuple[Row, ...]],
+) -> tuple[Mapping[str, Moves], ...]:
+    """Return the moves of every statement with every member, whose rows are ``band``."""
+    return tuple(
+        {
+            name: moves_of(scop, name, outer[name], [rows[place] for rows in band], position)
+            for place, name in enumerate(statements)
+        }
+        for position in range(len(band))
+    )

@@ -1,0 +1,76 @@
+"""What transformations of the tree ask about dependences, for loops given by their rows.
+
+A transformation is legal because of what holds for the pairs of instances that no loop further
+out orders; see :mod:`polygym.poly.distance` for δ, the distance of a pair along a row. Example:
+T → T of y = Ax under the row ``i`` is untouched (δ = 0), under ``j`` it is weakly ordered (δ ≥ 1),
+and under ``j`` nothing is left unordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import islpy as isl
+
+from polygym.poly.dependences import dependences
+from polygym.poly.distance import Pairs
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Row
+
+
+def all_pairs(legal: LegalSchedule) -> tuple[Pairs, ...]:
+    """Return the pairs of every dependence of the program."""
+    names = legal.schedule.parameters
+    return tuple(Pairs.of(dependence, names) for dependence in dependences(legal.scop))
+
+
+def weakly_ordered(
+    pairs: Iterable[Pairs],
+    statements: tuple[str, ...],
+    rows: tuple[Row, ...],
+    parameters: tuple[str, ...],
+) -> bool:
+    """Whether δ ≥ 0 for every pair: the loop may run outside all others."""
+    return all(
+        pair.reversed_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
+    )
+
+
+def untouched(
+    pairs: Iterable[Pairs],
+    statements: tuple[str, ...],
+    rows: tuple[Row, ...],
+    parameters: tuple[str, ...],
+) -> bool:
+    """Whether δ ≤ 0 for every pair; with δ ≥ 0, that its iterations are independent."""
+    return all(
+        pair.carried_by(_distance(pair, statements, rows, parameters)).is_empty for pair in pairs
+    )
+
+
+def still_unordered(
+    pairs: Iterable[Pairs],
+    statements: tuple[str, ...],
+    rows: tuple[Row, ...],
+    parameters: tuple[str, ...],
+) -> tuple[Pairs, ...]:
+    """Return the pairs with δ = 0, those dependences left out that have none."""
+    left = (pair.untouched_by(_distance(pair, statements, rows, parameters)) for pair in pairs)
+    return tuple(pair for pair in left if not pair.is_empty)
+
+
+def within(pairs: Iterable[Pairs], statements: tuple[str, ...]) -> tuple[Pairs, ...]:
+    """Keep the pairs between these statements; those across groups are ordered by a sequence."""
+    return tuple(
+        pair
+        for pair in pairs
+        if pair.dependence.source in statements and pair.dependence.sink in statements
+    )
+
+
+def _distance(
+    pair: Pairs, statements: tuple[str, ...], rows: tuple[Row, ...], parameters: tuple[str, ...]
+) -> isl.Aff:
+    source = rows[statements.index(pair.dependence.source)]
+    sink = rows[statements.index(pair.dependence.sink)]
+    return pair.distance(source, sink, parameters)

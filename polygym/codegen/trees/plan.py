@@ -1,0 +1,349 @@
+"""From the tree of a schedule to the tree of a mapping: every transformation, in its place.
+
+The walk goes down the tree with the pairs of instances that no loop further out orders. What it
+does to a band depends on what stands below:
+
+* a sequence with further loops: the band is tiled, and its points *sink* into the branches, where
+  they join the bands of those (imperfect nests). ::
+
+      Band(i) → Sequence{ S: Band(j), T: Band(k, j) }
+          →  Band(⌊i/64⌋) → Sequence{ S: Band(i, j), T: Band(i, k, j) }
+
+  Side condition: within one tile all of S now runs before all of T, so no pair may lead from a
+  later branch to an earlier one; and the points of ``i`` and the members of a branch are one band
+  only if they are permutable with each other, asked of the pairs alive above ``i``;
+* nothing but statements: it is tiled, its points get their order and their duties;
+* anything else: it stays as it is.
+
+The outermost coincident loop on every way down becomes parallel; where a tiled band has none, its
+tiles form a wavefront.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass, replace
+
+from polygym.codegen.duty import SEQUENTIAL as ALONE
+from polygym.codegen.duty import Duty, Hold, Jam, Parallel, Vector
+from polygym.codegen.machine import Machine
+from polygym.codegen.mapping import SEQUENTIAL, Mapping, Sharing
+from polygym.codegen.trees.arrange import Roles, Table, roles
+from polygym.codegen.trees.hold import holdable
+from polygym.codegen.trees.model import copies, tile_sizes
+from polygym.codegen.trees.moves import table
+from polygym.codegen.trees.pairs import (
+    all_pairs,
+    still_unordered,
+    untouched,
+    weakly_ordered,
+    within,
+)
+from polygym.codegen.trees.tile import coincident_first, sizes_for, tiles
+from polygym.codegen.trees.tree import (
+    Band,
+    Branch,
+    Leaf,
+    Member,
+    Sequence,
+    Tree,
+    point,
+    restricted,
+)
+from polygym.codegen.trees.wavefront import diamond, wavefront
+from polygym.ir.scop import Scop
+from polygym.poly.distance import Pairs
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.quota import bounded
+from polygym.poly.schedule import Row
+
+_SINKING = 64
+_SWEEP = 512
+
+
+def plan(tree: Tree, legal: LegalSchedule, mapping: Mapping, machine: Machine) -> Tree:
+    """Return the tree of loops that a mapping makes of a schedule's tree."""
+    if mapping == SEQUENTIAL:
+        return tree
+    with bounded("mapping the schedule to the machine"):
+        names = tuple(part.statement for part in legal.schedule.statements)
+        around = _Around(all_pairs(legal), {name: () for name in names}, False)
+        return _Planner(legal.scop, legal.schedule.parameters, mapping, machine).tree(tree, around)
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What surrounds a part of the tree.
+
+    ``pairs`` are those that no loop around orders, ``rows`` the point loops around each statement,
+    ``parallel`` whether one of the loops around is parallel.
+    """
+
+    pairs: tuple[Pairs, ...]
+    rows: Dictionary[str, tuple[Row, ...]]
+    parallel: bool
+
+    def within(self, statements: tuple[str, ...]) -> _Around:
+        """Return what surrounds a branch."""
+        return replace(self, pairs=within(self.pairs, statements))
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """The walk; holds what every step needs to see."""
+
+    scop: Scop
+    parameters: tuple[str, ...]
+    mapping: Mapping
+    machine: Machine
+
+    def tree(self, tree: Tree, around: _Around) -> Tree:
+        """Return the mapped tree."""
+        match tree:
+            case Leaf():
+                return tree
+            case Sequence(branches):
+                return Sequence(
+                    tuple(
+                        Branch(
+                            branch.statements,
+                            self.tree(branch.child, around.within(branch.statements)),
+                        )
+                        for branch in branches
+                    )
+                )
+            case Band():
+                return self.band(tree, (1,) * len(tree.members), around)
+
+    def band(self, band: Band, tiled: tuple[int, ...], around: _Around) -> Tree:
+        """Map a band of points, some of which may be tiled further out: by those sizes."""
+        match band.child:
+            case Leaf():
+                return self._points(band, tiled, around)
+            case Sequence(branches) if all(isinstance(b.child, Leaf) for b in branches):
+                return self._points(band, tiled, around)
+            case Sequence() if (sunk := self._sunk(band, tiled, around)) is not None:
+                return sunk
+            case _:
+                return self._plain(band, around)
+
+    def _plain(self, band: Band, around: _Around) -> Tree:
+        """Leave a band as it is, its outermost coincident loop apart, and go on below."""
+        members, parallel = self._shared(band.members, around.parallel)
+        below = replace(self._below(band, around), parallel=parallel)
+        return Band(band.statements, members, self.tree(band.child, below))
+
+    def _below(self, band: Band, around: _Around) -> _Around:
+        """Return what surrounds the child of a band of points."""
+        pairs = around.pairs
+        for member in band.members:
+            pairs = still_unordered(pairs, band.statements, member.rows, self.parameters)
+        rows = {
+            name: (
+                *around.rows[name],
+                *(member.rows[place] for member in band.members),
+            )
+            for place, name in enumerate(band.statements)
+        }
+        return replace(around, pairs=pairs, rows={**around.rows, **rows})
+
+    def _sunk(self, band: Band, tiled: tuple[int, ...], around: _Around) -> Tree | None:
+        """Tile a band and sink its points into the sequence below, or return None."""
+        assert isinstance(band.child, Sequence)
+        if not self.mapping.sink or self.mapping.tile == ():
+            return None
+        group = {
+            name: place
+            for place, branch in enumerate(band.child.branches)
+            for name in branch.statements
+        }
+        if any(group[p.dependence.source] > group[p.dependence.sink] for p in around.pairs):
+            return None
+        pattern = self.mapping.tile or (_SINKING,)
+        sizes = tuple(
+            1 if done > 1 else size
+            for done, size in zip(tiled, sizes_for(pattern, len(band.members)), strict=True)
+        )
+        outer = tiles(band.members, sizes)
+        outer, parallel = self._shared(coincident_first(outer), around.parallel)
+        now = tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
+        inner = replace(around, parallel=parallel)
+        branches = tuple(
+            self._branch(band, branch, now, inner.within(branch.statements))
+            for branch in band.child.branches
+        )
+        below = Sequence(branches)
+        return Band(band.statements, outer, below) if outer else below
+
+    def _branch(
+        self, band: Band, branch: Branch, tiled: tuple[int, ...], around: _Around
+    ) -> Branch:
+        """Return a branch with the points of the band above moved into it."""
+        points = tuple(
+            restricted(member, band.statements, branch.statements) for member in band.members
+        )
+        points = self._reviewed(points, branch.statements, around)
+        match branch.child:
+            case Band(_, members, child) if all(
+                weakly_ordered(around.pairs, branch.statements, member.rows, self.parameters)
+                for member in members
+            ):
+                joined = self._reviewed((*points, *members), branch.statements, around)
+                sizes = (*tiled, *(1,) * len(members))
+                merged = Band(branch.statements, joined, child)
+                return Branch(branch.statements, self.band(merged, sizes, around))
+            case child:
+                merged = Band(branch.statements, points, child)
+                return Branch(branch.statements, self.band(merged, tiled, around))
+
+    def _reviewed(
+        self, members: tuple[Member, ...], statements: tuple[str, ...], around: _Around
+    ) -> tuple[Member, ...]:
+        """Return points with their coincidence decided anew, for the pairs that are alive here."""
+        return tuple(
+            point(
+                member.rows,
+                untouched(around.pairs, statements, member.rows, self.parameters),
+            )
+            for member in members
+        )
+
+    def _points(self, band: Band, tiled: tuple[int, ...], around: _Around) -> Tree:
+        """Map a band below which there are no more loops."""
+        statements, members = band.statements, band.members
+        rows = [member.rows for member in members]
+        moves = table(self.scop, statements, around.rows, rows)
+        chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
+        sizes = self._sizes(band, moves, chosen, tiled, around)
+        outer: list[tuple[Member, ...]] = []
+        parallel = around.parallel
+        for level in self._tiles(band, sizes, around):
+            level, parallel = self._shared(level, parallel)
+            outer.append(level)
+        duties = self._duties(band, chosen, around)
+        points = [
+            replace(members[place], duty=duties.get(place, ALONE))
+            for place in chosen.order(len(members))
+        ]
+        inner: Tree = Band(statements, self._shared(tuple(points), parallel)[0], band.child)
+        for level in reversed(outer):
+            inner = Band(statements, level, inner)
+        return inner
+
+    def _sizes(
+        self,
+        band: Band,
+        moves: Table,
+        chosen: Roles,
+        tiled: tuple[int, ...],
+        around: _Around,
+    ) -> tuple[int, ...]:
+        """Return the tile sizes of the members that are not tiled yet; 1 for the others."""
+        members = band.members
+        if self.mapping.tile is not None:
+            sizes = sizes_for(self.mapping.tile, len(members))
+        else:
+            element = max(
+                self.scop.array(access.array).type.size
+                for name in band.statements
+                for access in (
+                    self.scop.statement(name).write,
+                    *self.scop.statement(name).reads,
+                )
+            )
+            sizes = tile_sizes(members, moves, chosen, element, self.machine)
+        sizes = tuple(1 if done > 1 else size for done, size in zip(tiled, sizes, strict=True))
+        if around.parallel or not self._shares() or any(size > 1 for size in sizes):
+            return sizes
+        # What is parallel must not be what runs in vectors: a loop has one duty.
+        busy = (chosen.vector, chosen.jammed)
+        coincident = [place for place, member in enumerate(members) if member.coincident]
+        if coincident and all(place in busy for place in coincident):
+            first = coincident[0]
+            size = _SWEEP if first == chosen.vector else _SINKING
+            return tuple(size if place == first else 1 for place in range(len(members)))
+        return sizes
+
+    def _tiles(
+        self, band: Band, sizes: tuple[int, ...], around: _Around
+    ) -> tuple[tuple[Member, ...], ...]:
+        """Return the bands of tiles around the points, the outermost first."""
+        members = list(band.members)
+        if not any(size > 1 for size in sizes):
+            return ()
+        alone = not any(member.coincident for member in members)
+        wave = (
+            self.mapping.wavefront
+            and alone
+            and not around.parallel
+            and self._shares()
+            and sum(size > 1 for size in sizes) > 1
+        )
+        shapes = list(members)
+        if wave and self.mapping.diamond:
+            first, second, *_ = (place for place, size in enumerate(sizes) if size > 1)
+            steep = diamond(
+                members[first], members[second], band.statements, around.pairs, self.parameters
+            )
+            if steep is not None:
+                shapes[first], shapes[second] = members[second], steep
+        levels = [tiles(shapes, sizes)]
+        if self.mapping.outer:
+            factors = sizes_for(self.mapping.outer, len(members))
+            larger = [
+                size * factor if size > 1 and factor > 1 else 1
+                for size, factor in zip(sizes, factors, strict=True)
+            ]
+            if any(size > 1 for size in larger):
+                levels.insert(0, tiles(shapes, larger))
+        outermost = levels[0]
+        levels[0] = (
+            wavefront(outermost) if wave and len(outermost) > 1 else coincident_first(outermost)
+        )
+        return tuple(levels)
+
+    def _shared(
+        self, members: tuple[Member, ...], parallel: bool
+    ) -> tuple[tuple[Member, ...], bool]:
+        """Make the outermost coincident member parallel, unless a loop around is."""
+        if parallel or not self._shares():
+            return members, parallel
+        for place, member in enumerate(members):
+            if member.coincident and member.duty == ALONE:
+                own = replace(member, duty=self._parallel())
+                return (*members[:place], own, *members[place + 1 :]), True
+        return members, False
+
+    def _duties(self, band: Band, chosen: Roles, around: _Around) -> dict[int, Duty]:
+        """Return the duties of the points by their place in the band."""
+        statements, members = band.statements, band.members
+        number = copies(chosen, len(statements), self.machine)
+        found: dict[int, Duty] = {}
+        if chosen.vector is not None:
+            bits = self.mapping.vector or self.machine.vector_bits
+            found[chosen.vector] = Vector(bits, self.mapping.vectors or number.vectors)
+        jam = self.mapping.jam or number.jam
+        if chosen.jammed is not None and jam > 1:
+            found[chosen.jammed] = Jam(jam)
+        if chosen.held is not None:
+            standing = {
+                name: (
+                    *around.rows[name],
+                    *(
+                        member.rows[place]
+                        for position, member in enumerate(members)
+                        if position != chosen.held
+                    ),
+                )
+                for place, name in enumerate(statements)
+            }
+            names = holdable(self.scop, statements, statements, standing)
+            if names:
+                found[chosen.held] = Hold(names)
+        return found
+
+    def _shares(self) -> bool:
+        return self.mapping.threads > 1 and self.mapping.parallel is not Sharing.OFF
+
+    def _parallel(self) -> Parallel:
+        return Parallel(self.mapping.parallel is Sharing.DYNAMIC)
