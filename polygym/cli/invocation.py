@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from polybench import Dataset
@@ -26,6 +27,7 @@ def resuming(setting: Setting, folder: Path, budget: int) -> str:
         ("--policy", setting.policy, "bias_coeff_0"),
         ("--seed", setting.seed, 0),
         ("--threads", measuring.threads, usual_measuring.threads),
+        ("--mapping", replace(measuring.mapping, threads=1), usual_measuring.mapping),
         ("--timeout-factor", measuring.timeout_factor, usual_measuring.timeout_factor),
         ("--max-coefficient", options.max_coefficient, usual.max_coefficient),
         ("--max-dimensions", options.max_dimensions, usual.max_dimensions),

@@ -12,10 +12,12 @@ from polygym.cli.options import (
     TARGET_HELP,
     function_option,
     json_option,
+    mapping_options,
     size_options,
     target_argument,
 )
 from polygym.cli.searching import search_and_report
+from polygym.codegen.mapping import DEFAULT, Mapping
 from polygym.envs.kernels import Source
 from polygym.evaluation import EvaluationOptions
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
@@ -81,14 +83,7 @@ Examples:
 )
 @click.option("--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR.")
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    default=1,
-    show_default=True,
-    metavar="T",
-    help="Threads for parallel loops.",
-)
+@mapping_options
 @click.option(
     "--timeout-factor",
     type=click.FloatRange(1.0, 1e6),
@@ -133,6 +128,7 @@ def command(
     out: Path | None,
     resumed: bool,
     plot: bool,
+    mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
     max_coefficient: int,
@@ -143,11 +139,12 @@ def command(
     """Read the options and search."""
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
+    mapping = mapping or DEFAULT
     source = Source(_lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     setting = Setting(
         source,
         TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
-        EvaluationOptions(threads=threads, timeout_factor=timeout_factor),
+        EvaluationOptions(threads=threads, timeout_factor=timeout_factor, mapping=mapping),
         policy_name,
         seed,
     )

@@ -12,6 +12,8 @@ import click
 from polybench import Dataset
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
+from polygym.codegen.mapping import Mapping, parse_mapping
+from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule, from_json, parse
@@ -44,6 +46,35 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(
         function
     )
+
+
+def mapping_options(function: F) -> F:
+    """Add ``--mapping`` and ``--threads``, both into one argument ``mapping``."""
+    function = click.option(
+        "--threads",
+        type=click.IntRange(1, 1024),
+        default=1,
+        show_default=True,
+        metavar="T",
+        help="Threads for parallel loops.",
+    )(function)
+    return click.option(
+        "--mapping",
+        metavar="TEXT",
+        callback=_parse_mapping,
+        help="What is done to the loops for the machine's sake: default, sequential, or words such "
+        "as 'tile=32x64 jam=4 vector=256'; docs/mapping.md lists them. (Default: default, but "
+        "sequential for the original order.)",
+    )(function)
+
+
+def _parse_mapping(_: click.Context, __: click.Parameter, value: str | None) -> Mapping | None:
+    if value is None:
+        return None
+    try:
+        return parse_mapping(value)
+    except InputError as error:
+        raise click.BadParameter(shorten(str(error), 400)) from None
 
 
 def size_options(function: F) -> F:

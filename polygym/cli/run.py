@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from polygym.cli.options import (
     TARGET_HELP,
     function_option,
     json_option,
+    mapping_options,
     resolve_schedule,
     size_options,
     target_argument,
@@ -27,6 +28,7 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.tables import print_table
+from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.measure.options import WorkerOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.session import Session
@@ -80,6 +82,7 @@ _MOST_MEGABYTES = 2**27
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
+@mapping_options
 @json_option
 def command(
     target: str,
@@ -87,6 +90,8 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
+    mapping: Mapping | None,
+    threads: int,
     repeat: int,
     memory: int | None,
     as_json: bool,
@@ -94,11 +99,15 @@ def command(
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     schedule = resolve_schedule(schedule_text, program.scop)
-    is_original = schedule == original(program.scop)
+    in_order = schedule == original(program.scop)
+    mapping = replace(mapping or (SEQUENTIAL if in_order else DEFAULT), threads=threads)
+    is_original = in_order and mapping == SEQUENTIAL
     start = time.perf_counter()
     with working("compiling"):
         problem = compile_problem(program)
-        candidate = problem.original if is_original else compile_schedule(program, schedule)
+        candidate = (
+            problem.original if is_original else compile_schedule(program, schedule, mapping)
+        )
     compile_seconds = time.perf_counter() - start
     options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
     repetition = Repetition(minimum=repeat, minimum_seconds=0.0)

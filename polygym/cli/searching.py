@@ -87,7 +87,7 @@ def _open(stack: ExitStack, setting: Setting, folder: Path, resumed: bool) -> Se
     program = setting.subject.program
 
     def as_c(schedule: Schedule) -> str:
-        return c_text(program, schedule)
+        return c_text(program, schedule, setting.measuring.mapping)
 
     folder.mkdir(parents=True, exist_ok=True)
     goes_on = resumed and (folder / JOURNAL).exists()

@@ -17,8 +17,8 @@ from polygym.cli.options import (
 from polygym.cli.output import heading, say
 from polygym.cli.text import shorten
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.loops.generate import generate_loops
-from polygym.codegen.trees.build import build_tree
+from polygym.codegen.mapping import SEQUENTIAL, parse_mapping
+from polygym.codegen.pipeline import lower
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.poly.baselines import original
 from polygym.poly.dependences import Dependence, dependences
@@ -40,9 +40,22 @@ from polygym.programs.wording import conditions_of, without_parameters
     help="Whose C to show: the source's order, isl's, or one from a file or isl text.",
 )
 @click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
+@click.option(
+    "--mapping",
+    "mapping_text",
+    metavar="TEXT",
+    default="sequential",
+    show_default=True,
+    help="Show the C under a mapping; docs/mapping.md lists the words.",
+)
 @json_option
 def command(
-    target: str, region: str | None, schedule_text: str, only_c: bool, as_json: bool
+    target: str,
+    region: str | None,
+    schedule_text: str,
+    only_c: bool,
+    mapping_text: str,
+    as_json: bool,
 ) -> Answer:
     """Print parameters, statements, dependences, the schedule and its C code.
 
@@ -52,7 +65,9 @@ def command(
     scop = load_scop(target, region)
     schedule = resolve_schedule(schedule_text, scop)
     legal = LegalSchedule(scop, schedule)
-    code = print_c(generate_loops(build_tree(legal), legal), f"{scop.name}: {schedule}")
+    mapping = parse_mapping(mapping_text)
+    title = f"{scop.name}: {schedule}" + ("" if mapping == SEQUENTIAL else f", {mapping}")
+    code = print_c(lower(legal, mapping), title)
     if only_c and not as_json:
         click.echo(code, nl=False)
         return Answer()

@@ -3,20 +3,25 @@
 The function has the arguments of the source's, in their order, and computes what the machine code
 computes: both are printed from the same loop IR. Compile it with the contraction that C compilers
 do by default (``-ffp-contract=on``; gcc's ``fast`` may fuse across statements) to get the same
-bits. Loop counters are ``long``; globals of the source are declared ``extern``.
+bits. Loop counters are ``long``; globals of the source are declared ``extern``. A parallel loop has
+an OpenMP pragma, the lanes of a vector are a short loop around their one statement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import assert_never
 
+from polygym.codegen.duty import Parallel
+from polygym.codegen.loops.index import minimum, plus, replaced_in
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,
     IndexOperator,
     Instance,
+    Lanes,
     Loop,
     LoopProgram,
     Node,
@@ -137,7 +142,13 @@ def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
         case Block(children):
             for child in children:
                 yield from _lines(program, child, depth)
-        case Loop(variable, lower, upper, step, body):
+        case Loop(variable, lower, upper, step, body, duty):
+            if isinstance(duty, Parallel) and program.threads > 1:
+                kind = "dynamic" if duty.dynamic else "static"
+                yield (
+                    f"{indent}#pragma omp parallel for schedule({kind}) "
+                    f"num_threads({program.threads})"
+                )
             yield f"{indent}{_loop_header(variable, lower, upper, step)} {{"
             yield from _lines(program, body, depth + 1)
             yield f"{indent}}}"
@@ -148,10 +159,25 @@ def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
                 yield f"{indent}}} else {{"
                 yield from _lines(program, otherwise, depth + 1)
             yield f"{indent}}}"
-        case Instance():
-            yield f"{indent}{_assignment(program, node)}"
+        case Instance(lanes=lanes):
+            if lanes is None:
+                yield f"{indent}{_assignment(program, node)}"
+                return
+            lane = f"{lanes.variable}_"
+            one = replaced_in(replace(node, lanes=None), {lanes.variable: Variable(lane)})
+            yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
+            yield from _lines(program, one, depth + 1)
         case _:
             assert_never(node)
+
+
+def _last_lane(lanes: Lanes) -> Index:
+    """Return the variable's value in the last lane that exists."""
+    last = plus(lanes.base, lanes.width - 1)
+    if lanes.active is None:
+        return last
+    end = plus(Operation(IndexOperator.ADD, (lanes.base, lanes.active)), -1)
+    return minimum(last, end)
 
 
 def _loop_header(variable: str, lower: Index, upper: Index, step: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.llvm.jit import compile_object
 from polygym.codegen.loops.generate import generate_loops
-from polygym.codegen.loops.ir import LoopProgram
+from polygym.codegen.loops.ir import LoopProgram, count_instances
 from polygym.codegen.loops.jam import jam_loops
 from polygym.codegen.loops.lanes import vectorise
 from polygym.codegen.loops.ranges import check_ranges
@@ -15,11 +16,44 @@ from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
+from polygym.errors import InternalError, LimitError
 from polygym.poly.legality import LegalSchedule
+from polygym.poly.quota import DEFAULT_OPERATIONS, bounded
+
+# What a mapping may cost before a simpler one is taken: isl's operations, instances in the code.
+_MOST_OPERATIONS = 800_000
+_MOST_INSTANCES = 400
 
 
 def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
-    """Return the loops that realise a legal schedule on this machine."""
+    """Return the loops that realise a legal schedule on this machine.
+
+    Some schedules are so irregular that tiles of them are out of reach: then they go without, and
+    if that does not help, without any mapping. Effort is counted in operations, not in seconds, so
+    the same schedule always becomes the same code.
+    """
+    for attempt in _simpler(mapping):
+        try:
+            with bounded("mapping the schedule to the machine", _MOST_OPERATIONS):
+                program = _lowered(legal, attempt)
+        except (LimitError, InternalError):
+            continue  # some irregular schedules meet mistakes of isl's: simpler loops may not
+        if count_instances(program.body) <= _MOST_INSTANCES:
+            return program
+    with bounded("generating loops", DEFAULT_OPERATIONS):
+        return _lowered(legal, SEQUENTIAL)
+
+
+def _simpler(mapping: Mapping) -> Iterator[Mapping]:
+    """Yield a mapping, then what is left when tiling, and copying, are given up."""
+    if mapping == SEQUENTIAL:
+        return
+    yield mapping
+    yield replace(mapping, tile=(), sink=False)
+    yield replace(mapping, tile=(), sink=False, jam=1, vectors=1)
+
+
+def _lowered(legal: LegalSchedule, mapping: Mapping) -> LoopProgram:
     tree = plan(build_tree(legal), legal, mapping, this_machine())
     program = generate_loops(tree, legal)
     guarded = frozenset(name for name, _ in program.guarded)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from math import inf
 from operator import index
 
+from polygym.codegen.mapping import parse_mapping
 from polygym.errors import InputError
 from polygym.evaluation import EvaluationOptions
 from polygym.mdp.episode import TaskOptions
@@ -75,7 +76,9 @@ def task_options(
     )
 
 
-def evaluation_options(threads: object, timeout_factor: object) -> EvaluationOptions:
+def evaluation_options(
+    threads: object, timeout_factor: object, mapping: object
+) -> EvaluationOptions:
     """Return how schedules are judged."""
     if isinstance(timeout_factor, bool) or not isinstance(timeout_factor, int | float):
         raise InputError(
@@ -86,4 +89,8 @@ def evaluation_options(threads: object, timeout_factor: object) -> EvaluationOpt
         factor = float(timeout_factor)
     except OverflowError:
         factor = inf
-    return EvaluationOptions(threads=whole("threads", threads), timeout_factor=factor)
+    return EvaluationOptions(
+        threads=whole("threads", threads),
+        timeout_factor=factor,
+        mapping=parse_mapping(text("mapping", mapping)),
+    )

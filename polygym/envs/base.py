@@ -64,6 +64,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         reward: str = "speedup",
         threads: int = 1,
         timeout_factor: float = 10.0,
+        mapping: str = "default",
         policy: str = "earliest",
         seed: int | None = None,
         render_mode: str | None = None,
@@ -72,7 +73,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         self._reward = Reward.named(reward)
         self._policy = policy_named(arguments.text("policy", policy))
         self._seed = arguments.seed(seed)
-        self._measuring = arguments.evaluation_options(threads, timeout_factor)
+        self._measuring = arguments.evaluation_options(threads, timeout_factor, mapping)
         self._options = arguments.task_options(
             max_coefficient, max_dimensions, max_rays, max_vertices
         )
@@ -94,6 +95,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
             "reward": self._reward.value,
             "threads": self._measuring.threads,
             "timeout_factor": self._measuring.timeout_factor,
+            "mapping": str(self._measuring.mapping),
             "policy": policy,
             "seed": self._seed,
         }

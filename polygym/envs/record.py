@@ -137,7 +137,9 @@ def replay(record: Mapping[str, Any], name: str) -> Replay:
             _text(record["phase"]),
         )
         measuring = evaluation_options(
-            record["arguments"]["threads"], record["arguments"]["timeout_factor"]
+            record["arguments"]["threads"],
+            record["arguments"]["timeout_factor"],
+            record["arguments"]["mapping"],
         )
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise InputError(

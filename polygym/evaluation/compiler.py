@@ -164,7 +164,9 @@ def shared_compiler(seconds: float = 5.0) -> Compiler:
     return _shared
 
 
-def c_text(program: Program, schedule: Schedule, seconds: float = 10.0) -> str:
+def c_text(
+    program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL, seconds: float = 10.0
+) -> str:
     """Return the C function of a schedule, or a comment that says why there is none."""
-    found = shared_compiler(seconds).c_text(program, schedule)
+    found = shared_compiler(seconds).c_text(program, schedule, mapping)
     return f"/* no code: {found.reason} */" if isinstance(found, NotCompiled) else found

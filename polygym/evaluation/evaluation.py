@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass, replace
 from typing import Any
 
+from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.measure.outcome import Status
@@ -17,12 +18,14 @@ class EvaluationOptions:
     """How schedules are judged.
 
     A run is cut off after ``timeout_factor`` times the original's time, and generating code after
-    ``compile_seconds``. ``threads`` is how many threads the code may use.
+    ``compile_seconds``. ``mapping`` says what is done to each schedule for the machine's sake, and
+    ``threads`` how many threads the code may use, whatever the mapping has.
     """
 
     threads: int = 1
     timeout_factor: float = 10.0
     compile_seconds: float = 5.0
+    mapping: Mapping = DEFAULT
 
     def __post_init__(self) -> None:
         """Refuse numbers under which nothing can be measured."""
@@ -35,11 +38,12 @@ class EvaluationOptions:
             )
         if not 0.0 < self.compile_seconds <= 1e6:
             raise InputError(f"compile_seconds: expected more than 0, found {self.compile_seconds}")
+        object.__setattr__(self, "mapping", replace(self.mapping, threads=self.threads))
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A schedule and what was measured of it.
+    """A schedule under a mapping, and what was measured of it.
 
     ``seconds`` is the best of ``samples``, ``baseline_seconds`` the best time of the original order
     beside it, ``speedup`` their ratio. A schedule that failed has 0 for all of these and no
@@ -55,6 +59,7 @@ class Evaluation:
     baseline_samples: tuple[float, ...] = ()
     error_type: str = ""
     error_details: str = ""
+    mapping: Mapping = SEQUENTIAL
 
     @property
     def is_ok(self) -> bool:
@@ -65,6 +70,7 @@ class Evaluation:
         """Return plain data; :meth:`from_json` reads it back."""
         return {
             "schedule": str(self.schedule),
+            "mapping": str(self.mapping),
             "status": self.status.value,
             "speedup": self.speedup,
             "seconds": self.seconds,
@@ -76,7 +82,7 @@ class Evaluation:
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any], scop: Scop) -> Evaluation:
+    def from_json(data: Dictionary[str, Any], scop: Scop) -> Evaluation:
         """Read what :meth:`to_json` wrote, for the program that it belongs to."""
         try:
             return Evaluation(
@@ -89,6 +95,7 @@ class Evaluation:
                 tuple(map(_time, data["baseline_samples"])),
                 _text(data["error_type"]),
                 _text(data["error_details"]),
+                parse_mapping(_text(data["mapping"])),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(

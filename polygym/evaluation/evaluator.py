@@ -22,8 +22,9 @@ import time
 from collections.abc import Callable, Sequence
 from math import ceil
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
+from polygym.codegen.mapping import Mapping
 from polygym.errors import IllegalScheduleError, InternalError
 from polygym.evaluation.compiler import Compiler, NotCompiled, shared_compiler
 from polygym.evaluation.evaluation import Evaluation, EvaluationOptions
@@ -36,6 +37,9 @@ from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.poly.spaces.memory import Memory
 from polygym.programs import Program
+
+Choice: TypeAlias = tuple[Schedule, Mapping]
+"""A schedule and what is done to it for the machine's sake."""
 
 _REMEMBERED = 4096
 _PROBLEMS_OPEN = 4
@@ -78,7 +82,7 @@ class Evaluator:
         self._worker = worker or Worker()
         self._compiler = compiler or Compiler(self.options.compile_seconds)
         self._session: Session | None = None
-        self._known: Memory[Schedule, Evaluation] = Memory(_REMEMBERED)
+        self._known: Memory[Choice, Evaluation] = Memory(_REMEMBERED)
         self._baseline: Ok | None = None
         self._baseline_taken = 0.0
         self._turns = _Turns()
@@ -103,37 +107,44 @@ class Evaluator:
         """The original order's time when the program was opened."""
         return self.session.baseline.best
 
-    def evaluate(self, schedule: Schedule, *, fresh: bool = False) -> Evaluation:
-        """Measure a legal schedule; ``fresh`` measures one that is known already again.
+    def evaluate(
+        self, schedule: Schedule, mapping: Mapping | None = None, *, fresh: bool = False
+    ) -> Evaluation:
+        """Measure a legal schedule, under a mapping other than the usual one if one is given.
 
-        A fresh answer is not remembered: what was known stays known.
+        With ``fresh`` one that is known already is measured again. Such an answer is not
+        remembered: what was known stays known.
 
         Raises:
             IllegalScheduleError: the schedule is not legal.
             InputError: the original order does not compile.
             ProblemError: it does not run.
         """
+        choice = (schedule, self.options.mapping if mapping is None else mapping)
         with self._turns.mine():
             try:
                 if fresh:
-                    return self._evaluate(schedule)
-                return self._known.get(schedule, lambda: self._evaluate(schedule))
+                    return self._evaluate(choice)
+                return self._known.get(choice, lambda: self._evaluate(choice))
             except _NotMeasuredError as error:
-                return _not_measured(schedule, error.cause)
+                return _not_measured(choice, error.cause)
 
     def evaluate_together(
-        self, schedules: Sequence[Schedule], rounds: int
+        self, schedules: Sequence[Schedule | Choice], rounds: int
     ) -> tuple[Evaluation, ...]:
         """Run schedules and the original order in turn, ``rounds`` times each.
 
-        Raises as :meth:`evaluate` does.
+        A schedule may come with a mapping of its own. Raises as :meth:`evaluate` does.
         """
+        choices = tuple(
+            (one, self.options.mapping) if isinstance(one, Schedule) else one for one in schedules
+        )
         with self._turns.mine():
             session = self.session
             try:
-                return self._together(session, tuple(schedules), rounds)
+                return self._together(session, choices, rounds)
             except _MACHINE_FAILURES as error:
-                return tuple(_not_measured(schedule, error) for schedule in schedules)
+                return tuple(_not_measured(choice, error) for choice in choices)
 
     def close(self) -> None:
         """Give back the program's memory, and end the processes that belong to this evaluator."""
@@ -168,42 +179,42 @@ class Evaluator:
         """Copies and pickles start anew, with processes of their own."""
         return Evaluator, (self.program, self.options)
 
-    def _evaluate(self, schedule: Schedule) -> Evaluation:
+    def _evaluate(self, choice: Choice) -> Evaluation:
         session = self.session
         try:
-            return self._measure(session, schedule)
+            return self._measure(session, choice)
         except _MACHINE_FAILURES as error:
             raise _NotMeasuredError(error) from error
 
-    def _measure(self, session: Session, schedule: Schedule) -> Evaluation:
+    def _measure(self, session: Session, choice: Choice) -> Evaluation:
         """Compile a schedule, look at it, and compare it with the original if it may be faster."""
-        compiled = self._compile(schedule)
+        compiled = self._compile(choice)
         if isinstance(compiled, NotCompiled):
-            return _not_compiled(schedule, compiled)
+            return _not_compiled(choice, compiled)
         look = session.measure(compiled, self._how(_LOOK))
         baseline = self._current_baseline(session)
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
-            return _judged(schedule, look, baseline)
+            return _judged(choice, look, baseline)
         rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
         original, again = session.measure_together(programs, rounds, self._how(_LOOK))
-        return _judged(schedule, again, self._renew(original) or baseline)
+        return _judged(choice, again, self._renew(original) or baseline)
 
     def _together(
-        self, session: Session, schedules: tuple[Schedule, ...], rounds: int
+        self, session: Session, choices: tuple[Choice, ...], rounds: int
     ) -> tuple[Evaluation, ...]:
-        compiled = [self._compile(schedule) for schedule in schedules]
+        compiled = [self._compile(choice) for choice in choices]
         good = [one for one in compiled if isinstance(one, Compiled)]
         programs = (session.problem.original, *good)
         original, *outcomes = session.measure_together(programs, rounds, self._how(_LOOK))
         baseline = self._renew(original) or self._current_baseline(session)
         rest = iter(outcomes)
         return tuple(
-            _not_compiled(schedule, one)
+            _not_compiled(choice, one)
             if isinstance(one, NotCompiled)
-            else _judged(schedule, next(rest), baseline)
-            for schedule, one in zip(schedules, compiled, strict=True)
+            else _judged(choice, next(rest), baseline)
+            for choice, one in zip(choices, compiled, strict=True)
         )
 
     def _current_baseline(self, session: Session) -> Ok:
@@ -219,10 +230,10 @@ class Evaluator:
         self._baseline, self._baseline_taken = original, time.monotonic()
         return original
 
-    def _compile(self, schedule: Schedule) -> Compiled | NotCompiled:
+    def _compile(self, choice: Choice) -> Compiled | NotCompiled:
         """Return the code of a schedule, or why there is none; an illegal one is refused."""
         seconds = self.options.compile_seconds
-        found = self._compiler.compile_schedule(self.program, schedule, seconds=seconds)
+        found = self._compiler.compile_schedule(self.program, *choice, seconds=seconds)
         if isinstance(found, NotCompiled) and found.error_type == IllegalScheduleError.__name__:
             raise IllegalScheduleError(found.reason)
         return found
@@ -239,21 +250,31 @@ class _NotMeasuredError(Exception):
         super().__init__(str(cause))
 
 
-def _not_measured(schedule: Schedule, cause: Exception) -> Evaluation:
+def _not_measured(choice: Choice, cause: Exception) -> Evaluation:
+    schedule, mapping = choice
     status = cause.outcome.status if isinstance(cause, ProblemError) else Status.CRASH
-    return Evaluation(schedule, status, error_type=type(cause).__name__, error_details=str(cause))
+    return Evaluation(
+        schedule,
+        status,
+        error_type=type(cause).__name__,
+        error_details=str(cause),
+        mapping=mapping,
+    )
 
 
-def _not_compiled(schedule: Schedule, why: NotCompiled) -> Evaluation:
+def _not_compiled(choice: Choice, why: NotCompiled) -> Evaluation:
+    schedule, mapping = choice
     return Evaluation(
         schedule,
         Status.DOES_NOT_COMPILE,
         error_type=why.error_type,
         error_details=why.reason,
+        mapping=mapping,
     )
 
 
-def _judged(schedule: Schedule, outcome: Outcome, baseline: Ok) -> Evaluation:
+def _judged(choice: Choice, outcome: Outcome, baseline: Ok) -> Evaluation:
+    schedule, mapping = choice
     if not isinstance(outcome, Ok):
         return Evaluation(
             schedule,
@@ -262,6 +283,7 @@ def _judged(schedule: Schedule, outcome: Outcome, baseline: Ok) -> Evaluation:
             baseline_samples=tuple(baseline.samples),
             error_type=type(outcome).__name__,
             error_details=str(outcome),
+            mapping=mapping,
         )
     return Evaluation(
         schedule,
@@ -271,6 +293,7 @@ def _judged(schedule: Schedule, outcome: Outcome, baseline: Ok) -> Evaluation:
         baseline.best,
         tuple(outcome.samples),
         tuple(baseline.samples),
+        mapping=mapping,
     )
 
 

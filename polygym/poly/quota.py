@@ -47,6 +47,18 @@ def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None
             context.reset_operations()
 
 
+@contextmanager
+def unbounded() -> Iterator[None]:
+    """Lift the bound for the body, which must not do much: a callback that isl cannot interrupt."""
+    context = isl.DEFAULT_CONTEXT
+    before = context.get_max_operations()
+    context.set_max_operations(0)
+    try:
+        yield
+    finally:
+        context.set_max_operations(before)
+
+
 def _is_exhausted() -> bool:
     """Whether the bound was passed; isl's reader reports that as a syntax error."""
     try:

@@ -73,6 +73,7 @@ class Setting:
             "seed": self.seed,
             "threads": self.measuring.threads,
             "timeout_factor": self.measuring.timeout_factor,
+            "mapping": str(self.measuring.mapping),
         }
 
     def _arguments(self) -> dict[str, Any]:
@@ -89,6 +90,7 @@ class Setting:
             "reward": "speedup",
             "threads": self.measuring.threads,
             "timeout_factor": self.measuring.timeout_factor,
+            "mapping": str(self.measuring.mapping),
             "policy": self.policy,
             "seed": self.seed,
         }

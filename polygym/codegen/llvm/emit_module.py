@@ -22,6 +22,7 @@ from llvmlite import ir
 
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.llvm.emit_index import Environment, emit_index
+from polygym.codegen.llvm.emit_parallel import FORK
 from polygym.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loops.lanes import element_size
@@ -150,6 +151,8 @@ def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) ->
         slot = builder.gep(block, [ir.Constant(I64, position)], source_etype=POINTER)
         argument = builder.load(slot, typ=POINTER)
         arguments.append(argument if position < count else builder.load(argument, typ=I64))
+    if program.threads > 1 and FORK in module.globals:
+        _start_threads(module, builder, program.threads)
     clock = ir.Function(module, ir.FunctionType(I32, [I32, POINTER]), "clock_gettime")
     times = [builder.alloca(I64, 2) for _ in range(2)]
     builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[0]])
@@ -158,6 +161,17 @@ def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) ->
     start, end = (_nanoseconds(builder, time) for time in times)
     builder.store(builder.sub(end, start), nanoseconds)
     builder.ret(ir.Constant(I32, 0))
+
+
+def _start_threads(module: ir.Module, builder: ir.IRBuilder, count: int) -> None:
+    """Emit a parallel region without work: starting threads is none of the kernel's time."""
+    idle = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "idle")
+    idle.linkage = "internal"
+    ir.IRBuilder(idle.append_basic_block("entry")).ret_void()
+    nothing = ir.Constant(POINTER, None)
+    builder.call(
+        module.globals[FORK], [idle, nothing, ir.Constant(I32, count), ir.Constant(I32, 0)]
+    )
 
 
 def _nanoseconds(builder: ir.IRBuilder, timespec: Any) -> Any:

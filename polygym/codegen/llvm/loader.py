@@ -87,14 +87,6 @@ def openmp() -> ctypes.CDLL | None:
     return None
 
 
-def start_threads(count: int) -> None:
-    """Have OpenMP start its threads now, so that no measurement does."""
-    library = openmp()
-    if library is not None and count > 1:
-        harmless = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p)
-        library.GOMP_parallel(harmless, None, count, 0)
-
-
 @cache
 def _fork_address() -> int:
     library = openmp()

@@ -26,13 +26,14 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.trees.isl_tree import to_isl
 from polygym.codegen.trees.tree import Tree, depth, path
 from polygym.errors import InternalError
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.legality import LegalSchedule
-from polygym.poly.quota import bounded
+from polygym.poly.quota import bounded, unbounded
 
 _OPERATORS = {
     isl.ast_expr_op_type.minus: IndexOperator.NEGATE,
@@ -80,6 +81,7 @@ def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
         if annotate.failure is not None:
             raise annotate.failure
         body = with_duties(_node(ast, instances), tree, counters)
+        rehearse(body, tree, legal)
     return LoopProgram(scop, body, extents, _guarded_reads(scop))
 
 
@@ -159,12 +161,16 @@ class _Annotator:
         }
 
     def __call__(self, node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
-        """Annotate a node; an exception must not pass through isl, which would lose its memory."""
-        try:
-            self._record(build)
-        except Exception as error:
-            self.failure = self.failure or error
-        return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
+        """Annotate a node; an exception must not pass through isl, which would lose its memory.
+
+        Nor may isl run out of operations in here: it would leave holes in its expressions.
+        """
+        with unbounded():
+            try:
+                self._record(build)
+            except Exception as error:
+                self.failure = self.failure or error
+            return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
 
     def _record(self, build: isl.AstBuild) -> None:
         schedule = isl.Map.from_union_map(build.get_schedule())

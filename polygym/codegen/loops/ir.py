@@ -139,3 +139,16 @@ class LoopProgram:
     extents: tuple[tuple[Index, ...], ...]
     guarded: frozenset[tuple[str, int]]
     threads: int = 1
+
+
+def count_instances(node: Node) -> int:
+    """Return how many instances a node has in its text."""
+    match node:
+        case Block(children):
+            return sum(count_instances(child) for child in children)
+        case Loop():
+            return count_instances(node.body)
+        case Guard(_, then, otherwise):
+            return count_instances(then) + (0 if otherwise is None else count_instances(otherwise))
+        case Instance():
+            return 1

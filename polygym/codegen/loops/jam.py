@@ -29,7 +29,7 @@ k = 4 alone before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from polygym.codegen.duty import SEQUENTIAL, Jam
@@ -192,22 +192,19 @@ def _loop(loop: Loop, copies: Copies) -> Node:
     end = _shared(loop.upper, copies, IndexOperator.MINIMUM)
     if start is None or end is None or loop.step != 1:
         return _one_by_one(loop, copies)
+    # The copies' own bounds are over the spare variable; what is shared is not.
+    own = replaced_in(loop, {name: Variable(copies.spare)})
+    assert isinstance(own, Loop)
     parts: list[Node] = []
     if mentions(loop.lower, name):
-        high = minimum(plus(start, -1), loop.upper)
-        before = Loop(loop.variable, loop.lower, high, 1, loop.body, loop.duty)
-        parts.append(_one_by_one(before, copies))
-    parts.append(Loop(loop.variable, start, end, 1, together(loop.body, copies), loop.duty))
+        high = minimum(plus(start, -1), own.upper)
+        parts.append(_over(copies, replace(own, upper=high)))
+    parts.append(replace(loop, lower=start, upper=end, body=together(loop.body, copies)))
     if mentions(loop.upper, name):
-        low = maximum(plus(end, 1), start) if mentions(loop.lower, name) else _after(loop, end)
-        after = Loop(loop.variable, low, loop.upper, 1, loop.body, loop.duty)
-        parts.append(_one_by_one(after, copies))
+        # Where nothing is shared, all of the iterations are left, but none before the first.
+        low = maximum(plus(end, 1), start if mentions(loop.lower, name) else loop.lower)
+        parts.append(_over(copies, replace(own, lower=low)))
     return Block(tuple(parts))
-
-
-def _after(loop: Loop, end: Index) -> Index:
-    """Return where the iterations after the shared ones begin: never before the loop does."""
-    return maximum(plus(end, 1), loop.lower)
 
 
 def _shared(bound: Index, copies: Copies, operator: IndexOperator) -> Index | None:
@@ -247,9 +244,13 @@ def _monotone(index: Index, variable: str) -> bool:
 
 def _one_by_one(node: Node, copies: Copies) -> Node:
     """Return a loop that runs a node for one copy after the other."""
+    return _over(copies, replaced_in(node, {copies.variable: Variable(copies.spare)}))
+
+
+def _over(copies: Copies, node: Node) -> Node:
+    """Return a loop of the spare variable over the copies."""
     assert _dense(copies)
-    body = replaced_in(node, {copies.variable: Variable(copies.spare)})
-    return Loop(copies.spare, copies.first, copies.last, 1, body)
+    return Loop(copies.spare, copies.first, copies.last, 1, node)
 
 
 def _dense(copies: Copies) -> bool:

@@ -9,6 +9,9 @@ for v + 1, which hold the operands: with 32 registers 8·3 accumulators, with 16
 A band in which no member is coincident is a stencil in time: it is tiled in all members, smaller in
 the outer ones, and its tiles run along wavefronts. Other bands are tiled only when at least two
 members have reads that stay where they are, without which a tile holds nothing that is used again.
+
+Bands whose rows are steeper than those of any useful skewing, 17k + 10j + 6i say, are not tiled:
+the tiles would be slivers, and their loops take isl minutes.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from polygym.codegen.trees.tree import Member
 _HELD_POINTS = 256
 _STENCIL = {2: (32, 256), 3: (16, 32, 256)}
 _SHARED = 64
+_STEEPEST = 4
 _USUAL = 32
 
 
@@ -55,6 +59,8 @@ def tile_sizes(
 ) -> tuple[int, ...]:
     """Return a tile size for every member; 1 for those that stay whole."""
     count = len(members)
+    if any(_is_steep(member) for member in members):
+        return (1,) * count
     if count > 1 and not any(member.coincident for member in members):
         return _STENCIL.get(count, (*(8,) * (count - 2), 16, 256))
     reusing = sum(
@@ -71,3 +77,7 @@ def tile_sizes(
     if roles.jammed is not None:
         sizes[roles.jammed] = _SHARED
     return tuple(sizes)
+
+
+def _is_steep(member: Member) -> bool:
+    return any(sum(map(abs, row.iterators)) > _STEEPEST for row in member.rows)

@@ -53,6 +53,7 @@ from polygym.codegen.trees.tree import (
 from polygym.codegen.trees.wavefront import diamond, wavefront
 from polygym.ir.scop import Scop
 from polygym.poly.distance import Pairs
+from polygym.poly.innermost import independent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded
 from polygym.poly.schedule import Row
@@ -252,7 +253,10 @@ class _Planner:
                 )
             )
             sizes = tile_sizes(members, moves, chosen, element, self.machine)
-        sizes = tuple(1 if done > 1 else size for done, size in zip(tiled, sizes, strict=True))
+        new = self._new_directions(band, around)
+        sizes = tuple(
+            size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
+        )
         if around.parallel or not self._shares() or any(size > 1 for size in sizes):
             return sizes
         # What is parallel must not be what runs in vectors: a loop has one duty.
@@ -263,6 +267,18 @@ class _Planner:
             size = _SWEEP if first == chosen.vector else _SINKING
             return tuple(size if place == first else 1 for place in range(len(members)))
         return sizes
+
+    def _new_directions(self, band: Band, around: _Around) -> frozenset[int]:
+        """Return the members that are a loop of some statement: no combination of those before.
+
+        Tiling the others would cut the same points once more.
+        """
+        found: set[int] = set()
+        for place, name in enumerate(band.statements):
+            before = [row.iterators for row in around.rows[name]]
+            own = [member.rows[place].iterators for member in band.members]
+            found.update(independent(own, before))
+        return frozenset(found)
 
     def _tiles(
         self, band: Band, sizes: tuple[int, ...], around: _Around
