@@ -12,6 +12,7 @@ from polygym.codegen.loops.ir import LoopProgram, count_instances
 from polygym.codegen.loops.jam import jam_loops
 from polygym.codegen.loops.lanes import vectorise
 from polygym.codegen.loops.ranges import check_ranges
+from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.trees.build import build_tree
@@ -56,6 +57,8 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
 def _lowered(legal: LegalSchedule, mapping: Mapping) -> LoopProgram:
     tree = plan(build_tree(legal), legal, mapping, this_machine())
     program = generate_loops(tree, legal)
+    check_ranges(program.body, legal.scop)
+    rehearse(program.body, tree, legal)
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
     check_ranges(body, legal.scop)

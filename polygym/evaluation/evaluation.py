@@ -70,7 +70,6 @@ class Evaluation:
         """Return plain data; :meth:`from_json` reads it back."""
         return {
             "schedule": str(self.schedule),
-            "mapping": str(self.mapping),
             "status": self.status.value,
             "speedup": self.speedup,
             "seconds": self.seconds,
@@ -79,6 +78,7 @@ class Evaluation:
             "baseline_samples": list(self.baseline_samples),
             "error_type": self.error_type,
             "error_details": self.error_details,
+            "mapping": str(self.mapping),
         }
 
     @staticmethod

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from polygym.codegen.mapping import SEQUENTIAL
 from polygym.errors import IllegalScheduleError
 from polygym.evaluation import EvaluationOptions, Evaluator, evaluator_for
 from polygym.evaluation import evaluator as module
@@ -114,7 +115,7 @@ def test_time_limit_follows_the_options():
 
 
 def test_run_too_short_for_the_clock():
-    found = _judged(plain(), Ok((0.0, 0.0)), Ok((0.0,)))
+    found = _judged((plain(), SEQUENTIAL), Ok((0.0, 0.0)), Ok((0.0,)))
     assert found.is_ok
     assert found.speedup == 1.0
 

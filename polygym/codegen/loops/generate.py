@@ -26,7 +26,6 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.trees.isl_tree import to_isl
 from polygym.codegen.trees.tree import Tree, depth, path
 from polygym.errors import InternalError
@@ -81,7 +80,6 @@ def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
         if annotate.failure is not None:
             raise annotate.failure
         body = with_duties(_node(ast, instances), tree, counters)
-        rehearse(body, tree, legal)
     return LoopProgram(scop, body, extents, _guarded_reads(scop))
 
 

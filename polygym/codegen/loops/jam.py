@@ -126,7 +126,7 @@ def rest_start(loop: Loop, count: int) -> Index:
 
     >>> from polygym.codegen.c_printer import print_index
     >>> print_index(rest_start(Loop("i", Number(0), Variable("m"), 1, Block(())), 4))
-    '4 * polygym_floord(m + 1, 4)'
+    '4 * polygym_floord(polygym_max(0, m + 1), 4)'
 
     With no iterations at all the start lies below the lower bound by what it lies above the upper
     one, so it must be kept from running: the quotient is taken of 0 at least.

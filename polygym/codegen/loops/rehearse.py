@@ -39,6 +39,7 @@ from polygym.poly.legality import LegalSchedule, point_of
 
 _SIZES = (5, 3)
 _MOST_INSTANCES = 20_000
+_MOST_ITERATIONS = 500_000
 
 _INFIX = {
     IndexOperator.ADD: "+",
@@ -63,7 +64,8 @@ def rehearse(body: Node, tree: Tree, legal: LegalSchedule) -> None:
     """Refuse loops that do not run what they should.
 
     Raises:
-        LimitError: an instance is missing, runs twice, or runs at the wrong time.
+        LimitError: an instance is missing, runs twice, or runs at the wrong time, or nearly all
+            iterations of the loops are without any.
     """
     scop = legal.scop
     program = _Text()
@@ -187,6 +189,21 @@ def _time(tree: Tree, statement: str, iterators: tuple[str, ...], legal: LegalSc
     return eval(text, {})
 
 
+class _Counted:
+    """``range``, as long as all loops together do not run too often."""
+
+    def __init__(self) -> None:
+        self.left = _MOST_ITERATIONS
+
+    def __call__(self, lower: int, end: int, step: int) -> range:
+        """Return the iterations of one loop."""
+        found = range(lower, end, step)
+        self.left -= len(found)
+        if self.left < 0:
+            raise LimitError("isl's loops run far more often than there are instances")
+        return found
+
+
 class _Text:
     """Loops as the text of a Python function that returns the instances in their order."""
 
@@ -205,7 +222,7 @@ class _Text:
 
     def compiled(self) -> Any:
         """Return the function, ready to be called."""
-        space: dict[str, Any] = {}
+        space: dict[str, Any] = {"counted": _Counted()}
         exec("\n".join(self.lines), space)
         return space["run"]
 
@@ -221,7 +238,7 @@ class _Text:
             case Loop(variable, lower, upper, step, body):
                 name = self._name(variable)
                 bounds = f"{self._index(lower)}, {self._index(upper)} + 1, {step}"
-                self.lines.append(f"{lead}for {name} in range({bounds}):")
+                self.lines.append(f"{lead}for {name} in counted({bounds}):")
                 self._node(body, depth + 1)
             case Guard(condition, then, otherwise):
                 self.lines.append(f"{lead}if {self._index(condition)}:")
