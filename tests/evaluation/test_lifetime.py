@@ -180,7 +180,7 @@ def test_inside_a_daemonic_process(method):
 def test_many_evaluations_leave_nothing_behind(own_evaluator):
     """Good and crashing in turn: memory and descriptors stay flat.
 
-    LLVM keeps some 0.1 to 0.3 MB of every compilation; the generator is replaced before that adds up.
+    LLVM keeps some 0.1 to 0.3 MB of every compilation; the generator is replaced before it adds up.
     """
     bad = interchanged(5)
     own_evaluator._compiler = Imposter(bad, "  call void @llvm.trap()\n  unreachable")

@@ -21,24 +21,17 @@ tiles form a wavefront.
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
 
 from polygym.codegen.duty import SEQUENTIAL as ALONE
-from polygym.codegen.duty import Duty, Hold, Jam, Parallel, Vector
+from polygym.codegen.duty import Parallel
 from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping, Sharing
-from polygym.codegen.trees.arrange import Roles, Table, roles
-from polygym.codegen.trees.hold import holdable
-from polygym.codegen.trees.model import copies, tile_sizes
+from polygym.codegen.trees.around import Around
+from polygym.codegen.trees.model import tile_sizes
 from polygym.codegen.trees.moves import table
-from polygym.codegen.trees.pairs import (
-    all_pairs,
-    still_unordered,
-    untouched,
-    weakly_ordered,
-    within,
-)
+from polygym.codegen.trees.pairs import all_pairs, weakly_ordered
+from polygym.codegen.trees.points import Arrangement, Arranger
 from polygym.codegen.trees.tile import coincident_first, sizes_for, tiles
 from polygym.codegen.trees.tree import (
     Band,
@@ -47,16 +40,13 @@ from polygym.codegen.trees.tree import (
     Member,
     Sequence,
     Tree,
-    point,
     restricted,
 )
 from polygym.codegen.trees.wavefront import diamond, wavefront
 from polygym.ir.scop import Scop
-from polygym.poly.distance import Pairs
 from polygym.poly.innermost import independent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded
-from polygym.poly.schedule import Row
 
 _SINKING = 64
 _SWEEP = 512
@@ -68,25 +58,9 @@ def plan(tree: Tree, legal: LegalSchedule, mapping: Mapping, machine: Machine) -
         return tree
     with bounded("mapping the schedule to the machine"):
         names = tuple(part.statement for part in legal.schedule.statements)
-        around = _Around(all_pairs(legal), {name: () for name in names}, False)
-        return _Planner(legal.scop, legal.schedule.parameters, mapping, machine).tree(tree, around)
-
-
-@dataclass(frozen=True)
-class _Around:
-    """What surrounds a part of the tree.
-
-    ``pairs`` are those that no loop around orders, ``rows`` the point loops around each statement,
-    ``parallel`` whether one of the loops around is parallel.
-    """
-
-    pairs: tuple[Pairs, ...]
-    rows: Dictionary[str, tuple[Row, ...]]
-    parallel: bool
-
-    def within(self, statements: tuple[str, ...]) -> _Around:
-        """Return what surrounds a branch."""
-        return replace(self, pairs=within(self.pairs, statements))
+        parameters = legal.schedule.parameters
+        around = Around(all_pairs(legal), {name: () for name in names}, parameters)
+        return _Planner(legal.scop, mapping, machine).tree(tree, around)
 
 
 @dataclass(frozen=True)
@@ -94,11 +68,15 @@ class _Planner:
     """The walk; holds what every step needs to see."""
 
     scop: Scop
-    parameters: tuple[str, ...]
     mapping: Mapping
     machine: Machine
 
-    def tree(self, tree: Tree, around: _Around) -> Tree:
+    @property
+    def arranger(self) -> Arranger:
+        """What arranges the innermost loops."""
+        return Arranger(self.scop, self.mapping, self.machine)
+
+    def tree(self, tree: Tree, around: Around) -> Tree:
         """Return the mapped tree."""
         match tree:
             case Leaf():
@@ -116,7 +94,7 @@ class _Planner:
             case Band():
                 return self.band(tree, (1,) * len(tree.members), around)
 
-    def band(self, band: Band, tiled: tuple[int, ...], around: _Around) -> Tree:
+    def band(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band of points, some of which may be tiled further out: by those sizes."""
         match band.child:
             case Leaf():
@@ -128,27 +106,13 @@ class _Planner:
             case _:
                 return self._plain(band, around)
 
-    def _plain(self, band: Band, around: _Around) -> Tree:
+    def _plain(self, band: Band, around: Around) -> Tree:
         """Leave a band as it is, its outermost coincident loop apart, and go on below."""
         members, parallel = self._shared(band.members, around.parallel)
-        below = replace(self._below(band, around), parallel=parallel)
+        below = replace(around.inside(band.members, band.statements), parallel=parallel)
         return Band(band.statements, members, self.tree(band.child, below))
 
-    def _below(self, band: Band, around: _Around) -> _Around:
-        """Return what surrounds the child of a band of points."""
-        pairs = around.pairs
-        for member in band.members:
-            pairs = still_unordered(pairs, band.statements, member.rows, self.parameters)
-        rows = {
-            name: (
-                *around.rows[name],
-                *(member.rows[place] for member in band.members),
-            )
-            for place, name in enumerate(band.statements)
-        }
-        return replace(around, pairs=pairs, rows={**around.rows, **rows})
-
-    def _sunk(self, band: Band, tiled: tuple[int, ...], around: _Around) -> Tree | None:
+    def _sunk(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree | None:
         """Tile a band and sink its points into the sequence below, or return None."""
         assert isinstance(band.child, Sequence)
         if not self.mapping.sink or self.mapping.tile == ():
@@ -176,20 +140,18 @@ class _Planner:
         below = Sequence(branches)
         return Band(band.statements, outer, below) if outer else below
 
-    def _branch(
-        self, band: Band, branch: Branch, tiled: tuple[int, ...], around: _Around
-    ) -> Branch:
+    def _branch(self, band: Band, branch: Branch, tiled: tuple[int, ...], around: Around) -> Branch:
         """Return a branch with the points of the band above moved into it."""
         points = tuple(
             restricted(member, band.statements, branch.statements) for member in band.members
         )
-        points = self._reviewed(points, branch.statements, around)
+        points = around.reviewed(points, branch.statements)
         match branch.child:
             case Band(_, members, child) if all(
-                weakly_ordered(around.pairs, branch.statements, member.rows, self.parameters)
+                weakly_ordered(around.pairs, branch.statements, member.rows, around.parameters)
                 for member in members
             ):
-                joined = self._reviewed((*points, *members), branch.statements, around)
+                joined = around.reviewed((*points, *members), branch.statements)
                 sizes = (*tiled, *(1,) * len(members))
                 merged = Band(branch.statements, joined, child)
                 return Branch(branch.statements, self.band(merged, sizes, around))
@@ -197,50 +159,46 @@ class _Planner:
                 merged = Band(branch.statements, points, child)
                 return Branch(branch.statements, self.band(merged, tiled, around))
 
-    def _reviewed(
-        self, members: tuple[Member, ...], statements: tuple[str, ...], around: _Around
-    ) -> tuple[Member, ...]:
-        """Return points with their coincidence decided anew, for the pairs that are alive here."""
-        return tuple(
-            point(
-                member.rows,
-                untouched(around.pairs, statements, member.rows, self.parameters),
-            )
-            for member in members
-        )
-
-    def _points(self, band: Band, tiled: tuple[int, ...], around: _Around) -> Tree:
+    def _points(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band below which there are no more loops."""
-        statements, members = band.statements, band.members
-        rows = [member.rows for member in members]
-        moves = table(self.scop, statements, around.rows, rows)
-        chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
-        sizes = self._sizes(band, moves, chosen, tiled, around)
+        arrangement = self.arranger.arrangement(band, around)
+        sizes = self._sizes(band, arrangement, tiled, around)
         outer: list[tuple[Member, ...]] = []
         parallel = around.parallel
         for level in self._tiles(band, sizes, around):
             level, parallel = self._shared(level, parallel)
             outer.append(level)
-        duties = self._duties(band, chosen, around)
-        points = [
-            replace(members[place], duty=duties.get(place, ALONE))
-            for place in chosen.order(len(members))
-        ]
-        inner: Tree = Band(statements, self._shared(tuple(points), parallel)[0], band.child)
+        inner = self._with_parallel(self.arranger.tree(band, arrangement), parallel)
         for level in reversed(outer):
-            inner = Band(statements, level, inner)
+            inner = Band(band.statements, level, inner)
         return inner
+
+    def _with_parallel(self, tree: Tree, parallel: bool) -> Tree:
+        """Make the outermost coincident loop on every way down parallel, unless one around is."""
+        match tree:
+            case Leaf():
+                return tree
+            case Sequence(branches):
+                return Sequence(
+                    tuple(
+                        Branch(branch.statements, self._with_parallel(branch.child, parallel))
+                        for branch in branches
+                    )
+                )
+            case Band(statements, members, child):
+                members, parallel = self._shared(members, parallel)
+                below = self._with_parallel(child, parallel)
+                return Band(statements, members, below) if members else below
 
     def _sizes(
         self,
         band: Band,
-        moves: Table,
-        chosen: Roles,
+        arrangement: Arrangement,
         tiled: tuple[int, ...],
-        around: _Around,
+        around: Around,
     ) -> tuple[int, ...]:
         """Return the tile sizes of the members that are not tiled yet; 1 for the others."""
-        members = band.members
+        members, chosen = band.members, arrangement.roles
         if self.mapping.tile is not None:
             sizes = sizes_for(self.mapping.tile, len(members))
         else:
@@ -251,6 +209,9 @@ class _Planner:
                     self.scop.statement(name).write,
                     *self.scop.statement(name).reads,
                 )
+            )
+            moves = table(
+                self.scop, band.statements, around.rows, [member.rows for member in members]
             )
             sizes = tile_sizes(members, moves, chosen, element, self.machine)
         new = self._new_directions(band, around)
@@ -268,7 +229,7 @@ class _Planner:
             return tuple(size if place == first else 1 for place in range(len(members)))
         return sizes
 
-    def _new_directions(self, band: Band, around: _Around) -> frozenset[int]:
+    def _new_directions(self, band: Band, around: Around) -> frozenset[int]:
         """Return the members that are a loop of some statement: no combination of those before.
 
         Tiling the others would cut the same points once more.
@@ -281,7 +242,7 @@ class _Planner:
         return frozenset(found)
 
     def _tiles(
-        self, band: Band, sizes: tuple[int, ...], around: _Around
+        self, band: Band, sizes: tuple[int, ...], around: Around
     ) -> tuple[tuple[Member, ...], ...]:
         """Return the bands of tiles around the points, the outermost first."""
         members = list(band.members)
@@ -299,7 +260,7 @@ class _Planner:
         if wave and self.mapping.diamond:
             first, second, *_ = (place for place, size in enumerate(sizes) if size > 1)
             steep = diamond(
-                members[first], members[second], band.statements, around.pairs, self.parameters
+                members[first], members[second], band.statements, around.pairs, around.parameters
             )
             if steep is not None:
                 shapes[first], shapes[second] = members[second], steep
@@ -329,34 +290,6 @@ class _Planner:
                 own = replace(member, duty=self._parallel())
                 return (*members[:place], own, *members[place + 1 :]), True
         return members, False
-
-    def _duties(self, band: Band, chosen: Roles, around: _Around) -> dict[int, Duty]:
-        """Return the duties of the points by their place in the band."""
-        statements, members = band.statements, band.members
-        number = copies(chosen, len(statements), self.machine)
-        found: dict[int, Duty] = {}
-        if chosen.vector is not None:
-            bits = self.mapping.vector or self.machine.vector_bits
-            found[chosen.vector] = Vector(bits, self.mapping.vectors or number.vectors)
-        jam = self.mapping.jam or number.jam
-        if chosen.jammed is not None and jam > 1:
-            found[chosen.jammed] = Jam(jam)
-        if chosen.held is not None:
-            standing = {
-                name: (
-                    *around.rows[name],
-                    *(
-                        member.rows[place]
-                        for position, member in enumerate(members)
-                        if position != chosen.held
-                    ),
-                )
-                for place, name in enumerate(statements)
-            }
-            names = holdable(self.scop, statements, statements, standing)
-            if names:
-                found[chosen.held] = Hold(names)
-        return found
 
     def _shares(self) -> bool:
         return self.mapping.threads > 1 and self.mapping.parallel is not Sharing.OFF

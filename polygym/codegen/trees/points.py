@@ -1,0 +1,210 @@
+"""The innermost loops: which of them run in vectors, and whether statements part ways first.
+
+All members of a band may be permuted, but its iterations are independent only along the coincident
+ones. A stencil in time, band (t, 2t + i, 2t + j), has none; yet once t stands still, nothing is
+left to order between the points of one statement. So for a growing number p of outer members that
+run one after the other, the rest is looked at again, with the pairs that those leave unordered. And
+where several statements stand below, they may part ways there, since it is only pairs within one
+iteration of the outer members that count::
+
+    Band(t, 2t + i, 2t + j) → {S, T}
+        →   Band(t) → Sequence{ S: Band(i, j: vector), T: Band(i, j: vector) }
+
+Side condition: the statements have an order in which none of the pairs left leads backwards. The
+first p, from 0 on, with which vectors are possible is taken, statements together before statements
+apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from polygym.codegen.duty import SEQUENTIAL as ALONE
+from polygym.codegen.duty import Duty, Hold, Jam, Vector
+from polygym.codegen.machine import Machine
+from polygym.codegen.mapping import Mapping
+from polygym.codegen.trees.around import Around
+from polygym.codegen.trees.arrange import Roles, Table, roles
+from polygym.codegen.trees.hold import holdable
+from polygym.codegen.trees.model import copies
+from polygym.codegen.trees.moves import table
+from polygym.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, restricted
+from polygym.ir.scop import Scop
+from polygym.poly.distance import Pairs
+
+
+@dataclass(frozen=True)
+class Group:
+    """Statements that share their innermost loops: ``members``, what they do, how accesses move."""
+
+    statements: tuple[str, ...]
+    members: tuple[Member, ...]
+    around: Around
+    moves: Table
+    roles: Roles
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The first ``outer`` members run one after the other, then each group runs the others."""
+
+    outer: int
+    groups: tuple[Group, ...]
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of the first group, as positions in the whole band."""
+        first = self.groups[0].roles
+
+        def moved(place: int | None) -> int | None:
+            return None if place is None else place + self.outer
+
+        return Roles(moved(first.vector), moved(first.held), moved(first.jammed))
+
+
+@dataclass(frozen=True)
+class Arranger:
+    """Arranges the points of bands below which there are no more loops."""
+
+    scop: Scop
+    mapping: Mapping
+    machine: Machine
+
+    def arrangement(self, band: Band, around: Around) -> Arrangement:
+        """Return who does what among the points of a band."""
+        together = self._together(band, around, 0)
+        for candidate in self._candidates(band, around, together):
+            if any(group.roles.vector is not None for group in candidate.groups):
+                return candidate
+        return together
+
+    def _candidates(
+        self, band: Band, around: Around, together: Arrangement
+    ) -> Iterator[Arrangement]:
+        yield together
+        if self.mapping.vector == 0:
+            return
+        for outer in range(len(band.members)):
+            if outer:
+                yield self._together(band, around, outer)
+            apart = self._apart(band, around, outer)
+            if apart is not None:
+                yield apart
+
+    def _together(self, band: Band, around: Around, outer: int) -> Arrangement:
+        inner = around.inside(band.members[:outer], band.statements)
+        return Arrangement(outer, (self._group(band.statements, band.members[outer:], inner),))
+
+    def _apart(self, band: Band, around: Around, outer: int) -> Arrangement | None:
+        """Return the arrangement in which the statements part ways, if they may."""
+        inner = around.inside(band.members[:outer], band.statements)
+        order = _in_order(band, inner.pairs)
+        if order is None or len(order) == 1:
+            return None
+        groups = []
+        for statements in order:
+            members = tuple(
+                restricted(member, band.statements, statements) for member in band.members[outer:]
+            )
+            groups.append(self._group(statements, members, inner.within(statements)))
+        return Arrangement(outer, tuple(groups))
+
+    def _group(
+        self, statements: tuple[str, ...], members: tuple[Member, ...], around: Around
+    ) -> Group:
+        members = around.reviewed(members, statements)
+        moves = table(self.scop, statements, around.rows, [member.rows for member in members])
+        chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
+        return Group(statements, members, around, moves, chosen)
+
+    def tree(self, band: Band, arrangement: Arrangement) -> Band:
+        """Return the points as arranged; duties are given, but for parallel loops."""
+        outer = band.members[: arrangement.outer]
+        below: Tree
+        match arrangement.groups:
+            case (only,) if only.statements == band.statements:
+                inner = self._points(only, band.child)
+                if not outer:
+                    return inner
+                below = inner
+            case groups:
+                below = Sequence(
+                    tuple(Branch(group.statements, self._points(group, Leaf())) for group in groups)
+                )
+                if not outer:
+                    # A band without members: nothing is around the sequence.
+                    return Band(band.statements, (), below)
+        return Band(band.statements, outer, below)
+
+    def _points(self, group: Group, child: Tree) -> Band:
+        duties = self._duties(group)
+        return Band(
+            group.statements,
+            tuple(
+                replace(group.members[place], duty=duties.get(place, ALONE))
+                for place in group.roles.order(len(group.members))
+            ),
+            child,
+        )
+
+    def _duties(self, group: Group) -> dict[int, Duty]:
+        """Return the duties of the points by their place in the group."""
+        statements, members, chosen = group.statements, group.members, group.roles
+        number = copies(chosen, len(statements), self.machine)
+        found: dict[int, Duty] = {}
+        if chosen.vector is not None:
+            bits = self.mapping.vector or self.machine.vector_bits
+            found[chosen.vector] = Vector(bits, self.mapping.vectors or number.vectors)
+        jam = self.mapping.jam or number.jam
+        if chosen.jammed is not None and jam > 1:
+            found[chosen.jammed] = Jam(jam)
+        if chosen.held is not None:
+            standing = {
+                name: (
+                    *group.around.rows[name],
+                    *(
+                        member.rows[place]
+                        for position, member in enumerate(members)
+                        if position != chosen.held
+                    ),
+                )
+                for place, name in enumerate(statements)
+            }
+            names = holdable(self.scop, statements, statements, standing)
+            if names:
+                found[chosen.held] = Hold(names)
+        return found
+
+
+def _in_order(band: Band, pairs: tuple[Pairs, ...]) -> tuple[tuple[str, ...], ...] | None:
+    """Return the statements of a band, or its branches, so that no pair leads backwards.
+
+    None says that there is no such order: two of them wait for each other.
+    """
+    match band.child:
+        case Sequence(branches):
+            groups = [branch.statements for branch in branches]
+        case _:
+            groups = [(name,) for name in band.statements]
+    waits = [(p.dependence.source, p.dependence.sink) for p in pairs]
+    order: list[tuple[str, ...]] = []
+    while groups:
+        ready = next(
+            (
+                group
+                for group in groups
+                if not any(
+                    sink in group and source not in group
+                    for other in groups
+                    for source, sink in waits
+                    if source in other
+                )
+            ),
+            None,
+        )
+        if ready is None:
+            return None
+        groups.remove(ready)
+        order.append(ready)
+    return tuple(order)
