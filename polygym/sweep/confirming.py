@@ -1,0 +1,85 @@
+"""The best schedules of a program, measured again at the larger size, side by side.
+
+In the search each was measured in its own time, and the best of many also is the luckiest. Here
+all run in turn with the original order and isl's schedule, in one process and by one clock. It is
+done anew when other schedules are among the best, after a search that went on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from polygym.evaluation import Evaluator
+from polygym.measure.outcome import Status
+from polygym.poly.schedule import Schedule, parse
+from polygym.sweep import reading
+from polygym.sweep.ahead import AheadCompiler, pin
+from polygym.sweep.cores import Place
+from polygym.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
+from polygym.sweep.searching import isl_or_reason, trusted
+from polygym.sweep.setting import SweepSetting
+from polygym.sweep.store import Store, now
+
+# How long the runs of the original take together, and how many there are.
+_SECONDS = 2.0
+_FEWEST_ROUNDS, _MOST_ROUNDS = 3, 11
+
+
+def best_of(outcomes: Sequence[Outcome], count: int) -> tuple[Outcome, ...]:
+    """Return the fastest schedules at the size of the search; of equal ones the earlier."""
+    ran = [(one.timing.speedup, one) for one in outcomes]
+    kept = [(speedup, one) for speedup, one in ran if speedup is not None]
+    kept.sort(key=lambda pair: (-pair[0], pair[1].number))
+    return tuple(one for _, one in kept[:count])
+
+
+def is_confirmed(store: Store, setting: SweepSetting, kernel: str, count: int) -> bool:
+    """Say whether the best schedules and isl's have been measured at the larger size."""
+    connection, dataset = store.connection, str(setting.dataset)
+    confirmed = {
+        one.outcome for one in reading.confirmations(connection, kernel) if one.dataset == dataset
+    }
+    best = best_of(reading.outcomes(connection, kernel), count)
+    has_isl = any(
+        (one.dataset, one.name) == (dataset, ISL) for one in reading.references(connection, kernel)
+    )
+    return has_isl and confirmed.issuperset(one.number for one in best)
+
+
+def confirm(store: Store, setting: SweepSetting, kernel: str, count: int, place: Place) -> None:
+    """Measure the ``count`` best schedules of a program again.
+
+    Raises:
+        PolygymError: the program cannot be read or does not run, or the machine fails.
+    """
+    subject = setting.subject(kernel, setting.dataset)
+    store.keep_digest(kernel, subject.digest)
+    pin(place.measuring)
+    program, options, dataset = subject.program, setting.measuring, str(setting.dataset)
+    best = best_of(reading.outcomes(store.connection, kernel), count)
+    with (
+        AheadCompiler(options.compile_seconds, place.compiling, place.ahead) as compiler,
+        Evaluator(program, options, compiler=compiler) as evaluator,
+    ):
+        isl = isl_or_reason(evaluator, compiler)
+        found = compiler.call(lambda: [parse(one.schedule, program.scop) for one in best])
+        schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
+        rounds = ceil(_SECONDS / max(evaluator.baseline_seconds, 1e-9))
+        rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
+        timings = [
+            Timing.of(trusted(one)) for one in evaluator.evaluate_together(schedules, rounds)
+        ]
+    if isinstance(isl, str):
+        timings.append(Timing(Status.DOES_NOT_COMPILE, detail=isl))
+    *confirmed, reference = timings
+    samples = next((one.baseline_samples for one in timings if one.baseline_samples), ())
+    if samples:
+        store.add_baseline(Baseline(kernel, dataset, now(), samples))
+    store.set_confirmations(
+        [
+            Confirmation(one.number, kernel, dataset, timing)
+            for one, timing in zip(best, confirmed, strict=True)
+        ],
+        [Reference(kernel, dataset, ISL, reference)],
+    )

@@ -1,0 +1,98 @@
+"""Which cores measure and which generate code, so that clocks do not disturb each other.
+
+A job measures one program at a time on ``threads`` cores of its own. Code for the next schedule may
+be generated meanwhile, on a core on which nothing is measured. Two hardware threads of one core
+share everything that matters to a clock, so only the first of them is used.
+
+Example: on eight cores, three jobs with two threads each measure on 0-1, 2-3 and 4-5, and generate
+code on 6, 7 and 6. On two cores one job with two threads uses both for either, in turn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_TOPOLOGY = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The cores of one job; where ``ahead`` is false, compiling waits for measuring."""
+
+    measuring: tuple[int, ...]
+    compiling: tuple[int, ...]
+    ahead: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A place for each job, and a sentence if there are fewer places than jobs were asked for."""
+
+    places: tuple[Place, ...]
+    remark: str = ""
+
+
+def plan_cores(cores: Iterable[int], jobs: int, threads: int, ahead: bool = True) -> Plan:
+    """Return the places of the jobs that fit, which are one at least.
+
+    >>> plan_cores(range(2), 1, 1).places
+    (Place(measuring=(0,), compiling=(1,), ahead=True),)
+    >>> plan_cores(range(2), 4, 2).remark
+    '4 jobs of 2 threads need 8 cores, and there are 2: one job at a time'
+    """
+    free = sorted(cores)
+    fitting = max(1, min(jobs, len(free) // threads))
+    blocks = [tuple(free[k * threads : (k + 1) * threads]) for k in range(fitting)]
+    spare = free[fitting * threads :] if ahead else []
+    places = tuple(
+        Place(block, (spare[k % len(spare)],), True) if spare else Place(block, block, False)
+        for k, block in enumerate(blocks)
+    )
+    return Plan(places, _remark(len(free), jobs, fitting, threads))
+
+
+def _remark(cores: int, jobs: int, fitting: int, threads: int) -> str:
+    needed = (
+        f"{_counted(jobs, 'job')} of {_counted(threads, 'thread')} "
+        f"need{'s' if jobs == 1 else ''} {_counted(jobs * threads, 'core')}, and there "
+        f"{'is' if cores == 1 else 'are'} {cores}"
+    )
+    if threads > cores:
+        return f"{needed}: the threads share them, one job at a time"
+    if fitting < jobs:
+        return f"{needed}: {'one job' if fitting == 1 else f'{fitting} jobs'} at a time"
+    return ""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def usable_cores(siblings: Callable[[int], str] | None = None) -> tuple[int, ...]:
+    """Return the cores that this process may use, one hardware thread of each.
+
+    ``siblings`` returns the text in which Linux lists the hardware threads of a core.
+
+    >>> usable_cores(lambda number: "0-1023") == (min(os.sched_getaffinity(0)),)
+    True
+    """
+    seen: set[str] = set()
+    chosen = []
+    for number in sorted(os.sched_getaffinity(0)):
+        same = (siblings or _siblings)(number)
+        if same not in seen:
+            seen.add(same)
+            chosen.append(number)
+    return tuple(chosen)
+
+
+def _siblings(number: int) -> str:
+    """Return what is the same for the hardware threads of one core; where unknown, the number."""
+    try:
+        path = _TOPOLOGY / f"cpu{number}" / "topology" / "thread_siblings_list"
+        return path.read_text(encoding="ascii").strip() or str(number)
+    except OSError:
+        return str(number)

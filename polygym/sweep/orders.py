@@ -1,0 +1,20 @@
+"""How much a sweep is to do: which programs, which policies, how far, for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How much is explored and confirmed.
+
+    ``seconds`` is the time of searching, all jobs together, None without limit.
+    """
+
+    kernels: tuple[str, ...]
+    policies: tuple[str, ...]
+    budget: int
+    confirm: int
+    seconds: float | None = None
+    jobs: int = 1

@@ -1,0 +1,241 @@
+"""The search of one program of a sweep: episode after episode of every policy, each recorded.
+
+The policies take turns, so that they have come equally far when time is up. An episode that is in
+the store is not played again; an episode depends on the seed and its number only, so that a search
+that goes on explores what an uninterrupted one would.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import get_args
+
+from polygym.errors import IllegalScheduleError, PolygymError
+from polygym.evaluation import Evaluation, Evaluator
+from polygym.mdp.policies import policy
+from polygym.measure.outcome import Outcome, Status, WorkerError
+from polygym.poly.baselines import isl_schedule
+from polygym.poly.schedule import Schedule
+from polygym.search.explorer import episode_of, schedule_of
+from polygym.sweep import reading
+from polygym.sweep.ahead import AheadCompiler, pin
+from polygym.sweep.cores import Place
+from polygym.sweep.rows import ISL, Baseline, Episode, Reference, Timing
+from polygym.sweep.setting import SweepSetting
+from polygym.sweep.store import Store, now
+
+# The original order's samples come with every outcome; so many seconds lie between those kept.
+_BASELINE_SECONDS = 10.0
+
+# What a process that is killed has not written down of the time that it took.
+_SPENDING_SECONDS = 5.0
+
+_OF_SCHEDULES = {kind.__name__ for kind in get_args(Outcome)}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An episode to be played."""
+
+    policy: str
+    index: int
+
+
+@dataclass(slots=True)
+class Baselines:
+    """Keeps the original order's samples, now and then."""
+
+    store: Store
+    kernel: str
+    dataset: str
+    _samples: tuple[float, ...] = ()
+    _moment: float = field(default=0.0)
+
+    def see(self, timing: Timing) -> None:
+        """Keep the samples if they are new and the last ones are not recent."""
+        moment = now()
+        is_new = timing.baseline_samples and timing.baseline_samples != self._samples
+        if is_new and abs(moment - self._moment) >= _BASELINE_SECONDS:
+            self._samples, self._moment = timing.baseline_samples, moment
+            self.store.add_baseline(
+                Baseline(self.kernel, self.dataset, moment, timing.baseline_samples)
+            )
+
+
+@dataclass(slots=True)
+class Spending:
+    """Adds the time that goes by to what a program has cost, now and then."""
+
+    store: Store
+    kernel: str
+    _since: float = field(default_factory=time.monotonic)
+
+    def keep(self, least: float = _SPENDING_SECONDS) -> None:
+        """Write down the time since the last call that did, if it is ``least`` seconds or more."""
+        moment = time.monotonic()
+        if moment - self._since >= least:
+            self.store.spend(self.kernel, moment - self._since)
+            self._since = moment
+
+
+def search(
+    store: Store,
+    setting: SweepSetting,
+    kernel: str,
+    policies: tuple[str, ...],
+    budget: int,
+    place: Place,
+    is_over: Callable[[], bool],
+) -> None:
+    """Explore until every policy has ``budget`` episodes, or ``is_over`` says so.
+
+    Raises:
+        PolygymError: the program cannot be read or does not run, or the machine fails.
+    """
+    spending = Spending(store, kernel)
+    try:
+        _search(store, setting, kernel, policies, budget, place, is_over, spending)
+    finally:
+        spending.keep(0.0)
+
+
+def _search(
+    store: Store,
+    setting: SweepSetting,
+    kernel: str,
+    policies: tuple[str, ...],
+    budget: int,
+    place: Place,
+    is_over: Callable[[], bool],
+    spending: Spending,
+) -> None:
+    subject = setting.subject(kernel, setting.search_dataset)
+    store.keep_digest(kernel, subject.digest)
+    pin(place.measuring)
+    options = setting.measuring
+    with (
+        AheadCompiler(options.compile_seconds, place.compiling, place.ahead) as compiler,
+        Evaluator(subject.program, options, compiler=compiler) as evaluator,
+    ):
+        baselines = Baselines(store, kernel, str(setting.search_dataset))
+        _measure_isl(store, setting, kernel, evaluator, compiler, baselines)
+        known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
+        prepared: set[str] = set()
+
+        def play(step: Step) -> tuple[Step, Schedule | str]:
+            """Play an episode and compile its schedule; in the compiler's thread."""
+            episode = episode_of(subject.task, policy(step.policy), setting.seed, step.index)
+            found = schedule_of(episode)
+            if isinstance(found, Schedule) and str(found) not in prepared:
+                prepared.add(str(found))
+                compiler.prepare(subject.program, found, options.mapping)
+            return step, found
+
+        prepared.update(known)
+        wanted = _steps(store, kernel, policies, budget)
+        for step, found in compiler.each(takewhile(lambda _: not is_over(), wanted), play):
+            _record(store, kernel, step, found, known, evaluator, baselines)
+            spending.keep()
+            if is_over():
+                return
+
+
+def _steps(store: Store, kernel: str, policies: tuple[str, ...], budget: int) -> Iterator[Step]:
+    """Yield the episodes that are not in the store, the policies in turn."""
+    done = {(one.policy, one.index) for one in reading.episodes(store.connection, kernel)}
+    for index in range(budget):
+        for name in policies:
+            if (name, index) not in done:
+                yield Step(name, index)
+
+
+def _record(
+    store: Store,
+    kernel: str,
+    step: Step,
+    found: Schedule | str,
+    known: dict[str, int],
+    evaluator: Evaluator,
+    baselines: Baselines,
+) -> None:
+    """Measure a schedule, unless it is known, and write down what became of the episode."""
+    if isinstance(found, str):
+        store.add_episode(Episode(kernel, step.policy, step.index, None, found))
+        return
+    text = str(found)
+    if text in known:
+        store.add_episode(Episode(kernel, step.policy, step.index, known[text]))
+        return
+    timing = measured(evaluator, found)
+    episode = Episode(kernel, step.policy, step.index, None)
+    known[text] = store.add_measured(episode, text, timing)
+    baselines.see(timing)
+
+
+def measured(evaluator: Evaluator, schedule: Schedule) -> Timing:
+    """Measure a schedule; one that is refused as illegal has not compiled.
+
+    Raises:
+        WorkerError: the machine failed, which says nothing about the schedule.
+    """
+    try:
+        return Timing.of(trusted(evaluator.evaluate(schedule)))
+    except IllegalScheduleError as error:
+        detail = f"{type(error).__name__}: {error}"
+        return Timing(Status.DOES_NOT_COMPILE, detail=detail)
+
+
+def trusted(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation if it is the schedule's doing.
+
+    Raises:
+        WorkerError: it is the machine's.
+    """
+    status, kind = evaluation.status, evaluation.error_type
+    is_the_schedule = status in (Status.OK, Status.DOES_NOT_COMPILE) or kind in _OF_SCHEDULES
+    if not is_the_schedule:
+        raise WorkerError(f"measuring failed: {kind}: {evaluation.error_details}")
+    return evaluation
+
+
+def _measure_isl(
+    store: Store,
+    setting: SweepSetting,
+    kernel: str,
+    evaluator: Evaluator,
+    compiler: AheadCompiler,
+    baselines: Baselines,
+) -> None:
+    """Measure isl's schedule, if that has not been done; there may be none."""
+    dataset = str(setting.search_dataset)
+    known = reading.references(store.connection, kernel)
+    if any((one.dataset, one.name) == (dataset, ISL) for one in known):
+        return
+    schedule = isl_or_reason(evaluator, compiler)
+    if isinstance(schedule, str):
+        timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
+    else:
+        timing = measured(evaluator, schedule)
+    baselines.see(timing)
+    store.set_reference(Reference(kernel, dataset, ISL, timing))
+
+
+def isl_or_reason(evaluator: Evaluator, compiler: AheadCompiler) -> Schedule | str:
+    """Return isl's schedule of a program, or why there is none."""
+    try:
+        return compiler.call(lambda: isl_schedule(evaluator.program.scop))
+    except PolygymError as error:
+        return str(error)
+
+
+def until(seconds: float | None, is_stopped: Callable[[], bool]) -> Callable[[], bool]:
+    """Return what says whether time is up or the search was stopped."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+
+    def is_over() -> bool:
+        return is_stopped() or (deadline is not None and time.monotonic() >= deadline)
+
+    return is_over
