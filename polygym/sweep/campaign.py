@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 
 from polygym.sweep import reading
 from polygym.sweep.confirming import is_confirmed
@@ -57,9 +57,7 @@ class Campaign:
                 (Phase.CONFIRM, self._next_confirmation),
             ):
                 self.left = set(self.failed)
-                self._work(
-                    choose, is_stopped, lambda phase=phase: show(self._progress(pace, phase))
-                )
+                self._work(choose, is_stopped, partial(self._show, pace, phase, show))
                 if is_stopped():
                     return
         finally:
@@ -150,6 +148,5 @@ class Campaign:
                 return name, ConfirmRequest(count)
         return None
 
-    def _progress(self, pace: Pace, phase: Phase) -> Progress:
-        busy = tuple(one.kernel for one in self.running.values())
-        return pace.progress(phase, busy)
+    def _show(self, pace: Pace, phase: Phase, show: Callable[[Progress], None]) -> None:
+        show(pace.progress(phase, tuple(one.kernel for one in self.running.values())))

@@ -8,6 +8,7 @@ done anew when other schedules are among the best, after a search that went on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from math import ceil
 
 from polygym.evaluation import Evaluator
@@ -59,7 +60,7 @@ def confirm(store: Store, setting: SweepSetting, kernel: str, count: int, place:
     program, options, dataset = subject.program, setting.measuring, str(setting.dataset)
     best = best_of(reading.outcomes(store.connection, kernel), count)
     with (
-        AheadCompiler(options.compile_seconds, place.compiling, place.ahead) as compiler,
+        closing(AheadCompiler(options.compile_seconds, place.compiling, place.ahead)) as compiler,
         Evaluator(program, options, compiler=compiler) as evaluator,
     ):
         isl = isl_or_reason(evaluator, compiler)

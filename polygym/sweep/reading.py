@@ -139,16 +139,16 @@ def _samples(text: str) -> tuple[float, ...]:
 
 
 def _outcome(row: Sequence[Any]) -> Outcome:
-    return Outcome(*row[:3], _timing(row[3:]))
+    return Outcome(row[0], row[1], row[2], _timing(row[3:]))
 
 
 def _baseline(row: Sequence[Any]) -> Baseline:
-    return Baseline(*row[:3], _samples(row[3]))
+    return Baseline(row[0], row[1], row[2], _samples(row[3]))
 
 
 def _confirmation(row: Sequence[Any]) -> Confirmation:
-    return Confirmation(*row[:3], _timing(row[3:]))
+    return Confirmation(row[0], row[1], row[2], _timing(row[3:]))
 
 
 def _reference(row: Sequence[Any]) -> Reference:
-    return Reference(*row[:3], _timing(row[3:]))
+    return Reference(row[0], row[1], row[2], _timing(row[3:]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import get_args
@@ -117,7 +118,7 @@ def _search(
     pin(place.measuring)
     options = setting.measuring
     with (
-        AheadCompiler(options.compile_seconds, place.compiling, place.ahead) as compiler,
+        closing(AheadCompiler(options.compile_seconds, place.compiling, place.ahead)) as compiler,
         Evaluator(subject.program, options, compiler=compiler) as evaluator,
     ):
         baselines = Baselines(store, kernel, str(setting.search_dataset))
