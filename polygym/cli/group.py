@@ -16,6 +16,8 @@ COMMANDS = {
     "check": "Say whether a schedule is legal and, if not, why.",
     "space": "Describe a program's schedule space: vertices and rays.",
     "optimize": "Search a program's schedules for a faster one.",
+    "sweep": "Search many programs with several policies; can be continued.",
+    "report": "Draw what a sweep has found: a page and pictures.",
     "replay": "Play a found schedule again, check it, measure it.",
 }
 

@@ -1,0 +1,313 @@
+"""``polygym sweep``: search many programs with several policies, and confirm the best."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option, mapping_options
+from polygym.cli.output import say
+from polygym.cli.stopping import Stop, stoppable
+from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
+from polygym.codegen.mapping import DEFAULT, Mapping
+from polygym.envs.kernels import dataset as dataset_of
+from polygym.envs.kernels import targets
+from polygym.errors import InputError
+from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
+from polygym.mdp.policies import policy
+from polygym.measure.timing import this_machine
+from polygym.poly.spaces.polyhedra import Limits
+from polygym.sweep import reading
+from polygym.sweep.campaign import Campaign
+from polygym.sweep.cores import Plan, plan_cores, usable_cores
+from polygym.sweep.orders import Orders
+from polygym.sweep.rows import ISL
+from polygym.sweep.setting import SweepSetting
+from polygym.sweep.statistics import (
+    KernelSummary,
+    mean_best,
+    mean_over,
+    mean_reference,
+    summaries,
+)
+from polygym.sweep.store import claimed, create_or_open
+
+# Times of the original order that differ by more than this are worth a word.
+_DRIFT = 1.25
+
+_HELP = """Search the schedules of many programs, and measure the best again at a larger size.
+
+Every program is searched with each policy, the policies in turn, at --search-dataset; then its
+--confirm best schedules are measured at --dataset, side by side with the original order and isl's
+schedule. Every outcome is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the
+schedule in flight; the same command goes on, also after a crash, with a larger budget or with more
+programs. `polygym report DIR` draws what was found, at any time. Exit code 1: a program could not
+be searched, or a schedule computed something else than the original order.
+
+\b
+Examples:
+  polygym sweep gemm mvt --budget 100 --out found
+  polygym sweep --kernels all --policy bias_coeff_0,bias_select_dep,uniform --budget 1000 \\
+      --threads 2 --minutes 120 --out found
+  polygym report found
+"""
+
+
+class _Size(click.ParamType):
+    """A size by its name."""
+
+    name = "size"
+
+    def convert(self, value: Any, _: object, __: object) -> Dataset:
+        """Return the data set of a name."""
+        try:
+            return value if isinstance(value, Dataset) else dataset_of(value)
+        except InputError as error:
+            raise click.BadParameter(str(error)) from None
+
+
+@click.command("sweep", help=_HELP)
+@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c]...")
+@click.option(
+    "--kernels",
+    "selection",
+    default="",
+    metavar="NAMES",
+    help="The same as a list with commas. (Default: all.)",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where the store is, or will be.",
+)
+@click.option(
+    "--policy",
+    "policies",
+    default="bias_coeff_0",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="Who makes the choices; see `polygym optimize --help`.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 100_000_000),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Episodes of every policy for every program.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="The dice of the policies.",
+)
+@click.option(
+    "--search-dataset",
+    type=_Size(),
+    default="medium",
+    show_default=True,
+    metavar="SIZE",
+    help="The size at which schedules are searched.",
+)
+@click.option(
+    "--dataset",
+    "-d",
+    type=_Size(),
+    default="large",
+    show_default=True,
+    metavar="SIZE",
+    help="The size at which the best are confirmed.",
+)
+@click.option(
+    "--confirm",
+    type=click.IntRange(0, 1000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many schedules of every program are measured again.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0.0, 1e7, min_open=True),
+    metavar="M",
+    help="Stop searching after so long, each program having had a fair share. What an earlier run "
+    "of the same sweep took counts. Confirming comes after that.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    metavar="J",
+    help="Programs at a time, each on cores of its own; never more than fit.",
+)
+@click.option(
+    "--ahead/--no-ahead",
+    default=True,
+    show_default=True,
+    help="Generate code while other code is measured, where there is a core to spare.",
+)
+@mapping_options
+@click.option(
+    "--timeout-factor",
+    type=click.FloatRange(1.0, 1e6),
+    default=10.0,
+    show_default=True,
+    metavar="X",
+    help="Cut off a schedule that takes more than X times as long as the original order.",
+)
+@click.option(
+    "--max-coefficient",
+    type=click.IntRange(1, LARGEST_COEFFICIENT),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Multiples of vertices and rays are 0 to N.",
+)
+@click.option(
+    "--max-dimensions",
+    type=click.IntRange(1, 32),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Dimensions that may be constructed.",
+)
+@click.option(
+    "--max-rays",
+    type=click.IntRange(1, 100_000),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Rays to choose from in a dimension.",
+)
+@json_option
+def command(
+    kernels: tuple[str, ...],
+    selection: str,
+    out: Path,
+    policies: str,
+    budget: int,
+    seed: int,
+    search_dataset: Dataset,
+    dataset: Dataset,
+    confirm: int,
+    minutes: float | None,
+    jobs: int,
+    ahead: bool,
+    mapping: Mapping | None,
+    threads: int,
+    timeout_factor: float,
+    max_coefficient: int,
+    max_dimensions: int,
+    max_rays: int,
+    as_json: bool,
+) -> Answer:
+    """Read the options and sweep."""
+    setting = SweepSetting(
+        seed,
+        search_dataset,
+        dataset,
+        threads,
+        timeout_factor,
+        mapping or DEFAULT,
+        TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+    )
+    plan = plan_cores(usable_cores(), jobs, threads, ahead)
+    if plan.remark:
+        say(plan.remark, err=True)
+    at_once = len(plan.places)
+    seconds = None if minutes is None else 60.0 * minutes * at_once
+    orders = Orders(
+        _chosen(kernels, selection), _policies(policies), budget, confirm, seconds, at_once
+    )
+    return _sweep(out, setting, orders, plan, as_json)
+
+
+def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
+    """Return the programs by names that mean the same in another working directory."""
+    found = targets(",".join([*kernels, selection]) if kernels or selection else "all")
+    return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
+
+
+def _policies(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
+    if not names:
+        raise InputError(f"--policy: expected at least one name, found {text!r}")
+    for name in names:
+        policy(name)
+    return names
+
+
+def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json: bool) -> Answer:
+    """Sweep until all is done or a signal comes, and say what was found."""
+    out.mkdir(parents=True, exist_ok=True)
+    stop = Stop()
+    code = 0
+    with claimed(out) as lock, create_or_open(out, setting) as store:
+        campaign = Campaign(store, setting, orders, plan, lock)
+        try:
+            with stoppable(stop), sweeping() as show:
+                campaign.run(lambda: bool(stop.number), show)
+        except KeyboardInterrupt:
+            code = stop.code
+    found = [one for one in summaries(reading.read(out)) if one.kernel in orders.kernels]
+    troubled = any(one.error or one.wrong for one in found)
+    code = code or int(troubled)
+    if as_json:
+        return Answer(code, _document(setting, orders, found, bool(stop.number)))
+    _print(found, out)
+    if stop.number:
+        resuming(shlex.join(["polygym", *sys.argv[1:]]))
+    return Answer(code)
+
+
+def _print(found: Sequence[KernelSummary], out: Path) -> None:
+    """Write the table, the means, what went wrong, and what to do next."""
+    print_summaries(found)
+    where = sorted({one.dataset for one in found if one.best is not None})
+    say(
+        f"Geometric mean of the best: {ratio(mean_best(found))} over LLVM -O3 of the original "
+        f"order (at {' and '.join(where) or 'no size yet'}); isl {ratio(mean_reference(found, ISL))}"
+        f"; the best over isl {ratio(mean_over(found, ISL))}"
+    )
+    for one in found:
+        if one.error:
+            say(f"{one.label}: {one.error}", err=True)
+        if one.wrong:
+            say(f"{one.label}: {one.wrong} wrong outputs, a defect of polygym", err=True, fg="red")
+        if one.drift is not None and one.drift > _DRIFT:
+            say(f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True)
+    say(f"polygym report {shlex.quote(str(out))} draws it")
+
+
+def _document(
+    setting: SweepSetting, orders: Orders, found: Sequence[KernelSummary], interrupted: bool
+) -> dict[str, Any]:
+    """Return everything that ``--json`` prints."""
+    return {
+        **setting.to_json(),
+        "policies": list(orders.policies),
+        "budget": orders.budget,
+        "interrupted": interrupted,
+        "kernels": [one.to_json() for one in found],
+        "geometric_mean": {
+            "best": mean_best(found),
+            ISL: mean_reference(found, ISL),
+            "best_over_isl": mean_over(found, ISL),
+        },
+        "machine": asdict(this_machine()),
+    }
