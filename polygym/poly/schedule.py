@@ -75,6 +75,23 @@ class Row:
         return "".join(pieces)
 
 
+def added(row: Row, other: Row, factor: int = 1, other_factor: int = 1) -> Row:
+    """Return a combination of two rows of one statement: by default their sum.
+
+    >>> added(Row((1, 0), (), 2), Row((0, 1), (), 1), 2, -1)
+    Row(iterators=(2, -1), parameters=(), constant=3)
+    """
+
+    def combined(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(factor * a + other_factor * b for a, b in zip(first, second, strict=True))
+
+    return Row(
+        combined(row.iterators, other.iterators),
+        combined(row.parameters, other.parameters),
+        factor * row.constant + other_factor * other.constant,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class StatementSchedule:
     """The rows of one statement."""

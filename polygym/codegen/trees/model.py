@@ -41,6 +41,8 @@ class Copies:
 
 def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
     """Return how many copies keep the registers busy without spilling them."""
+    if roles.held is None and roles.vector is None:
+        return Copies(8 if statements == 1 else 4, 1)  # a diagonal: chains to overlap
     if roles.held is None:
         return Copies(4 if statements == 1 else 2, 1)
     if roles.vector is None:

@@ -29,9 +29,19 @@ from polygym.codegen.trees.arrange import Roles, Table, roles
 from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.model import copies
 from polygym.codegen.trees.moves import table
-from polygym.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, restricted
+from polygym.codegen.trees.tree import (
+    Band,
+    Branch,
+    Leaf,
+    Member,
+    Sequence,
+    Tree,
+    point,
+    restricted,
+)
 from polygym.ir.scop import Scop
 from polygym.poly.distance import Pairs
+from polygym.poly.schedule import added
 
 
 @dataclass(frozen=True)
@@ -43,24 +53,46 @@ class Group:
     around: Around
     moves: Table
     roles: Roles
+    held: frozenset[str] = frozenset()
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether its innermost loops run in vectors."""
+        return self.roles.vector is not None
+
+    @property
+    def holds(self) -> bool:
+        """Whether what could be held in registers is."""
+        return self.roles.held is None or bool(self.held)
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The first ``outer`` members run one after the other, then each group runs the others."""
+    """The ``outer`` members run one after the other, then each group runs the ``inner`` ones.
 
-    outer: int
+    Both are positions in the band; with ``diagonal`` the inner members are not those of the band.
+    """
+
+    outer: tuple[int, ...]
+    inner: tuple[int, ...]
     groups: tuple[Group, ...]
+    diagonal: bool = False
 
     @property
     def roles(self) -> Roles:
-        """The roles of the first group, as positions in the whole band."""
-        first = self.groups[0].roles
+        """The roles of the busiest group, as positions in the whole band."""
+        busiest = max(
+            self.groups,
+            key=lambda group: (group.has_vectors, group.roles.held is not None and group.holds),
+        )
+        chosen = busiest.roles
+        if self.diagonal:
+            return Roles(None, None, None)
 
         def moved(place: int | None) -> int | None:
-            return None if place is None else place + self.outer
+            return None if place is None else self.inner[place]
 
-        return Roles(moved(first.vector), moved(first.held), moved(first.jammed))
+        return Roles(moved(chosen.vector), moved(chosen.held), moved(chosen.jammed))
 
 
 @dataclass(frozen=True)
@@ -73,11 +105,20 @@ class Arranger:
 
     def arrangement(self, band: Band, around: Around) -> Arrangement:
         """Return who does what among the points of a band."""
-        together = self._together(band, around, 0)
+        together = self._together(band, around, ())
+        fallback = None
         for candidate in self._candidates(band, around, together):
-            if any(group.roles.vector is not None for group in candidate.groups):
+            if not any(group.has_vectors for group in candidate.groups):
+                continue
+            if all(group.holds for group in candidate.groups):
                 return candidate
-        return together
+            fallback = fallback or candidate
+        if fallback is not None:
+            return fallback
+        independent = any(member.coincident for member in band.members)
+        if independent or self.mapping.jam == 1 or len(band.members) < 2:
+            return together
+        return self._diagonal(band, around)
 
     def _candidates(
         self, band: Band, around: Around, together: Arrangement
@@ -85,30 +126,45 @@ class Arranger:
         yield together
         if self.mapping.vector == 0:
             return
-        for outer in range(len(band.members)):
+        for outer in _outer_members(len(band.members)):
             if outer:
                 yield self._together(band, around, outer)
             apart = self._apart(band, around, outer)
             if apart is not None:
                 yield apart
 
-    def _together(self, band: Band, around: Around, outer: int) -> Arrangement:
-        inner = around.inside(band.members[:outer], band.statements)
-        return Arrangement(outer, (self._group(band.statements, band.members[outer:], inner),))
+    def _together(self, band: Band, around: Around, outer: tuple[int, ...]) -> Arrangement:
+        inner = tuple(place for place in range(len(band.members)) if place not in outer)
+        below = around.inside([band.members[place] for place in outer], band.statements)
+        members = tuple(band.members[place] for place in inner)
+        return Arrangement(outer, inner, (self._group(band.statements, members, below),))
 
-    def _apart(self, band: Band, around: Around, outer: int) -> Arrangement | None:
+    def _apart(self, band: Band, around: Around, outer: tuple[int, ...]) -> Arrangement | None:
         """Return the arrangement in which the statements part ways, if they may."""
-        inner = around.inside(band.members[:outer], band.statements)
-        order = _in_order(band, inner.pairs)
+        inner = tuple(place for place in range(len(band.members)) if place not in outer)
+        below = around.inside([band.members[place] for place in outer], band.statements)
+        order = _in_order(band, below.pairs)
         if order is None or len(order) == 1:
             return None
         groups = []
         for statements in order:
             members = tuple(
-                restricted(member, band.statements, statements) for member in band.members[outer:]
+                restricted(band.members[place], band.statements, statements) for place in inner
             )
-            groups.append(self._group(statements, members, inner.within(statements)))
-        return Arrangement(outer, tuple(groups))
+            groups.append(self._group(statements, members, below.within(statements)))
+        return Arrangement(outer, inner, tuple(groups))
+
+    def _diagonal(self, band: Band, around: Around) -> Arrangement:
+        """Return the arrangement in which the last two members run along diagonals."""
+        count = len(band.members)
+        *others, first, second = band.members
+        rows = tuple(added(row, other) for row, other in zip(first.rows, second.rows, strict=True))
+        inner = around.inside(others, band.statements)
+        members = (point(rows, coincident=False), point(first.rows, coincident=True))
+        chosen = Roles(vector=None, held=None, jammed=1)
+        group = Group(band.statements, members, inner, (), chosen)
+        places = tuple(range(count))
+        return Arrangement(places[:-2], places[-2:], (group,), diagonal=True)
 
     def _group(
         self, statements: tuple[str, ...], members: tuple[Member, ...], around: Around
@@ -116,11 +172,25 @@ class Arranger:
         members = around.reviewed(members, statements)
         moves = table(self.scop, statements, around.rows, [member.rows for member in members])
         chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
-        return Group(statements, members, around, moves, chosen)
+        held = frozenset[str]()
+        if chosen.held is not None:
+            standing = {
+                name: (
+                    *around.rows[name],
+                    *(
+                        member.rows[place]
+                        for position, member in enumerate(members)
+                        if position != chosen.held
+                    ),
+                )
+                for place, name in enumerate(statements)
+            }
+            held = holdable(self.scop, statements, statements, standing)
+        return Group(statements, members, around, moves, chosen, held)
 
     def tree(self, band: Band, arrangement: Arrangement) -> Band:
         """Return the points as arranged; duties are given, but for parallel loops."""
-        outer = band.members[: arrangement.outer]
+        outer = tuple(band.members[place] for place in arrangement.outer)
         below: Tree
         match arrangement.groups:
             case (only,) if only.statements == band.statements:
@@ -150,7 +220,7 @@ class Arranger:
 
     def _duties(self, group: Group) -> dict[int, Duty]:
         """Return the duties of the points by their place in the group."""
-        statements, members, chosen = group.statements, group.members, group.roles
+        statements, chosen = group.statements, group.roles
         number = copies(chosen, len(statements), self.machine)
         found: dict[int, Duty] = {}
         if chosen.vector is not None:
@@ -159,22 +229,21 @@ class Arranger:
         jam = self.mapping.jam or number.jam
         if chosen.jammed is not None and jam > 1:
             found[chosen.jammed] = Jam(jam)
-        if chosen.held is not None:
-            standing = {
-                name: (
-                    *group.around.rows[name],
-                    *(
-                        member.rows[place]
-                        for position, member in enumerate(members)
-                        if position != chosen.held
-                    ),
-                )
-                for place, name in enumerate(statements)
-            }
-            names = holdable(self.scop, statements, statements, standing)
-            if names:
-                found[chosen.held] = Hold(names)
+        if chosen.held is not None and group.held:
+            found[chosen.held] = Hold(group.held)
         return found
+
+
+def _outer_members(count: int) -> Iterator[tuple[int, ...]]:
+    """Yield which members may run outside the others: none, each alone, the first ones.
+
+    >>> list(_outer_members(3))
+    [(), (0,), (1,), (2,), (0, 1)]
+    """
+    yield ()
+    if count > 1:
+        yield from ((place,) for place in range(count))
+    yield from (tuple(range(size)) for size in range(2, count))
 
 
 def _in_order(band: Band, pairs: tuple[Pairs, ...]) -> tuple[tuple[str, ...], ...] | None:

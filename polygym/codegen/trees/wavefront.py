@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from polygym.codegen.trees.pairs import weakly_ordered
 from polygym.codegen.trees.tree import Member, Part
 from polygym.poly.distance import Pairs
-from polygym.poly.schedule import Row
+from polygym.poly.schedule import added
 
 _STEEPEST = 4
 
@@ -46,7 +46,7 @@ def diamond(
     """Return c·first - second for the smallest c that keeps the band permutable, if one does."""
     for factor in range(1, _STEEPEST + 1):
         rows = tuple(
-            _combined(factor, row, -1, other)
+            added(row, other, factor, -1)
             for row, other in zip(first.rows, second.rows, strict=True)
         )
         if all(row.is_constant for row in rows):
@@ -54,14 +54,3 @@ def diamond(
         if weakly_ordered(pairs, statements, rows, parameters):
             return Member((Part(rows),), coincident=False)
     return None
-
-
-def _combined(factor: int, row: Row, other_factor: int, other: Row) -> Row:
-    def combined(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(factor * a + other_factor * b for a, b in zip(first, second, strict=True))
-
-    return Row(
-        combined(row.iterators, other.iterators),
-        combined(row.parameters, other.parameters),
-        factor * row.constant + other_factor * other.constant,
-    )
