@@ -20,6 +20,8 @@ LAYERS = (
     {"mdp", "pictures"},
     {"envs"},
     {"discovery", "search"},
+    {"sweep"},
+    {"report"},
     {"cli"},
     {"__main__"},
 )
@@ -38,6 +40,7 @@ HOMES = {
     "gymnasium": {"envs"},
     "torch": set(),
     "stable_baselines3": set(),
+    "sqlite3": {"sweep"},
     "multiprocessing": set(),
 }
 

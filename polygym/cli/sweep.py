@@ -18,8 +18,8 @@ from polygym.cli.options import json_option, mapping_options
 from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
+from polygym.cli.text import shorten
 from polygym.codegen.mapping import DEFAULT, Mapping
-from polygym.envs.kernels import dataset as dataset_of
 from polygym.envs.kernels import targets
 from polygym.errors import InputError
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
@@ -62,17 +62,12 @@ Examples:
 """
 
 
-class _Size(click.ParamType):
-    """A size by its name."""
-
-    name = "size"
-
-    def convert(self, value: Any, _: object, __: object) -> Dataset:
-        """Return the data set of a name."""
-        try:
-            return value if isinstance(value, Dataset) else dataset_of(value)
-        except InputError as error:
-            raise click.BadParameter(str(error)) from None
+def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
+    """Return the data set of a name."""
+    try:
+        return Dataset.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(shorten(str(error), 300)) from None
 
 
 @click.command("sweep", help=_HELP)
@@ -117,7 +112,7 @@ class _Size(click.ParamType):
 )
 @click.option(
     "--search-dataset",
-    type=_Size(),
+    callback=_size,
     default="medium",
     show_default=True,
     metavar="SIZE",
@@ -126,7 +121,7 @@ class _Size(click.ParamType):
 @click.option(
     "--dataset",
     "-d",
-    type=_Size(),
+    callback=_size,
     default="large",
     show_default=True,
     metavar="SIZE",
@@ -278,11 +273,11 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
 def _print(found: Sequence[KernelSummary], out: Path) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
-    where = sorted({one.dataset for one in found if one.best is not None})
+    sizes = " and ".join(sorted({one.dataset for one in found if one.best is not None}))
     say(
-        f"Geometric mean of the best: {ratio(mean_best(found))} over LLVM -O3 of the original "
-        f"order (at {' and '.join(where) or 'no size yet'}); isl {ratio(mean_reference(found, ISL))}"
-        f"; the best over isl {ratio(mean_over(found, ISL))}"
+        f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}: "
+        f"the best {ratio(mean_best(found))}, isl's {ratio(mean_reference(found, ISL))}; "
+        f"the best over isl's: {ratio(mean_over(found, ISL))}"
     )
     for one in found:
         if one.error:

@@ -1,8 +1,8 @@
 """What a sweep's outcomes amount to: bests, means, curves, counts, drift.
 
-Numbers of one kind belong to one size: the distribution of speedups and the curves are those of the
-search's, ``best`` is that of the confirmation where there is one. A mean over programs is geometric,
-the only one that is the same whichever side of the ratio is called the baseline.
+Numbers of one kind belong to one size: the distribution of speedups and the curves to the search's,
+``best`` to that of the confirmation where there is one. A mean over programs is geometric, the only
+one that is the same whichever side of the ratio is called the baseline.
 """
 
 from __future__ import annotations

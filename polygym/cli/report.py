@@ -1,0 +1,61 @@
+"""``polygym report``: the page and the pictures of a sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option
+from polygym.cli.output import heading, say, working
+from polygym.cli.sweeping import print_summaries
+from polygym.errors import InputError
+from polygym.report.files import write_report
+from polygym.sweep.reading import read
+
+_HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.
+
+DIR is the folder of `polygym sweep --out DIR`, which may still be at work. The page needs neither a
+network nor scripts. Beside it stand the distribution of speedups, the best of every program, and
+the mean of the best so far against schedules explored.
+
+\b
+Examples:
+  polygym report found
+  polygym report found --out paper/sweep.html
+"""
+
+
+@click.command("report", help=_HELP)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="The page. (Default: DIR/report.html.)",
+)
+@json_option
+def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
+    """Read the store, draw, write."""
+    page = out or folder / "report.html"
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out: expected a name that ends in .html, found {page.name}")
+    with working("drawing"):
+        files, found = write_report(read(folder), page)
+    if as_json:
+        return Answer(
+            0,
+            {
+                "files": [str(path) for path in files],
+                "kernels": [one.to_json() for one in found],
+            },
+        )
+    print_summaries(found)
+    wrong = sum(one.wrong for one in found)
+    if wrong:
+        say(f"{wrong} wrong outputs: a defect of polygym", err=True, fg="red", bold=True)
+    heading("\nFiles")
+    for path in files:
+        say(f"  {path}")
+    return Answer()

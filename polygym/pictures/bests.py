@@ -1,0 +1,93 @@
+"""The best speedup of each program as a bar, beside what there is to compare with, and the means.
+
+A bar grows from 1, upwards or downwards, on a logarithmic axis: twice as fast is as long as half
+as fast. The number above a group is the best's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polygym.pictures import chart, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_GROUP = 0.84
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One program's bars; ``best`` is None where nothing has run yet."""
+
+    name: str
+    best: float | None
+    references: Mapping[str, float]
+
+
+def bests_picture(groups: Sequence[Group], mean: Group, size: str) -> chart.Picture:
+    """Draw all programs, and the mean apart from them at the right."""
+    names = list(dict.fromkeys(name for one in (*groups, mean) for name in one.references))
+    width = chart.width_for(len(groups) + 2, 0.3)
+    figure, axes = chart.new_chart(width, 2.7, left=0.5, bottom=0.75, top=0.28)
+    places = [*map(float, range(len(groups))), len(groups) + 0.5]
+    everything = (*groups, mean)
+    values = [value for one in everything for value in one.references.values()]
+    values += [one.best for one in everything if one.best is not None]
+    # Room for the numbers above the bars.
+    highest = max((*values, 1.0)) * (max((*values, 1.0)) / min((*values, 1.0))) ** 0.12 * 1.15
+    text = f"speedup over LLVM -O3 ({style.drawable(size, 16)})"
+    chart.speedup_axis(axes, [*values, highest], text)
+    axes.set_xlim(-0.6, len(groups) + 1.1)
+    axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=4)
+    axes.axvline(len(groups) - 0.25, color=style.GRID, linewidth=0.8)
+    for place, one in zip(places, everything, strict=True):
+        _draw_group(axes, place, one, names, is_mean=one is mean)
+    chart.names_below(axes, [one.name for one in everything], places)
+    entries = [chart.Entry("best schedule", chart.OURS, marker="s")]
+    for position, name in enumerate(names):
+        entries.append(chart.Entry(name, _color(position + 1), marker="s"))
+    entries.append(chart.Entry("LLVM -O3, the original order", style.INK, dashes="-", width=0.9))
+    chart.legend_above(figure, axes, entries, 5)
+    return chart.finished(figure)
+
+
+def _draw_group(
+    axes: Axes, place: float, group: Group, names: Sequence[str], *, is_mean: bool
+) -> None:
+    each = _GROUP / (1 + len(names))
+    heights = [group.best, *(group.references.get(name) for name in names)]
+    for position, height in enumerate(heights):
+        if height is None:
+            continue
+        axes.bar(
+            place - _GROUP / 2 + (position + 0.5) * each,
+            height - 1.0,
+            each * 0.92,
+            bottom=1.0,
+            color=_color(position),
+            edgecolor=style.BACKGROUND,
+            linewidth=0.0,
+            hatch=_HATCHES[position % len(_HATCHES)],
+            zorder=3,
+        )
+    known = [height for height in heights if height is not None]
+    if group.best is not None:
+        axes.annotate(
+            f"{group.best:.2f}" if group.best < 10 else f"{group.best:.1f}",
+            (place, max((*known, 1.0))),
+            xytext=(0, 2),
+            textcoords="offset points",
+            rotation=90,
+            ha="center",
+            va="bottom",
+            fontproperties=style.font(chart.SMALL_TEXT, bold=is_mean),
+            color=style.INK,
+        )
+
+
+def _color(position: int) -> str:
+    return chart.OURS if position == 0 else chart.OTHERS[(position - 1) % len(chart.OTHERS)]

@@ -1,0 +1,178 @@
+"""What the charts of a sweep share: figures for a column or page, log axes, colours, files.
+
+Colours are those of Okabe and Ito, which readers with any kind of colour blindness can tell apart;
+what they say is said by a marker or a line's pattern as well.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polygym.pictures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OURS = "#0072b2"
+OTHERS = ("#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = ("s", "^", "D", "v", "P")
+DASHES = ((0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+
+# A column and a page of a paper, in inches.
+COLUMN, PAGE = 3.5, 7.2
+_DOTS_PER_INCH = 200
+TEXT, SMALL_TEXT = 7.0, 5.5
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture as the contents of two files."""
+
+    png: bytes
+    svg: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a legend: its text, and how what it stands for is drawn."""
+
+    text: str
+    color: str
+    marker: str = "None"
+    dashes: object = "None"
+    width: float = 1.4
+
+
+def new_chart(
+    width: float, height: float, *, left: float, bottom: float, top: float
+) -> tuple[Figure, Axes]:
+    """Return a figure of a size in inches, with axes at distances from its edges in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=_DOTS_PER_INCH, facecolor=style.BACKGROUND)
+    figure.set_layout_engine("none")
+    right = 0.08
+    axes = figure.add_axes(
+        (
+            left / width,
+            bottom / height,
+            (width - left - right) / width,
+            (height - bottom - top) / height,
+        ),
+        facecolor=style.BACKGROUND,
+    )
+    axes.tick_params(colors=style.INK, width=0.6, length=2.5, which="major")
+    axes.set_axisbelow(True)
+    for name, spine in axes.spines.items():
+        spine.set_visible(name in ("left", "bottom"))
+        spine.set_color(style.FAINT_INK)
+        spine.set_linewidth(0.6)
+    return figure, axes
+
+
+def finished(figure: Figure) -> Picture:
+    """Return a figure as files; the same figure gives the same bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    png, svg = io.BytesIO(), io.BytesIO()
+    FigureCanvasAgg(figure).print_png(png)
+    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+    return Picture(png.getvalue(), svg.getvalue())
+
+
+def speedup_axis(axes: Axes, values: Sequence[float], text: str) -> None:
+    """Make the vertical axis a logarithmic one of speedups that has room for the values and 1."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    low = min((*values, 1.0)) / 1.25
+    high = max((*values, 1.0)) * 1.25
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    ticks = speedup_ticks(low, high)
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_major_formatter(FixedFormatter([f"{tick:g}x" for tick in ticks]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    for label in axes.get_yticklabels():
+        label.set_fontproperties(style.font(TEXT))
+    axes.grid(axis="y", color=style.GRID, linewidth=0.5)
+    axes.set_ylabel(text, fontproperties=style.font(TEXT), color=style.INK, labelpad=3)
+
+
+def speedup_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers between two: 1, 2, 5 and their tenfolds, fewer if the range is large.
+
+    >>> speedup_ticks(0.4, 12)
+    [0.5, 1.0, 2.0, 5.0, 10.0]
+    """
+    decades = math.log10(high / low)
+    digits = (1, 2, 5) if decades < 4 else (1,)
+    stride = max(1, math.ceil(decades / 10))
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks = [
+        float(f"{digit}e{power}")
+        for power in range(first, last + 1)
+        if power % stride == 0
+        for digit in digits
+    ]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def names_below(axes: Axes, names: Sequence[str], places: Sequence[float]) -> None:
+    """Write names under the horizontal axis, slanted so that long ones find room."""
+    axes.set_xticks(places)
+    axes.set_xticklabels(
+        [style.drawable(name, 18) for name in names],
+        rotation=45,
+        ha="right",
+        va="top",
+        rotation_mode="anchor",
+        fontproperties=style.font(TEXT),
+        parse_math=False,
+    )
+    axes.tick_params(axis="x", length=0, pad=2)
+
+
+def legend_above(figure: Figure, axes: Axes, entries: Sequence[Entry], columns: int) -> None:
+    """Write a legend above the axes."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=one.color,
+            marker=one.marker,
+            linestyle=one.dashes,
+            linewidth=one.width,
+            markersize=4,
+            markeredgewidth=0,
+        )
+        for one in entries
+    ]
+    box = axes.get_position()
+    figure.legend(
+        handles,
+        [style.drawable(one.text, 60) for one in entries],
+        loc="lower left",
+        bbox_to_anchor=(box.x0, box.y1 + 0.005),
+        ncols=max(1, min(columns, len(entries))),
+        prop=style.font(TEXT),
+        labelcolor=style.INK,
+        frameon=False,
+        borderpad=0.2,
+        borderaxespad=0.2,
+        handlelength=1.8,
+        handletextpad=0.5,
+        columnspacing=1.4,
+    )
+
+
+def width_for(groups: int, each: float) -> float:
+    """Return the width in inches that so many groups need, between a column's and a page's."""
+    return min(PAGE, max(COLUMN, 0.6 + groups * each))

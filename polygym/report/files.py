@@ -1,0 +1,31 @@
+"""Writing a report: the page, and a PNG and an SVG file of each picture beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polygym.measure.timing import this_machine
+from polygym.report.figures import figures
+from polygym.report.page import Page, html_of
+from polygym.search.files import write_atomically
+from polygym.sweep.reading import Contents
+from polygym.sweep.statistics import KernelSummary, summaries
+
+
+def write_report(contents: Contents, page: Path) -> tuple[tuple[Path, ...], list[KernelSummary]]:
+    """Write a report; return the paths of its files, the page first, and what is in it.
+
+    The pictures have the page's name and their own: ``report.html``, ``report-best.svg``.
+    """
+    found = summaries(contents)
+    drawn = figures(contents, found)
+    policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
+    text = html_of(Page(contents.setting, policies, found, drawn, this_machine()))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    files = [(page, text.encode())]
+    for one in drawn:
+        for ending, data in ((".png", one.picture.png), (".svg", one.picture.svg)):
+            files.append((page.with_name(f"{page.stem}-{one.name}{ending}"), data))
+    for path, data in files:
+        write_atomically(path, data)
+    return tuple(path for path, _ in files), list(found)
