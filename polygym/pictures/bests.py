@@ -1,7 +1,7 @@
 """The best speedup of each program as a bar, beside what there is to compare with, and the means.
 
 A bar grows from 1, upwards or downwards, on a logarithmic axis: twice as fast is as long as half
-as fast. The number above a group is the best's.
+as fast. The row of numbers at the top is the best's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _GROUP = 0.84
+
+# The height of the row of numbers, in inches.
+_NUMBERS = 0.1
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 
 
@@ -31,27 +34,27 @@ class Group:
 def bests_picture(groups: Sequence[Group], mean: Group, size: str) -> chart.Picture:
     """Draw all programs, and the mean apart from them at the right."""
     names = list(dict.fromkeys(name for one in (*groups, mean) for name in one.references))
+    entries = [chart.Entry("best schedule", chart.OURS, hatch=_HATCHES[0])]
+    for position, name in enumerate(names):
+        entries.append(chart.Entry(name, _color(position + 1), hatch=_hatch(position + 1)))
+    entries.append(chart.Entry("LLVM -O3", style.INK, dashes="-", width=0.9))
     width = chart.width_for(len(groups) + 2, 0.3)
-    figure, axes = chart.new_chart(width, 2.7, left=0.5, bottom=0.75, top=0.28)
+    bottom = chart.height_of_names([one.name for one in (*groups, mean)])
+    top = chart.legend_height(width, entries) + _NUMBERS
+    figure, axes = chart.new_chart(width, 1.8 + bottom + top, left=0.64, bottom=bottom, top=top)
     places = [*map(float, range(len(groups))), len(groups) + 0.5]
     everything = (*groups, mean)
     values = [value for one in everything for value in one.references.values()]
     values += [one.best for one in everything if one.best is not None]
-    # Room for the numbers above the bars.
-    highest = max((*values, 1.0)) * (max((*values, 1.0)) / min((*values, 1.0))) ** 0.12 * 1.15
     text = f"speedup over LLVM -O3 ({style.drawable(size, 16)})"
-    chart.speedup_axis(axes, [*values, highest], text)
+    chart.speedup_axis(axes, values, text)
     axes.set_xlim(-0.6, len(groups) + 1.1)
     axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=4)
     axes.axvline(len(groups) - 0.25, color=style.GRID, linewidth=0.8)
     for place, one in zip(places, everything, strict=True):
         _draw_group(axes, place, one, names, is_mean=one is mean)
     chart.names_below(axes, [one.name for one in everything], places)
-    entries = [chart.Entry("best schedule", chart.OURS, marker="s")]
-    for position, name in enumerate(names):
-        entries.append(chart.Entry(name, _color(position + 1), marker="s"))
-    entries.append(chart.Entry("LLVM -O3, the original order", style.INK, dashes="-", width=0.9))
-    chart.legend_above(figure, axes, entries, 5)
+    chart.legend_above(figure, axes, entries, _NUMBERS)
     return chart.finished(figure)
 
 
@@ -71,23 +74,36 @@ def _draw_group(
             color=_color(position),
             edgecolor=style.BACKGROUND,
             linewidth=0.0,
-            hatch=_HATCHES[position % len(_HATCHES)],
+            hatch=_hatch(position),
             zorder=3,
         )
-    known = [height for height in heights if height is not None]
     if group.best is not None:
+        _, top = axes.get_ylim()
         axes.annotate(
-            f"{group.best:.2f}" if group.best < 10 else f"{group.best:.1f}",
-            (place, max((*known, 1.0))),
+            _three_digits(group.best),
+            (place, top),
             xytext=(0, 2),
             textcoords="offset points",
-            rotation=90,
             ha="center",
             va="bottom",
             fontproperties=style.font(chart.SMALL_TEXT, bold=is_mean),
-            color=style.INK,
+            color=chart.OURS,
+            zorder=6,
         )
 
 
 def _color(position: int) -> str:
     return chart.OURS if position == 0 else chart.OTHERS[(position - 1) % len(chart.OTHERS)]
+
+
+def _hatch(position: int) -> str:
+    return _HATCHES[position % len(_HATCHES)]
+
+
+def _three_digits(value: float) -> str:
+    """Return a number short enough to stand beside others.
+
+    >>> _three_digits(0.501), _three_digits(19.14), _three_digits(117.2)
+    ('0.50', '19.1', '117')
+    """
+    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from polygym.pictures import style
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -46,6 +47,7 @@ class Entry:
     marker: str = "None"
     dashes: object = "None"
     width: float = 1.4
+    hatch: str | None = None
 
 
 def new_chart(
@@ -101,7 +103,20 @@ def speedup_axis(axes: Axes, values: Sequence[float], text: str) -> None:
     for label in axes.get_yticklabels():
         label.set_fontproperties(style.font(TEXT))
     axes.grid(axis="y", color=style.GRID, linewidth=0.5)
-    axes.set_ylabel(text, fontproperties=style.font(TEXT), color=style.INK, labelpad=3)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    box = axes.get_position()
+    figure.text(
+        0.05 / figure.get_size_inches()[0],
+        (box.y0 + box.y1) / 2,
+        text,
+        rotation=90,
+        ha="left",
+        va="center",
+        fontproperties=style.font(TEXT),
+        color=style.INK,
+        parse_math=False,
+    )
 
 
 def speedup_ticks(low: float, high: float) -> list[float]:
@@ -109,9 +124,11 @@ def speedup_ticks(low: float, high: float) -> list[float]:
 
     >>> speedup_ticks(0.4, 12)
     [0.5, 1.0, 2.0, 5.0, 10.0]
+    >>> speedup_ticks(0.02, 12)
+    [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     """
     decades = math.log10(high / low)
-    digits = (1, 2, 5) if decades < 4 else (1,)
+    digits = (1, 2, 5) if decades < 2.3 else (1, 3) if decades < 4 else (1,)
     stride = max(1, math.ceil(decades / 10))
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks = [
@@ -138,30 +155,17 @@ def names_below(axes: Axes, names: Sequence[str], places: Sequence[float]) -> No
     axes.tick_params(axis="x", length=0, pad=2)
 
 
-def legend_above(figure: Figure, axes: Axes, entries: Sequence[Entry], columns: int) -> None:
-    """Write a legend above the axes."""
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=one.color,
-            marker=one.marker,
-            linestyle=one.dashes,
-            linewidth=one.width,
-            markersize=4,
-            markeredgewidth=0,
-        )
-        for one in entries
-    ]
+def legend_above(figure: Figure, axes: Axes, entries: Sequence[Entry], gap: float = 0.0) -> None:
+    """Write a legend some inches above the axes, in as many columns as there is room for."""
+    handles = [_handle(one) for one in entries]
     box = axes.get_position()
+    width, height = figure.get_size_inches()
     figure.legend(
         handles,
         [style.drawable(one.text, 60) for one in entries],
-        loc="lower left",
-        bbox_to_anchor=(box.x0, box.y1 + 0.005),
-        ncols=max(1, min(columns, len(entries))),
+        loc="lower center",
+        bbox_to_anchor=((box.x0 + box.x1) / 2, box.y1 + 0.005 + gap / height),
+        ncols=_columns(width, entries),
         prop=style.font(TEXT),
         labelcolor=style.INK,
         frameon=False,
@@ -171,6 +175,43 @@ def legend_above(figure: Figure, axes: Axes, entries: Sequence[Entry], columns: 
         handletextpad=0.5,
         columnspacing=1.4,
     )
+
+
+def _handle(one: Entry) -> Artist:
+    """Return what stands before an entry's text: a piece of a bar, or of a line."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if one.hatch is not None:
+        return Patch(
+            facecolor=one.color, edgecolor=style.BACKGROUND, hatch=2 * one.hatch, linewidth=0
+        )
+    return Line2D(
+        [],
+        [],
+        color=one.color,
+        marker=one.marker,
+        linestyle=one.dashes,
+        linewidth=one.width,
+        markersize=4,
+        markeredgewidth=0,
+    )
+
+
+def legend_height(width: float, entries: Sequence[Entry]) -> float:
+    """Return the height in inches that a legend needs."""
+    return 0.14 + 0.14 * math.ceil(len(entries) / _columns(width, entries))
+
+
+def _columns(width: float, entries: Sequence[Entry]) -> int:
+    """Return how many columns of a legend fit into a width."""
+    longest = max(len(one.text) for one in entries)
+    return max(1, min(len(entries), int((width - 0.7) / (0.42 + 0.062 * longest))))
+
+
+def height_of_names(names: Sequence[str]) -> float:
+    """Return the height in inches that slanted names need below the axes."""
+    return 0.16 + 0.043 * min(18, max(map(len, names), default=0))
 
 
 def width_for(groups: int, each: float) -> float:

@@ -37,8 +37,16 @@ class Distribution:
 def distribution_picture(found: Sequence[Distribution], size: str) -> chart.Picture:
     """Draw all programs side by side; ``size`` is the one at which they were measured."""
     names = list(dict.fromkeys(name for one in found for name in one.references))
+    entries = [
+        chart.Entry("legal schedules", chart.OURS, marker="o"),
+        chart.Entry("LLVM -O3", style.INK, dashes="-", width=0.9),
+    ]
+    for position, name in enumerate(names):
+        entries.append(chart.Entry(name, _color(position), marker=_marker(position), dashes="-"))
     width = chart.width_for(len(found), 0.3)
-    figure, axes = chart.new_chart(width, 2.9, left=0.5, bottom=0.75, top=0.28)
+    bottom = chart.height_of_names([one.name for one in found])
+    top = chart.legend_height(width, entries)
+    figure, axes = chart.new_chart(width, 1.9 + bottom + top, left=0.64, bottom=bottom, top=top)
     values = [value for one in found for value in (*one.speedups, *one.references.values())]
     chart.speedup_axis(axes, values, f"speedup over LLVM -O3 ({style.drawable(size, 12)})")
     axes.set_xlim(-0.6, max(len(found), 1) - 0.4)
@@ -48,13 +56,7 @@ def distribution_picture(found: Sequence[Distribution], size: str) -> chart.Pict
         for name, speedup in one.references.items():
             _draw_reference(axes, place, speedup, names.index(name))
     chart.names_below(axes, [one.name for one in found], range(len(found)))
-    entries = [
-        chart.Entry("legal schedules", chart.OURS, marker="o"),
-        chart.Entry("LLVM -O3, the original order", style.INK, dashes="-", width=0.9),
-    ]
-    for position, name in enumerate(names):
-        entries.append(chart.Entry(name, _color(position), marker=_marker(position), dashes="-"))
-    chart.legend_above(figure, axes, entries, 5)
+    chart.legend_above(figure, axes, entries)
     return chart.finished(figure)
 
 

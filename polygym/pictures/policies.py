@@ -7,10 +7,14 @@ Horizontal lines are what there is to pass.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from polygym.pictures import chart, style
 
-_COLORS = (chart.OURS, "#e69f00", "#009e73", "#cc79a7", "#56b4e9")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLORS = (chart.OURS, "#e69f00", "#cc79a7", "#56b4e9", "#000000")
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 3)))
 
 
@@ -21,7 +25,15 @@ def policies_picture(
     size: str,
 ) -> chart.Picture:
     """Draw the curves; a pair (n, mean) holds from n episodes on until the next."""
-    figure, axes = chart.new_chart(chart.COLUMN, 2.6, left=0.5, bottom=0.42, top=0.42)
+    entries = [
+        chart.Entry(name, *_look(position), width=1.5) for position, name in enumerate(curves)
+    ]
+    entries += [
+        chart.Entry(name, _color(position), dashes=_level_dashes(position), width=0.9)
+        for position, name in enumerate(references)
+    ]
+    top = chart.legend_height(chart.COLUMN, entries)
+    figure, axes = chart.new_chart(chart.COLUMN, 2.2 + top, left=0.64, bottom=0.4, top=top)
     values = [mean for curve in curves.values() for _, mean in curve]
     values += references.values()
     axes.set_xscale("log")
@@ -29,10 +41,8 @@ def policies_picture(
     axes.set_xlim(0.95, max(last, 2) * 1.05)
     chart.speedup_axis(axes, values, f"mean best speedup ({style.drawable(size, 12)})")
     axes.axhline(1.0, color=style.INK, linewidth=0.9, zorder=2)
-    entries = []
-    for position, (name, curve) in enumerate(curves.items()):
-        color = _COLORS[position % len(_COLORS)]
-        dashes = _DASHES[position % len(_DASHES)]
+    for position, curve in enumerate(curves.values()):
+        color, _, dashes = _look(position)
         numbers, means = [pair[0] for pair in curve], [pair[1] for pair in curve]
         axes.plot(
             numbers,
@@ -46,24 +56,40 @@ def policies_picture(
         axes.plot(
             numbers[-1:], means[-1:], "o", color=color, markersize=3, markeredgewidth=0, zorder=5
         )
-        entries.append(chart.Entry(name, color, dashes=dashes, width=1.5))
-    for position, (name, level) in enumerate(references.items()):
-        color = chart.OTHERS[position % len(chart.OTHERS)]
-        axes.axhline(level, color=color, linewidth=1.0, linestyle=(0, (8, 2)), zorder=3)
-        entries.append(chart.Entry(name, color, dashes=(0, (8, 2)), width=1.0))
-    _number_axis(axes, f"schedules explored (mean over {kernels} programs)")
-    chart.legend_above(figure, axes, entries, 3)
+    for position, level in enumerate(references.values()):
+        axes.axhline(
+            level,
+            color=_color(position),
+            linewidth=0.9,
+            linestyle=_level_dashes(position),
+            zorder=3,
+        )
+    _number_axis(axes, last, f"schedules explored (mean over {kernels} programs)")
+    chart.legend_above(figure, axes, entries)
     return chart.finished(figure)
 
 
-def _number_axis(axes: object, text: str) -> None:
-    from matplotlib.axes import Axes
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def _look(position: int) -> tuple[str, str, object]:
+    """Return the colour of a policy's line, no marker, and the pattern of the line."""
+    return _COLORS[position % len(_COLORS)], "None", _DASHES[position % len(_DASHES)]
 
-    assert isinstance(axes, Axes)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(axis="x", which="minor", length=1.5, width=0.4, colors=style.FAINT_INK)
+
+def _color(position: int) -> str:
+    return chart.OTHERS[position % len(chart.OTHERS)]
+
+
+def _level_dashes(position: int) -> object:
+    """Return the pattern of a level: of two that lie on each other both are seen."""
+    return "-" if position == 0 else (0, (3 + position, 3 + position))
+
+
+def _number_axis(axes: Axes, last: int, text: str) -> None:
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    ticks = chart.speedup_ticks(1, max(last, 2) * 1.05)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FixedFormatter([f"{tick:.0f}" for tick in ticks]))
+    axes.xaxis.set_minor_locator(NullLocator())
     for label in axes.get_xticklabels():
         label.set_fontproperties(style.font(chart.TEXT))
     axes.set_xlabel(text, fontproperties=style.font(chart.TEXT), color=style.INK, labelpad=2)
