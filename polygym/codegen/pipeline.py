@@ -17,7 +17,7 @@ from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
-from polygym.errors import InternalError, LimitError
+from polygym.errors import InputError, InternalError, LimitError
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import DEFAULT_OPERATIONS, bounded
 
@@ -37,11 +37,12 @@ def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
         try:
             with bounded("mapping the schedule to the machine", _MOST_OPERATIONS):
                 program = _lowered(legal, attempt)
-        except (LimitError, InternalError):
+        except (InputError, InternalError, LimitError):
             continue  # some irregular schedules meet mistakes of isl's: simpler loops may not
         if count_instances(program.body) <= _MOST_INSTANCES:
             return program
-    with bounded("generating loops", DEFAULT_OPERATIONS):
+    most = DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 4 * _MOST_OPERATIONS
+    with bounded("generating loops", most):
         return _lowered(legal, SEQUENTIAL)
 
 

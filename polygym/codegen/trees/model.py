@@ -58,12 +58,20 @@ def tile_sizes(
     roles: Roles,
     element: int,
     machine: Machine,
+    *,
+    rewarding: bool,
 ) -> tuple[int, ...]:
-    """Return a tile size for every member; 1 for those that stay whole."""
+    """Return a tile size for every member; 1 for those that stay whole.
+
+    ``rewarding`` says whether the points of a band without coincident members run in vectors or
+    along diagonals: tiles only cost where they do not.
+    """
     count = len(members)
     if any(_is_steep(member) for member in members):
         return (1,) * count
     if count > 1 and not any(member.coincident for member in members):
+        if not rewarding:
+            return (1,) * count
         return _STENCIL.get(count, (*(8,) * (count - 2), 16, 256))
     reusing = sum(
         any(move is Move.SAME for moves in row.values() for move in moves.reads) for row in table

@@ -213,7 +213,14 @@ class _Planner:
             moves = table(
                 self.scop, band.statements, around.rows, [member.rows for member in members]
             )
-            sizes = tile_sizes(members, moves, chosen, element, self.machine)
+            sizes = tile_sizes(
+                members,
+                moves,
+                chosen,
+                element,
+                self.machine,
+                rewarding=arrangement.is_rewarding,
+            )
         new = self._new_directions(band, around)
         sizes = tuple(
             size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)

@@ -26,6 +26,7 @@ from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.arrange import Roles, Table, roles
+from polygym.codegen.trees.chain import is_chain
 from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.model import copies
 from polygym.codegen.trees.moves import table
@@ -79,6 +80,11 @@ class Arrangement:
     diagonal: bool = False
 
     @property
+    def is_rewarding(self) -> bool:
+        """Whether points run in vectors or along diagonals."""
+        return self.diagonal or any(group.has_vectors for group in self.groups)
+
+    @property
     def roles(self) -> Roles:
         """The roles of the busiest group, as positions in the whole band."""
         busiest = max(
@@ -115,8 +121,7 @@ class Arranger:
             fallback = fallback or candidate
         if fallback is not None:
             return fallback
-        independent = any(member.coincident for member in band.members)
-        if independent or self.mapping.jam == 1 or len(band.members) < 2:
+        if self.mapping.jam == 1 or not is_chain(band, around):
             return together
         return self._diagonal(band, around)
 
