@@ -157,6 +157,8 @@ def names_below(axes: Axes, names: Sequence[str], places: Sequence[float]) -> No
 
 def legend_above(figure: Figure, axes: Axes, entries: Sequence[Entry], gap: float = 0.0) -> None:
     """Write a legend some inches above the axes, in as many columns as there is room for."""
+    if not entries:
+        return
     handles = [_handle(one) for one in entries]
     box = axes.get_position()
     width, height = figure.get_size_inches()
@@ -205,7 +207,7 @@ def legend_height(width: float, entries: Sequence[Entry]) -> float:
 
 def _columns(width: float, entries: Sequence[Entry]) -> int:
     """Return how many columns of a legend fit into a width."""
-    longest = max(len(one.text) for one in entries)
+    longest = max((len(one.text) for one in entries), default=1)
     return max(1, min(len(entries), int((width - 0.7) / (0.42 + 0.062 * longest))))
 
 

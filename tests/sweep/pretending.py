@@ -48,7 +48,9 @@ def fill(
             for moment in range(3):
                 samples = (1.0 + 0.01 * moment,)
                 store.add_baseline(Baseline(kernel, str(SETTING.search_dataset), moment, samples))
-            _compare(store, kernel, level, references, sorted(numbers, reverse=True)[:confirm], dice)
+            _compare(
+                store, kernel, level, references, sorted(numbers, reverse=True)[:confirm], dice
+            )
 
 
 def _compare(

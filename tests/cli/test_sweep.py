@@ -1,0 +1,212 @@
+"""``polygym sweep``: what it finds, how it ends, how it goes on."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polybench import Dataset
+from polygym.cli import dispatch
+from polygym.cli.sweeping import line
+from polygym.mdp.policies import policy
+from polygym.search.explorer import episode_of, schedule_of
+from polygym.sweep.progress import Phase, Progress, Standing
+from polygym.sweep.reading import read
+from polygym.sweep.setting import SweepSetting
+from polygym.sweep.store import STORE
+from tests.cli.test_optimize import CRASHING, group_is_gone
+from tests.sources import Y_AX
+
+# The last of them finds the same schedule every time.
+POLICIES = ("bias_coeff_0", "uniform", "earliest")
+USUAL = (
+    "--policy", ",".join(POLICIES), "--search-dataset", "mini", "--dataset", "mini",
+    "--confirm", "2", "--seed", "5",
+)  # fmt: skip
+
+
+@pytest.fixture
+def y_ax(tmp_path: Path) -> str:
+    path = tmp_path / "yax.c"
+    path.write_text(Y_AX)
+    return str(path)
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = dispatch.run(["sweep", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def expected(kernel: str, budget: int) -> dict[tuple[str, int], str | None]:
+    """Return what the episodes of a sweep find, played here."""
+    subject = SweepSetting().subject(kernel, Dataset.MINI)
+    found = {}
+    for name in POLICIES:
+        for index in range(budget):
+            schedule = schedule_of(episode_of(subject.task, policy(name), 5, index))
+            found[name, index] = None if isinstance(schedule, str) else str(schedule)
+    return found
+
+
+def explored(folder: Path) -> dict[tuple[str, int], str | None]:
+    """Return what the episodes of a store have found."""
+    contents = read(folder)
+    schedules = {one.number: one.schedule for one in contents.outcomes}
+    return {
+        (one.policy, one.index): None if one.outcome is None else schedules[one.outcome]
+        for one in contents.episodes
+    }
+
+
+def test_a_sweep_from_end_to_end(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    crash = tmp_path / "crash.c"
+    crash.write_text(CRASHING)
+    out = tmp_path / "out"
+    code, text, _ = call(
+        capsys, str(crash), y_ax, "--out", str(out), "--budget", "8", *USUAL, "--json"
+    )
+    data: dict[str, Any] = json.loads(text)
+    assert code == 1
+    broken, good = data["kernels"]
+    assert "original program" in broken["error"]
+    assert broken["explored"] == 0
+    assert (good["explored"], good["error"], good["wrong"]) == (24, None, 0)
+    assert good["confirmed"]
+    assert good["best"] == pytest.approx(data["geometric_mean"]["best"])
+    assert explored(out) == expected(y_ax, 8)
+    contents = read(out)
+    # Equal schedules are measured once; the best are there again, isl's at both times.
+    texts = [one.schedule for one in contents.outcomes]
+    assert len(texts) == len(set(texts)) <= 17
+    assert len(contents.confirmations) == 2
+    assert {one.name for one in contents.references} == {"isl"}
+    assert contents.baselines
+    # What is done is not done again, and more can be asked for.
+    before = contents.outcomes
+    code, text, err = call(capsys, y_ax, "--out", str(out), "--budget", "10", *USUAL)
+    assert code == 0
+    assert "yax" in text
+    assert f"polygym report {out}" in text
+    assert read(out).outcomes[: len(before)] == before
+    assert explored(out) == expected(y_ax, 10)
+    code, _, err = call(capsys, y_ax, "--out", str(out), "--budget", "10", *USUAL[:-1], "6")
+    assert code == 2
+    assert "seed: 5 before, 6 now" in err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_signal_loses_nothing(
+    capsys: pytest.CaptureFixture[str],
+    y_ax: str,
+    tmp_path: Path,
+    number: signal.Signals,
+    code: int,
+) -> None:
+    out = tmp_path / "out"
+    usual = (y_ax, "--out", str(out), *USUAL, "--confirm", "0")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polygym", "sweep", *usual, "--budget", "100000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(out / STORE, 6)
+    children = children_of(process.pid)
+    assert children
+    os.kill(process.pid, number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    if number is not signal.SIGKILL:
+        assert "interrupted; the same command goes on:" in err
+        assert "--budget 100000" in err
+    deadline = time.monotonic() + 10
+    while not all(map(group_is_gone, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(group_is_gone, children))
+    found = explored(out)
+    assert len(found) >= 6
+    budget = len(found) // 3 + 2
+    assert call(capsys, *usual, "--budget", str(budget))[0] == 0
+    assert explored(out) == expected(y_ax, budget)
+    assert explored(out).items() >= found.items()
+
+
+def test_time_is_up(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    usual = (y_ax, "--out", str(out), *USUAL, "--budget", "1000000")
+    code, _, _ = call(capsys, *usual, "--minutes", "0.04")
+    assert code == 0
+    contents = read(out)
+    assert 0 < len(contents.episodes) < 1000000
+    assert contents.kernels[0].seconds > 0
+    assert len(contents.confirmations) == 2
+    counts = {name: sum(one.policy == name for one in contents.episodes) for name in POLICIES}
+    assert abs(counts[POLICIES[0]] - counts[POLICIES[1]]) <= 1
+    # The time of the first run counts: nothing is left for a second one.
+    assert call(capsys, *usual, "--minutes", "0.04")[0] == 0
+    assert len(read(out).episodes) == len(contents.episodes)
+
+
+def test_more_jobs_than_cores(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    usual = (y_ax, "--out", str(tmp_path / "out"), *USUAL, "--confirm", "0", "--budget", "1")
+    code, _, err = call(capsys, *usual, "--jobs", "1000")
+    assert code == 0
+    assert "1000 jobs of 1 thread need 1000 cores" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "nobody"),
+        (("mvt", "--policy", "nobody"), "bias_coeff_0"),
+        (("mvt", "--policy", ","), "--policy"),
+        (("mvt", "--dataset", "huge"), "huge"),
+        (("mvt", "--minutes", "0"), "--minutes"),
+        (("mvt", "--jobs", "0"), "--jobs"),
+    ],
+)
+def test_what_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    code, text, err = call(capsys, *arguments, "--out", str(tmp_path / "out"))
+    assert (code, text) == (2, "")
+    assert said in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_line_of_progress() -> None:
+    standings = (Standing("gemm", 40, 3.214, 0, True), Standing("/a/b.c", 0, None, 0, False))
+    found = line(Progress(Phase.SEARCH, 120, 900, 720.0, standings))
+    assert found == "searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x"
+
+
+def wait_for(store: Path, episodes: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if store.exists():
+            with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as connection:
+                (count,) = connection.execute("SELECT count(*) FROM episodes").fetchone()
+            if count >= episodes:
+                return
+        time.sleep(0.05)
+    pytest.fail("the sweep never came so far")
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the processes that a process has started; each leads a session of its own."""
+    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(word) for word in text.split()]
