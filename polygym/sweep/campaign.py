@@ -25,6 +25,9 @@ from polygym.sweep.store import Store
 _LOOK_SECONDS = 0.05
 _SHOW_SECONDS = 1.0
 
+# Looking at a large store takes time that the clocks of the others would notice.
+_SHOW_SHARE = 0.01
+
 
 @dataclass(slots=True)
 class Campaign:
@@ -72,7 +75,7 @@ class Campaign:
         show: Callable[[], None],
     ) -> None:
         """Keep all places busy until there is nothing more to choose."""
-        shown = -_SHOW_SECONDS
+        due = 0.0
         has_been_told = False
         while True:
             while not is_stopped() and len(self.running) < len(self.plan.places):
@@ -87,9 +90,10 @@ class Campaign:
                 has_been_told = True
                 for one in self.running.values():
                     one.stop()
-            if time.monotonic() - shown >= _SHOW_SECONDS:
+            if (moment := time.monotonic()) >= due:
                 show()
-                shown = time.monotonic()
+                took = time.monotonic() - moment
+                due = moment + max(_SHOW_SECONDS, took / _SHOW_SHARE)
             time.sleep(_LOOK_SECONDS)
             self._bury()
 
