@@ -18,11 +18,14 @@ from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
 from polygym.errors import InputError, InternalError, LimitError
+from polygym.poly.dependences import dependences
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import DEFAULT_OPERATIONS, bounded
 
-# What a mapping may cost before a simpler one is taken: isl's operations, instances in the code.
+# What a mapping may cost before a simpler one is taken: isl's operations, of which a program with
+# many dependences needs more, and instances in the code.
 _MOST_OPERATIONS = 800_000
+_OPERATIONS_FOR_A_DEPENDENCE = 20_000
 _MOST_INSTANCES = 400
 
 
@@ -33,16 +36,16 @@ def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
     if that does not help, without any mapping. Effort is counted in operations, not in seconds, so
     the same schedule always becomes the same code.
     """
+    most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
     for attempt in _simpler(mapping):
         try:
-            with bounded("mapping the schedule to the machine", _MOST_OPERATIONS):
+            with bounded("mapping the schedule to the machine", most):
                 program = _lowered(legal, attempt)
         except (InputError, InternalError, LimitError):
             continue  # some irregular schedules meet mistakes of isl's: simpler loops may not
         if count_instances(program.body) <= _MOST_INSTANCES:
             return program
-    most = DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 4 * _MOST_OPERATIONS
-    with bounded("generating loops", most):
+    with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 4 * most):
         return _lowered(legal, SEQUENTIAL)
 
 

@@ -34,8 +34,10 @@ from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, Node
 FORK = "polygym_fork"
 """The function that runs a task in several threads; whoever loads the code provides it."""
 
-# Below so many instances of statements, threads are not worth their start.
-_LEAST_WORK = 8192
+# Below so many instances of statements, threads are not worth their start; a vector of them takes
+# about as long as two.
+_LEAST_WORK = 16384
+_VECTOR_WORK = 2
 _DYNAMIC_CHUNKS = 16  # for each thread
 
 _TASK = ir.FunctionType(ir.VoidType(), [POINTER])
@@ -203,7 +205,7 @@ def _work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
     """Return about how many instances run in a node."""
     match node:
         case Instance(lanes=lanes):
-            return ir.Constant(I64, 1 if lanes is None else lanes.width)
+            return ir.Constant(I64, 1 if lanes is None else _VECTOR_WORK)
         case Guard(_, then, _):
             return _work(builder, then, environment)
         case Block(children):
