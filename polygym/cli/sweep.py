@@ -150,12 +150,6 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="J",
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
-@click.option(
-    "--ahead/--no-ahead",
-    default=True,
-    show_default=True,
-    help="Generate code while other code is measured, where there is a core to spare.",
-)
 @mapping_options
 @click.option(
     "--timeout-factor",
@@ -164,6 +158,14 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     show_default=True,
     metavar="X",
     help="Cut off a schedule that takes more than X times as long as the original order.",
+)
+@click.option(
+    "--compile-seconds",
+    type=click.FloatRange(0.0, 1e6, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="S",
+    help="Give up a schedule whose code takes longer to generate.",
 )
 @click.option(
     "--max-coefficient",
@@ -202,10 +204,10 @@ def command(
     confirm: int,
     minutes: float | None,
     jobs: int,
-    ahead: bool,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
+    compile_seconds: float,
     max_coefficient: int,
     max_dimensions: int,
     max_rays: int,
@@ -220,8 +222,9 @@ def command(
         timeout_factor,
         mapping or DEFAULT,
         TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+        compile_seconds,
     )
-    plan = plan_cores(usable_cores(), jobs, threads, ahead)
+    plan = plan_cores(usable_cores(), jobs, threads)
     if plan.remark:
         say(plan.remark, err=True)
     at_once = len(plan.places)

@@ -4,6 +4,7 @@
 it is known, ``rows`` what its tables hold as values, ``reading`` how they are read while a sweep is
 at work. ``searching`` explores one program and ``confirming`` measures its best schedules again,
 each in a process of its own (``process``), on cores of its own (``cores``) and for its share of the
-time (``shares``); ``ahead`` generates code while other code is measured. ``plan`` says what is left
-to do, and ``campaign`` has it done. ``statistics`` makes means and curves of what was found.
+time (``shares``); ``compilers`` generates the code of a batch of schedules before any is measured.
+``orders`` says how much is to be done, ``campaign`` has it done, ``progress`` says how far it is.
+``statistics`` makes means and curves of what was found.
 """

@@ -15,7 +15,7 @@ from polygym.evaluation import Evaluator
 from polygym.measure.outcome import Status
 from polygym.poly.schedule import Schedule, parse
 from polygym.sweep import reading
-from polygym.sweep.ahead import AheadCompiler, pin
+from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
 from polygym.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
 from polygym.sweep.searching import isl_or_reason, trusted
@@ -60,12 +60,13 @@ def confirm(store: Store, setting: SweepSetting, kernel: str, count: int, place:
     program, options, dataset = subject.program, setting.measuring, str(setting.dataset)
     best = best_of(reading.outcomes(store.connection, kernel), count)
     with (
-        closing(AheadCompiler(options.compile_seconds, place.compiling, place.ahead)) as compiler,
-        Evaluator(program, options, compiler=compiler) as evaluator,
+        closing(Compilers(options.compile_seconds, place.compiling)) as compilers,
+        Evaluator(program, options, compiler=compilers) as evaluator,
     ):
-        isl = isl_or_reason(evaluator, compiler)
-        found = compiler.call(lambda: [parse(one.schedule, program.scop) for one in best])
+        isl = isl_or_reason(program)
+        found = [parse(one.schedule, program.scop) for one in best]
         schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
+        compilers.compile_all(program, schedules, options.mapping)
         rounds = ceil(_SECONDS / max(evaluator.baseline_seconds, 1e-9))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         timings = [

@@ -1,11 +1,12 @@
 """Which cores measure and which generate code, so that clocks do not disturb each other.
 
-A job measures one program at a time on ``threads`` cores of its own. Code for the next schedule may
-be generated meanwhile, on a core on which nothing is measured. Two hardware threads of one core
-share everything that matters to a clock, so only the first of them is used.
+A job measures one program at a time on ``threads`` cores of its own, where nothing else runs
+meanwhile. Before it measures, it generates code there, and on its part of the cores that no job
+measures on. Two hardware threads of one core share everything that matters to a clock, so only the
+first of them is used.
 
-Example: on eight cores, three jobs with two threads each measure on 0-1, 2-3 and 4-5, and generate
-code on 6, 7 and 6. On two cores one job with two threads uses both for either, in turn.
+Example: on eight cores, three jobs with two threads each measure on 0-1, 2-3 and 4-5; the first two
+of them generate code on 6 and on 7 as well.
 """
 
 from __future__ import annotations
@@ -20,11 +21,10 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The cores of one job; where ``ahead`` is false, compiling waits for measuring."""
+    """The cores of one job; it measures and generates code in turn."""
 
     measuring: tuple[int, ...]
     compiling: tuple[int, ...]
-    ahead: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +35,19 @@ class Plan:
     remark: str = ""
 
 
-def plan_cores(cores: Iterable[int], jobs: int, threads: int, ahead: bool = True) -> Plan:
+def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> Plan:
     """Return the places of the jobs that fit, which are one at least.
 
     >>> plan_cores(range(2), 1, 1).places
-    (Place(measuring=(0,), compiling=(1,), ahead=True),)
+    (Place(measuring=(0,), compiling=(0, 1)),)
     >>> plan_cores(range(2), 4, 2).remark
     '4 jobs of 2 threads need 8 cores, and there are 2: one job at a time'
     """
     free = sorted(cores)
     fitting = max(1, min(jobs, len(free) // threads))
     blocks = [tuple(free[k * threads : (k + 1) * threads]) for k in range(fitting)]
-    spare = free[fitting * threads :] if ahead else []
-    places = tuple(
-        Place(block, (spare[k % len(spare)],), True) if spare else Place(block, block, False)
-        for k, block in enumerate(blocks)
-    )
+    spare = free[fitting * threads :]
+    places = tuple(Place(block, (*block, *spare[k::fitting])) for k, block in enumerate(blocks))
     return Plan(places, _remark(len(free), jobs, fitting, threads))
 
 

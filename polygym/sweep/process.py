@@ -118,7 +118,7 @@ def main(text: str) -> None:
     with _termination() as is_stopped:
         die_with(message["parent"])
         kernel, given, place = message["kernel"], message["request"], message["place"]
-        cores = Place(tuple(place["measuring"]), tuple(place["compiling"]), place["ahead"])
+        cores = Place(tuple(place["measuring"]), tuple(place["compiling"]))
         with open_store(Path(message["folder"]) / STORE) as store:
             setting = setting_from_json(stored_setting(store.path, store.connection))
             try:

@@ -11,18 +11,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import get_args
 
+from polygym.envs.kernels import Subject
 from polygym.errors import IllegalScheduleError, PolygymError
 from polygym.evaluation import Evaluation, Evaluator
 from polygym.mdp.policies import policy
 from polygym.measure.outcome import Outcome, Status, WorkerError
 from polygym.poly.baselines import isl_schedule
 from polygym.poly.schedule import Schedule
+from polygym.programs import Program
 from polygym.search.explorer import episode_of, schedule_of
 from polygym.sweep import reading
-from polygym.sweep.ahead import AheadCompiler, pin
+from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
 from polygym.sweep.rows import ISL, Baseline, Episode, Reference, Timing
 from polygym.sweep.setting import SweepSetting
@@ -30,6 +32,9 @@ from polygym.sweep.store import Store, now
 
 # The original order's samples come with every outcome; so many seconds lie between those kept.
 _BASELINE_SECONDS = 10.0
+
+# So many schedules for each core are compiled before they are measured.
+_BATCH = 4
 
 # What a process that is killed has not written down of the time that it took.
 _SPENDING_SECONDS = 5.0
@@ -118,30 +123,28 @@ def _search(
     pin(place.measuring)
     options = setting.measuring
     with (
-        closing(AheadCompiler(options.compile_seconds, place.compiling, place.ahead)) as compiler,
-        Evaluator(subject.program, options, compiler=compiler) as evaluator,
+        closing(Compilers(options.compile_seconds, place.compiling)) as compilers,
+        Evaluator(subject.program, options, compiler=compilers) as evaluator,
     ):
         baselines = Baselines(store, kernel, str(setting.search_dataset))
-        _measure_isl(store, setting, kernel, evaluator, compiler, baselines)
+        _measure_isl(store, setting, kernel, evaluator, baselines)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
-        prepared: set[str] = set()
-
-        def play(step: Step) -> tuple[Step, Schedule | str]:
-            """Play an episode and compile its schedule; in the compiler's thread."""
-            episode = episode_of(subject.task, policy(step.policy), setting.seed, step.index)
-            found = schedule_of(episode)
-            if isinstance(found, Schedule) and str(found) not in prepared:
-                prepared.add(str(found))
-                compiler.prepare(subject.program, found, options.mapping)
-            return step, found
-
-        prepared.update(known)
-        wanted = _steps(store, kernel, policies, budget)
-        for step, found in compiler.each(takewhile(lambda _: not is_over(), wanted), play):
-            _record(store, kernel, step, found, known, evaluator, baselines)
-            spending.keep()
-            if is_over():
+        steps = takewhile(lambda _: not is_over(), _steps(store, kernel, policies, budget))
+        while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
+            found = [_play(subject, setting.seed, step) for step in batch]
+            new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
+            if not compilers.compile_all(subject.program, new, options.mapping, is_over):
                 return
+            for step, schedule in zip(batch, found, strict=True):
+                _record(store, kernel, step, schedule, known, evaluator, baselines)
+                spending.keep()
+                if is_over():
+                    return
+
+
+def _play(subject: Subject, seed: int, step: Step) -> Schedule | str:
+    """Return the schedule of an episode, or why it has none."""
+    return schedule_of(episode_of(subject.task, policy(step.policy), seed, step.index))
 
 
 def _steps(store: Store, kernel: str, policies: tuple[str, ...], budget: int) -> Iterator[Step]:
@@ -207,7 +210,6 @@ def _measure_isl(
     setting: SweepSetting,
     kernel: str,
     evaluator: Evaluator,
-    compiler: AheadCompiler,
     baselines: Baselines,
 ) -> None:
     """Measure isl's schedule, if that has not been done; there may be none."""
@@ -215,7 +217,7 @@ def _measure_isl(
     known = reading.references(store.connection, kernel)
     if any((one.dataset, one.name) == (dataset, ISL) for one in known):
         return
-    schedule = isl_or_reason(evaluator, compiler)
+    schedule = isl_or_reason(evaluator.program)
     if isinstance(schedule, str):
         timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
     else:
@@ -224,10 +226,10 @@ def _measure_isl(
     store.set_reference(Reference(kernel, dataset, ISL, timing))
 
 
-def isl_or_reason(evaluator: Evaluator, compiler: AheadCompiler) -> Schedule | str:
+def isl_or_reason(program: Program) -> Schedule | str:
     """Return isl's schedule of a program, or why there is none."""
     try:
-        return compiler.call(lambda: isl_schedule(evaluator.program.scop))
+        return isl_schedule(program.scop)
     except PolygymError as error:
         return str(error)
 

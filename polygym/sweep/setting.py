@@ -35,6 +35,7 @@ class SweepSetting:
     timeout_factor: float = 10.0
     mapping: Mapping = DEFAULT
     options: TaskOptions = field(default_factory=TaskOptions)
+    compile_seconds: float = 5.0
 
     def __post_init__(self) -> None:
         """Refuse what nothing can be measured with."""
@@ -46,7 +47,10 @@ class SweepSetting:
     def measuring(self) -> EvaluationOptions:
         """How schedules are judged."""
         return EvaluationOptions(
-            threads=self.threads, timeout_factor=self.timeout_factor, mapping=self.mapping
+            threads=self.threads,
+            timeout_factor=self.timeout_factor,
+            compile_seconds=self.compile_seconds,
+            mapping=self.mapping,
         )
 
     def subject(self, kernel: str, dataset: Dataset) -> Subject:
@@ -64,6 +68,7 @@ class SweepSetting:
             "dataset": str(self.dataset),
             "threads": self.threads,
             "timeout_factor": self.timeout_factor,
+            "compile_seconds": self.compile_seconds,
             "mapping": str(self.measuring.mapping),
             "max_coefficient": self.options.max_coefficient,
             "max_dimensions": self.options.max_dimensions,
@@ -89,6 +94,7 @@ def setting_from_json(data: dict[str, Any]) -> SweepSetting:
             data["timeout_factor"],
             parse_mapping(data["mapping"]),
             TaskOptions(data["max_coefficient"], data["max_dimensions"], limits),
+            data["compile_seconds"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(

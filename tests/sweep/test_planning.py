@@ -1,31 +1,35 @@
-"""Cores, shares of time, and code that is generated ahead: decided without a clock."""
+"""Cores, shares of time, and code that is generated in batches: decided without a clock."""
 
 import os
-import threading
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.sweep.ahead import AheadCompiler
+from polybench import Dataset
+from polygym.codegen.mapping import DEFAULT
+from polygym.measure.problem import Program as Compiled
+from polygym.poly.baselines import isl_schedule, original
+from polygym.sweep.compilers import Compilers
 from polygym.sweep.cores import plan_cores, usable_cores
+from polygym.sweep.setting import SweepSetting
 from polygym.sweep.shares import is_due, limit_of
 
 
-@given(st.integers(1, 64), st.integers(1, 40), st.integers(1, 70), st.booleans())
-def test_places_do_not_disturb_each_other(cores: int, jobs: int, threads: int, ahead: bool) -> None:
-    plan = plan_cores(range(cores), jobs, threads, ahead)
-    measuring = [core for place in plan.places for core in place.measuring]
-    assert len(measuring) == len(set(measuring))
+@given(st.integers(1, 64), st.integers(1, 40), st.integers(1, 70))
+def test_places_do_not_disturb_each_other(cores: int, jobs: int, threads: int) -> None:
+    plan = plan_cores(range(cores), jobs, threads)
+    used = [core for place in plan.places for core in place.compiling]
+    assert len(used) == len(set(used))
+    assert set(used) <= set(range(cores))
     assert 1 <= len(plan.places) <= max(1, min(jobs, cores // threads))
     assert bool(plan.remark) == (jobs * threads > cores)
     for place in plan.places:
         assert len(place.measuring) == min(threads, cores)
-        if place.ahead:
-            assert ahead
-            assert not set(place.compiling) & set(measuring)
-        else:
-            assert place.compiling == place.measuring
+        assert set(place.measuring) <= set(place.compiling)
+    assert len(used) == cores or len(plan.places) * threads == cores
 
 
 @pytest.mark.parametrize(
@@ -76,33 +80,25 @@ def test_everyone_is_due_once() -> None:
     assert is_due("a", 10.0, {"a": 4.0, "b": 0.5}, {"b"})
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-def test_working_ahead_keeps_the_order(ahead: bool) -> None:
-    compiler = AheadCompiler(5.0, (), ahead)
-    begun: list[int] = []
-    threads = set()
-
-    def work(item: int) -> int:
-        begun.append(item)
-        threads.add(threading.get_ident())
-        return -item
-
-    seen = []
-    for result in compiler.each(range(10), work):
-        seen.append(result)
-        if not ahead:
-            assert len(begun) == len(seen)
-    assert seen == [-item for item in range(10)]
-    assert begun == list(range(10))
-    assert len(threads) == 1
-    assert threading.get_ident() not in threads
-    compiler.close()
+def test_a_batch_is_compiled_once_on_all_cores() -> None:
+    subject = SweepSetting().subject("mvt", Dataset.MINI)
+    program, schedule = subject.program, original(subject.program.scop)
+    with closing(Compilers(5.0, (0, 0))) as compilers:
+        assert compilers.compile_all(program, [schedule, schedule], DEFAULT)
+        processes = compilers.processes
+        assert len(processes) == 1
+        ready = compilers.compile_schedule(program, schedule, DEFAULT)
+        assert isinstance(ready, Compiled)
+        again = compilers.compile_schedule(program, schedule, DEFAULT)
+        assert again == ready
+        assert again is not ready
+        assert compilers.compile_problem(program).original.buffers == ready.buffers
+    assert not any(Path(f"/proc/{process}").exists() for process in processes)
 
 
-def test_an_error_comes_where_its_item_would() -> None:
-    compiler = AheadCompiler(5.0)
-    results = compiler.each([2, 1, 0], lambda item: 1 // item)
-    assert [next(results), next(results)] == [0, 1]
-    with pytest.raises(ZeroDivisionError):
-        next(results)
-    compiler.close()
+def test_a_batch_can_be_given_up() -> None:
+    subject = SweepSetting().subject("mvt", Dataset.MINI)
+    scop = subject.program.scop
+    schedules = [original(scop), isl_schedule(scop)]
+    with closing(Compilers(5.0, (0,))) as compilers:
+        assert not compilers.compile_all(subject.program, schedules, DEFAULT, lambda: True)
