@@ -12,6 +12,9 @@ move (:mod:`polygym.codegen.trees.moves`). Roles, for the points of a band witho
     members in the schedule's order:  others, jammed, vector, held
     without a held member:            others, jammed, vector
 
+Without a vector and without anything to hold, a member that is not coincident is taken for a
+recurrence and runs innermost, like a held one, inside a jammed one.
+
 Example, C[i][j] += A[i][k] * B[k][j]: j is the vector, k held, i jammed. The innermost code is a
 block of C in registers, to which a column of A times a row of B is added again and again.
 """
@@ -50,7 +53,11 @@ def roles(members: Sequence[Member], table: Table, *, vectors: bool, hold: bool)
         place for place in range(count) if members[place].coincident and place not in (vector, held)
     ]
     if vector is None and held is None:
-        return Roles(None, None, None)
+        # A recurrence along one member: iterations of an independent one overlap its latency.
+        waiting = [place for place in range(count) if not members[place].coincident]
+        if not (waiting and free):
+            return Roles(None, None, None)
+        return Roles(None, waiting[-1], free[-1])
     useful = [place for place in free if held is not None or _shares(table[place])]
     return Roles(vector, held, useful[-1] if useful else None)
 
