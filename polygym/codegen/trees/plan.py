@@ -271,6 +271,10 @@ class _Planner:
             )
             if steep is not None:
                 shapes[first], shapes[second] = members[second], steep
+                # Only tiles as wide one way as the other have corners that meet.
+                sizes = tuple(
+                    sizes[second] if place == first else size for place, size in enumerate(sizes)
+                )
         levels = [tiles(shapes, sizes)]
         if self.mapping.outer:
             factors = sizes_for(self.mapping.outer, len(members))
