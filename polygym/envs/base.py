@@ -139,7 +139,14 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         return self._observe(), float(value), self._episode.is_over, False, info
 
     def action_masks(self) -> Array:
-        """Return which actions are allowed now, as booleans."""
+        """Return which actions are allowed now, as booleans; after the end, all of them.
+
+        An episode's own mask is empty then. But a vector of environments that resets in the step
+        behind the end (Gymnasium's) wants one more action for it, which has no effect, from agents
+        that choose under the mask.
+        """
+        if self.episode.is_over:
+            return np.ones(self.action_space.n, bool)
         return np.array(self.episode.mask()[self._actions], bool)
 
     def render(self) -> Any:
@@ -252,11 +259,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
 
     def _observe(self) -> Observation:
         seen = self.subject.observer.observe(self.episode)
-        seen["action_mask"] = seen["action_mask"][self._actions]
+        seen["action_mask"] = self.action_masks().astype(np.int8)
         return seen
 
     def _info(self) -> Info:
-        mask = np.array(self.episode.mask()[self._actions], np.int8)
+        mask = self.action_masks().astype(np.int8)
         return {"action_mask": mask, "kernel": self.subject.program.name}
 
     def _settle(self, info: Info) -> float:

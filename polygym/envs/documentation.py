@@ -78,11 +78,14 @@ _SHARED = """
     ## Masks
 
     `action_masks()` (bool) and `info["action_mask"]` (int8) say which actions are allowed. At least
-    one always is, and an episode that follows them ends with a schedule. An action outside of the
-    mask costs 0.1. If it leads to an invalid state, the episode ends: selecting a dependence that
-    no row can carry (the polyhedron is empty), or 0 for all of several vertices. Otherwise nothing
-    changes (next_dep beyond its number still moves), and the hundredth such action ends the
-    episode.
+    one always is, and an episode that follows them ends with a schedule. After the end all are
+    allowed: a vector of environments that resets itself in the next step (`gymnasium.make_vec`)
+    takes an action for that step, which has no effect.
+
+    An action outside of the mask costs 0.1. If it leads to an invalid state, the episode ends:
+    selecting a dependence that no row can carry (the polyhedron is empty), or 0 for all of several
+    vertices. Otherwise nothing changes (next_dep beyond its number still moves), and the hundredth
+    such action ends the episode.
 
     ## Rewards
 

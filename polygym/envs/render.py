@@ -123,12 +123,22 @@ def _dimensions(episode: Episode) -> list[str]:
         found = dimension.generators
         more = "" if found.complete else " (a sample)"
         lines.append(
-            f"dimension {number + 1} carries {{{carried}}}: {len(found.vertices)} vertices, "
-            f"{len(found.rays)} rays{more}"
+            f"dimension {number + 1} carries {{{carried}}}: "
+            f"{_counted(len(found.vertices), 'vertex', 'vertices')}, "
+            f"{_counted(len(found.rays), 'ray', 'rays')}{more}"
         )
         if number < len(episode.exploration.points):
             lines += _rows(episode, episode.exploration.points[number])
     return lines
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    """Return a number with its noun.
+
+    >>> _counted(1, "vertex", "vertices")
+    '1 vertex'
+    """
+    return f"{count} {one if count == 1 else several}"
 
 
 def _current(episode: Episode) -> list[str]:

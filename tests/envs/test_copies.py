@@ -25,7 +25,8 @@ def play(env: gymnasium.Env[Any, Any], steps: int, seed: int = 5) -> list[Any]:
     seen: list[Any] = []
     generator = np.random.default_rng(seed)
     masks = env.get_wrapper_attr("action_masks")
-    while steps and np.any(masks()):
+    over = False
+    while steps and not over:
         observation, reward, over, truncated, info = env.step(
             generator.choice(np.flatnonzero(masks()))
         )

@@ -62,6 +62,10 @@ def finish(env: PolygymEnv, info: dict[str, Any], seed: int = 0) -> tuple[float,
         assert type(over) is bool
         assert truncated is False
     assert {key: type(info[key]) for key in FINAL} == FINAL
+    for mask in (info["action_mask"], observation["action_mask"], env.action_masks()):
+        assert mask.shape == (env.action_space.n,)
+        assert mask.all()
+    assert not any(env.episode.mask())
     return reward, info
 
 
@@ -110,6 +114,8 @@ def test_the_text_shows_all_phases() -> None:
     assert seen == {"constructing", "exploring"}
     assert "schedule" in text
     assert "for (" in text
+    assert "1 vertices" not in text
+    assert ": 1 vertex, " in text or " vertices, " in text
 
 
 @pytest.mark.parametrize("name", IDS)
