@@ -56,7 +56,7 @@ be searched, or a schedule computed something else than the original order.
 \b
 Examples:
   polygym sweep gemm mvt --budget 100 --out found
-  polygym sweep --kernels all --policy bias_coeff_0,bias_select_dep,uniform --budget 1000 \\
+  polygym sweep --kernels all --policy bias_coeff_0,uniform --budget 1000 \\
       --threads 2 --minutes 120 --out found
   polygym report found
 """

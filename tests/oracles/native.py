@@ -9,6 +9,7 @@ import numpy as np
 
 from polygym.codegen.llvm.loader import load
 from polygym.codegen.mapping import SEQUENTIAL
+from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.ir.scop import Scop
 from polygym.ir.types import ScalarType
@@ -47,9 +48,10 @@ def run_natively(
     schedule: Schedule,
     parameters: Mapping[str, int],
     arrays: Mapping[str, np.ndarray],
+    mapping: MachineMapping = SEQUENTIAL,
 ) -> None:
     """Compile the schedule and run it on the arrays in place."""
-    program = lower(LegalSchedule(scop, schedule), SEQUENTIAL)
+    program = lower(LegalSchedule(scop, schedule), mapping)
     loaded = load(compile_program(program))
     sizes = [ctypes.c_int64(parameters[parameter.name]) for parameter in scop.parameters]
     addresses = [arrays[array.name].ctypes.data for array in scop.arrays]
