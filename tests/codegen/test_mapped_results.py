@@ -9,3 +9,7 @@ from tests.codegen.mapped import PROGRAMS, disagreement
 def test_random_mappings_of_random_schedules(name: str) -> None:
     found = [disagreement(name, seed) for seed in range(8)]
     assert [said for said in found if said] == []
+
+
+def test_code_that_divides_in_128_bits_is_linked() -> None:
+    assert disagreement("transposed", 1016) is None

@@ -99,6 +99,9 @@ def prepare() -> llvm.orcjit.LLJIT:
     """Create this process's linker, once; the first load does it where nobody did before."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    with suppress(OSError):
+        # LLVM may sum up a loop's bounds in 128 bits, whose division is a function of this library.
+        ctypes.CDLL("libgcc_s.so.1", ctypes.RTLD_GLOBAL)
     return llvm.create_lljit_compiler(suppress_errors=True)
 
 
