@@ -12,7 +12,7 @@ from polygym.mdp.episode import TaskOptions
 from polygym.search.setting import Setting
 
 
-def resuming(setting: Setting, folder: Path, budget: int) -> str:
+def resuming(setting: Setting, folder: Path, budget: int, plot: bool) -> str:
     """Return the words with which a search is resumed; what is as usual is left out."""
     source, options, measuring = setting.source, setting.options, setting.measuring
     usual, usual_measuring = TaskOptions(), EvaluationOptions()
@@ -36,7 +36,8 @@ def resuming(setting: Setting, folder: Path, budget: int) -> str:
     for option, found, default in given:
         if found != default:
             words += [option, str(found)]
-    return shlex.join([*words, "--budget", str(budget), "--out", _shown(str(folder)), "--resume"])
+    words += ["--budget", str(budget), "--out", _shown(str(folder)), "--resume"]
+    return shlex.join([*words, "--plot"] if plot else words)
 
 
 def _shown(path: str) -> str:

@@ -28,14 +28,20 @@ from polygym.search.setting import Setting
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
-with the original order's and times it. At the end the best are timed again, in turn with the
-original order and isl's schedule. The same seed explores the same schedules. Exit code 0 even if
-nothing faster was found; 1: the original order itself does not run; 130: interrupted.
+with the original order's and times it. At the end the best five are timed again, in turn with the
+original order and isl's schedule; as the best of many single measurements is a lucky one too, they
+tend to be slower then. Faster than the original is what is so by more than 3 % in the end. The same
+seed explores the same schedules. Exit code 0 even if nothing faster was found; 1: the original
+order itself does not run; 130: interrupted.
 
 Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the
 moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run
 --schedule`), `best.c` its C code, `summary.json` what --json prints, and, with --plot,
-`convergence.png` the best so far against schedules explored.
+`convergence.png` the best so far against schedules explored, each measured once.
+
+Episodes and their schedules are counted from 0: #35 is the `index` 35 of the files, and line 37 of
+`episodes.jsonl`, whose first line is the setting. In the summary `best` and `ranking` are timed
+again if `measured_together` is true; `best_while_searching` and `convergence` are measured once.
 
 \b
 Examples:

@@ -13,11 +13,13 @@ from polygym.evaluation import Evaluation
 from polygym.measure.timing import this_machine
 from polygym.poly.schedule import Schedule
 from polygym.programs.wording import without_parameters
-from polygym.search.search import Search, summary
+from polygym.search.search import Search, as_json, summary
 from polygym.search.tally import Finding, Tally
 
 _LONGEST_SCHEDULE = 70
-_PLAIN = 1.0
+
+# Two runs of one program differ by that much for no reason of the program's.
+_NOISE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,8 @@ class Ranking:
 
     @property
     def is_improvement(self) -> bool:
-        """Whether the best is faster than the original order."""
-        return self.best is not None and self.best.evaluation.speedup > _PLAIN
+        """Whether the best is faster than the original order, by more than noise."""
+        return self.best is not None and self.best.evaluation.speedup > 1 + _NOISE
 
 
 def over(evaluation: Evaluation | None, reference: Evaluation | None) -> float | None:
@@ -69,18 +71,14 @@ def document(
     isl, best = ranking.isl, ranking.best
     return {
         **summary(search.setting, search.tally),
-        "best": None if best is None else {"index": best.index, **best.evaluation.to_json()},
+        "best": None if best is None else as_json(best),
         "budget": budget,
         "isl": None if isl.evaluation is None else isl.evaluation.to_json(),
         "isl_error": isl.reason or None,
         "measured_together": ranking.together,
         "improved": ranking.is_improvement,
         "ranking": [
-            {
-                "index": one.index,
-                "speedup_over_isl": over(one.evaluation, isl.evaluation),
-                **one.evaluation.to_json(),
-            }
+            {**as_json(one), "speedup_over_isl": over(one.evaluation, isl.evaluation)}
             for one in ranking.findings
         ],
         "files": dict(files),
@@ -102,12 +100,33 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
     say(_counted(tally, budget))
     if ranking.isl.reason:
         say(f"isl: {ranking.isl.reason}")
+    if tally.best is not None and (note := timed_again(tally.best, ranking)):
+        say(note)
     if ranking.best is None:
         say("No schedule ran to a correct end.")
     elif not ranking.is_improvement:
-        say("Nothing faster than the original order was found.")
+        close = ranking.best.evaluation.speedup >= 1 - _NOISE
+        but = f": #{ranking.best.index} is within {_NOISE:.0%} of it" if close else ""
+        say(f"Nothing faster than the original order was found{but}.")
     else:
         _print_best(ranking.best)
+
+
+def timed_again(searched: Finding, ranking: Ranking) -> str:
+    """Return what became of the best of the search when it was timed again; "" if it is the same.
+
+    Each schedule is measured once while searching, and the best of many also is the luckiest.
+    """
+    found = {one.index: one.evaluation for one in ranking.findings}.get(searched.index)
+    before = _ratio(searched.evaluation.speedup)
+    now = before if found is None else _ratio(found.speedup) if found.is_ok else found.status.value
+    is_best = ranking.best is not None and ranking.best.index == searched.index
+    if not ranking.together or (is_best and now == before):
+        return ""
+    return (
+        f"While searching, schedule #{searched.index} looked best with {before}; timed again with "
+        f"the others: {now}."
+    )
 
 
 def _original_row(ranking: Ranking) -> Sequence[object]:
@@ -165,5 +184,5 @@ def _counted(tally: Tally, budget: int) -> str:
 
 
 def _print_best(best: Finding) -> None:
-    say(f"Best: {best.evaluation.speedup:.3g}x, found by episode {best.index}:")
+    say(f"Best: {_ratio(best.evaluation.speedup)}, schedule #{best.index}:")
     say(f"  {without_parameters(str(best.evaluation.schedule))}")

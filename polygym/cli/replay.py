@@ -35,7 +35,7 @@ else now, or the schedule does not run to a correct end. A different speedup is 
 Examples:
   polygym replay found/best.json
   polygym replay found/best.json --no-run
-  sed -n 8p found/episodes.jsonl > seventh.json; polygym replay seventh.json
+  sed -n 37p found/episodes.jsonl > 35.json; polygym replay 35.json  (line 1 is the setting)
   polygym replay episode.json --json
 """
 _ROUNDS = 5

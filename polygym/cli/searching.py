@@ -172,7 +172,7 @@ def _report(
         say(f"  {name}")
     if end.code:
         say(f"{end.message}; to go on:", err=True)
-        say(f"  {resuming(search.setting, search.folder, budget)}", err=True)
+        say(f"  {resuming(search.setting, search.folder, budget, plot)}", err=True)
     return Answer(end.code)
 
 

@@ -5,7 +5,12 @@ The folder holds
 * ``episodes.jsonl``: the journal, every episode in order (:mod:`polygym.search.journal`);
 * ``best.json``: the fastest episode so far as a record that ``polygym replay`` reads;
 * ``best.c``: its C code;
-* ``summary.json``: counts, the best, how it came about.
+* ``summary.json``: counts, the best, how it came about. ``best_while_searching`` and
+  ``convergence`` are of the measurements that each schedule got on its own, when it was found;
+  ``best`` is the same until :meth:`Search.confirm` and what follows it have timed the fastest ones
+  again, side by side.
+
+Episodes are counted from 0, in all of these.
 
 The journal is what counts: the other files are written anew from it whenever the best improves, and
 when a search is resumed.
@@ -108,17 +113,23 @@ def resume(setting: Setting, folder: Path, c_text: Callable[[Schedule], str]) ->
 
 def summary(setting: Setting, tally: Tally) -> Json:
     """Return what a search has found so far, as JSON."""
-    best = tally.best
+    best = None if tally.best is None else as_json(tally.best)
     return {
         **setting.to_json(),
         "explored": tally.explored,
         "distinct": len(tally.findings),
         "counts": dict(tally.counts),
-        "best": None if best is None else {"index": best.index, **best.evaluation.to_json()},
+        "best": best,
+        "best_while_searching": best,
         "convergence": [
             {"explored": explored, "speedup": speedup} for explored, speedup in tally.curve
         ],
     }
+
+
+def as_json(finding: Finding) -> Json:
+    """Return a finding as JSON: the episode's number and what was measured."""
+    return {"index": finding.index, **finding.evaluation.to_json()}
 
 
 def _check(setting: Setting, path: Path, contents: Contents) -> None:

@@ -63,7 +63,12 @@ def test_a_search_from_end_to_end(
     assert data["isl"]["status"] == "ok"
     assert data["isl_error"] is None
     assert data["measured_together"]
-    assert data["improved"] == (data["best"]["speedup"] > 1)
+    assert data["improved"] == (data["best"]["speedup"] > 1.03)
+    once = data["best_while_searching"]
+    assert once["speedup"] == data["convergence"][-1]["speedup"]
+    line = read(out / "episodes.jsonl").episodes[once["index"]]
+    assert (line["index"], line["outcome"]["speedup"]) == (once["index"], once["speedup"])
+    assert once["samples"] != data["best"]["samples"]
     speedups = [one["speedup"] for one in data["ranking"]]
     assert speedups == sorted(speedups, reverse=True)
     best = data["ranking"][0]
@@ -284,7 +289,10 @@ def test_interrupted_json_is_one_document(y_ax: str, tmp_path: Path) -> None:
 
 def test_the_words_to_go_on_with() -> None:
     folder = Path("/somewhere/it is")
-    assert resuming(setting(policy="uniform", seed=3), folder, 500) == (
+    words = (
         "polygym optimize mvt --dataset mini --policy uniform --seed 3 --budget 500 "
         "--out '/somewhere/it is' --resume"
     )
+    search = setting(policy="uniform", seed=3)
+    assert resuming(search, folder, 500, False) == words
+    assert resuming(search, folder, 500, True) == f"{words} --plot"
