@@ -23,10 +23,11 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import DEFAULT_OPERATIONS, bounded
 
 # What a mapping may cost before a simpler one is taken: isl's operations, of which a program with
-# many dependences needs more, and instances in the code.
+# many dependences needs more, and instances in the code, of which each statement has several.
 _MOST_OPERATIONS = 800_000
 _OPERATIONS_FOR_A_DEPENDENCE = 20_000
-_MOST_INSTANCES = 400
+_INSTANCES_OF_ALL = 60
+_INSTANCES_OF_ONE = 40
 
 
 def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
@@ -37,13 +38,14 @@ def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
     the same schedule always becomes the same code.
     """
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
+    largest = _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(legal.scop.statements)
     for attempt in _simpler(mapping):
         try:
             with bounded("mapping the schedule to the machine", most):
                 program = _lowered(legal, attempt)
         except (InputError, InternalError, LimitError):
             continue  # some irregular schedules meet mistakes of isl's: simpler loops may not
-        if count_instances(program.body) <= _MOST_INSTANCES:
+        if count_instances(program.body) <= largest:
             return program
     with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 4 * most):
         return _lowered(legal, SEQUENTIAL)
