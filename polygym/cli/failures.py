@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import click
 
 from polygym.cli.interrupts import INTERRUPTED
-from polygym.cli.text import brief, message_of, printable
+from polygym.cli.text import brief, in_gigabytes, message_of, printable
 from polygym.errors import IllegalScheduleError, InternalError, PolygymError, SourceError
-from polygym.measure.outcome import ProblemError
+from polygym.measure.outcome import OutOfMemory, ProblemError
 
 NO = 1
 CANNOT_BE_ASKED = 2
@@ -41,6 +41,8 @@ def failure_of(error: BaseException) -> Failure:
             return Failure("interrupted", INTERRUPTED, "")
         case SourceError():  # begins with its place, as compilers' messages do
             return Failure(message_of(error), CANNOT_BE_ASKED, "")
+        case ProblemError(outcome=OutOfMemory(message)):
+            return Failure(f"not enough memory: {brief(in_gigabytes(message))}", NO)
         case IllegalScheduleError() | ProblemError():
             return Failure(message_of(error), NO)
         case PolygymError() if not isinstance(error, InternalError):

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from polygym.cli.text import printable
+from polygym.cli.text import in_gigabytes, printable
 from polygym.measure.outcome import Ok, Outcome
 
 
@@ -111,5 +111,5 @@ def seconds(value: float) -> str:
 def status_line(outcome: Outcome) -> None:
     """Write an outcome in one line: green when the program ran and was right, red otherwise."""
     is_ok = isinstance(outcome, Ok)
-    text = outcome.status.value if is_ok else str(outcome)
+    text = outcome.status.value if is_ok else in_gigabytes(str(outcome))
     say(text, fg="green" if is_ok else "red", bold=True)

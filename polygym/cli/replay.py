@@ -26,16 +26,19 @@ from polygym.programs.wording import without_parameters
 
 _HELP = """Play a recorded episode again: is its schedule the same, legal, correct, as fast?
 
-FILE is `best.json` of `polygym optimize`, one line of its `episodes.jsonl`, or what `export()` of
-an environment returned. The actions are taken again, legality is decided exactly, and the schedule
-is measured beside the original order. Exit code 0: all of it holds; 1: the actions lead somewhere
-else now, or the schedule does not run to a correct end. A different speedup is shown, not judged.
+FILE is `best.json` of `polygym optimize`, one line of its `episodes.jsonl` (line 1 is the setting,
+episode k is line k + 2), or what `export()` of an environment returned. The actions are taken
+again, legality is decided exactly, and the schedule is measured beside the original order, for the
+sizes that FILE says. Exit code 0: all of it holds; 1: the actions lead somewhere else now, or the
+schedule does not run to a correct end. A different speedup is shown, not judged; times that were
+recorded for other sizes are not shown beside those that are found.
 
 \b
 Examples:
   polygym replay found/best.json
   polygym replay found/best.json --no-run
-  sed -n 37p found/episodes.jsonl > 35.json; polygym replay 35.json  (line 1 is the setting)
+  polygym replay found/best.json --file moved/my.c
+  sed -n 37p found/episodes.jsonl > 35.json; polygym replay 35.json
   polygym replay episode.json --json
 """
 _ROUNDS = 5
@@ -44,13 +47,20 @@ _ROUNDS = 5
 @click.command("replay", help=_HELP)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--no-run", is_flag=True, help="Play and check only; measure nothing.")
+@click.option(
+    "--file",
+    "c_file",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="NEW.c",
+    help="Where the C file is now, if it has moved since the episode was recorded.",
+)
 @json_option
-def command(file: Path, no_run: bool, as_json: bool) -> Answer:
+def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Answer:
     """Play the episode again, and say whether it is what was recorded."""
     recorded = _read(file)
     try:
         with working("playing the episode again"):
-            played = record.replay(recorded, str(file))
+            played = record.replay(recorded, str(file), c_file)
     except NoLongerError as error:
         return _changed(str(error), as_json)
     schedule = played.episode.schedule() if played.episode.phase is Phase.COMPLETE else None
@@ -107,6 +117,7 @@ def _as_json(
         "legal": None if schedule is None else violation is None,
         "violation": None if violation is None else str(violation),
         "recorded": recorded.get("outcome"),
+        "same_sizes": played.is_comparable,
         "found": None if found is None else found.to_json(),
         "machine": asdict(this_machine()),
     }
@@ -135,16 +146,22 @@ def _print(
         say(f"no: {violation}", fg="red")
         return
     say("yes", fg="green")
-    rows = [_row("recorded", recorded.get("outcome"))]
+    rows = [_row("recorded", recorded.get("outcome"))] if played.is_comparable else []
+    if not played.is_comparable:
+        before = ", ".join(
+            f"{name} = {value}" for name, value in (played.measured_for or {}).items()
+        )
+        say(f"  recorded  for other sizes ({before}): not comparable")
     if found is not None:
         rows.append(_row("found now", found.to_json()))
-    print_table(("", "STATUS", "TIME", "ORIGINAL", "SPEEDUP"), rows, "llrrr")
+    if rows:
+        print_table(("", "STATUS", "TIME", "ORIGINAL", "SPEEDUP"), rows, "llrrr")
     if found is not None and found.error_details:
         say(f"{found.status.value}: {found.error_details}", err=True)
 
 
 def _row(name: str, outcome: object) -> tuple[str, ...]:
-    """Return a line of the table; what was recorded may be anything."""
+    """Return a line of the table; an episode may have been recorded without an outcome."""
     known = outcome if isinstance(outcome, Mapping) else {}
     status = str(known.get("status", "not measured"))
     times = [known.get(key) for key in ("seconds", "baseline_seconds")]

@@ -192,4 +192,6 @@ def _picture(search: Search, ranking: Ranking) -> bytes:
     references = {"-O3": 1.0}
     if (isl := ranking.isl.evaluation) is not None and isl.is_ok:
         references["isl"] = isl.speedup
-    return convergence_png(f"{program.name}: {sizes}", tally.curve, tally.explored, references)
+    # The best ones, timed again, may be slower than the curve says.
+    title = f"{program.name}: {sizes}; single measurements"
+    return convergence_png(title, tally.curve, tally.explored, references)

@@ -7,17 +7,27 @@ its name, with what was expected, in the constructor. NumPy's integers are taken
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from operator import index
+from typing import Any
 
 from polygym.codegen.mapping import parse_mapping
+from polygym.envs import kernels
+from polygym.envs.reward import Reward
 from polygym.errors import InputError
 from polygym.evaluation import EvaluationOptions
 from polygym.mdp.episode import TaskOptions
+from polygym.mdp.policies import policy
 from polygym.poly.spaces.polyhedra import Limits
 
 _MOST_GENERATORS = 100_000
+
+# Those that decide which episodes there are and what they are worth; render_mode does not.
+NAMES = (
+    "kernel", "dataset", "parameters", "function", "max_coefficient", "max_dimensions", "max_rays",
+    "max_vertices", "reward", "threads", "timeout_factor", "mapping", "policy", "seed",
+)  # fmt: skip
 
 
 def whole(name: str, value: object) -> int:
@@ -39,6 +49,15 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InputError(f"{name}: expected a text, found {value!r}")
     return value
+
+
+def function(value: object) -> str | None:
+    """Return the name of a function, if there is one."""
+    if value is None:
+        return None
+    if not text("function", value).strip():
+        raise InputError(f"function: expected None or the name of a function, found {value!r}")
+    return str(value)
 
 
 def seed(value: object) -> int | None:
@@ -94,3 +113,22 @@ def evaluation_options(
         timeout_factor=factor,
         mapping=parse_mapping(text("mapping", mapping)),
     )
+
+
+def check(given: Mapping[str, Any]) -> None:
+    """Refuse arguments that no environment takes; ``given`` has every one of :data:`NAMES`.
+
+    A kernel need only be a text: whether there is such a file is for who opens it.
+    """
+    if not text("kernel", given["kernel"]).strip():
+        raise InputError(f"kernel: expected a kernel or a C file, found {given['kernel']!r}")
+    kernels.dataset(text("dataset", given["dataset"]))
+    kernels.parse_parameters(given["parameters"])
+    function(given["function"])
+    task_options(
+        given["max_coefficient"], given["max_dimensions"], given["max_rays"], given["max_vertices"]
+    )
+    Reward.named(text("reward", given["reward"]))
+    evaluation_options(given["threads"], given["timeout_factor"], given["mapping"])
+    policy(text("policy", given["policy"]))
+    seed(given["seed"])

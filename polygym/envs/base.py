@@ -79,7 +79,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         )
         self._sizes = Source(
             "",
-            None if function is None else arguments.text("function", function),
+            arguments.function(function),
             kernels.dataset(dataset),
             kernels.parse_parameters(parameters),
         )
@@ -119,6 +119,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
             seed = self._seed
         super().reset(seed=seed)
         subject = self._choose(options)
+        kernels.load(subject)
         episode = self._open(subject)
         # All or nothing: a file that cannot be read leaves the episode before it as it was.
         self._subject, self._episode, self._evaluation = subject, episode, None

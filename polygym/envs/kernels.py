@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polybench
 from polybench import Dataset
-from polygym.errors import InputError
+from polygym.errors import InputError, SourceError
 from polygym.mdp.episode import Episode, Task, TaskOptions
 from polygym.mdp.observe import Observer
 from polygym.poly.spaces.memory import Memory
@@ -95,6 +95,30 @@ _subjects: Memory[tuple[Source, TaskOptions, object], Subject] = Memory(64)
 def subject(source: Source, options: TaskOptions) -> Subject:
     """Return what is known of a program, from memory if it has not changed."""
     return _subjects.get((source, options, _stamp(source.target)), lambda: Subject(source, options))
+
+
+def load(subject: Subject) -> None:
+    """Load a program; sizes that it does not have are refused by the argument's name.
+
+    Elsewhere they are named as the command line has them.
+    """
+    try:
+        _ = subject.program
+    except SourceError:
+        raise
+    except InputError:
+        wanted = [name for name, _ in subject.source.parameters]
+        try:
+            known = [name for name, _ in replace(subject.source, parameters=()).load().parameters]
+        except InputError:
+            known = wanted  # it is not the sizes' fault
+        unknown = [name for name in wanted if name not in known]
+        if not unknown:
+            raise
+        raise InputError(
+            f"parameters: expected those of {subject.source.target}, "
+            f"{', '.join(known) or '(none)'}, found {', '.join(unknown)}"
+        ) from None
 
 
 def targets(selection: str) -> tuple[str, ...]:

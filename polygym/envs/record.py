@@ -10,27 +10,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polygym
-from polybench import Dataset
-from polygym.envs.arguments import evaluation_options
-from polygym.envs.kernels import Source, Subject, subject
-from polygym.errors import InputError, LimitError
+from polygym.envs.kernels import Subject, subject
+from polygym.envs.recorded import Recorded, recorded
+from polygym.errors import InputError, LimitError, SourceError
 from polygym.evaluation import Evaluation, EvaluationOptions
-from polygym.mdp.episode import Episode, Phase, TaskOptions
+from polygym.mdp.episode import Episode, Phase
 from polygym.poly.schedule import parse
-from polygym.poly.spaces.polyhedra import Limits
 
 FORMAT = "polygym episode"
-VERSION = 1
-
-# What the reader of a record wants to know, and playing it again does not need.
-_ONLY_TOLD = ("polygym", "environment", "outcome")
-
-_MOST_GENERATORS = 100_000
-_LARGEST_NUMBER = 2**63 - 1
+VERSION = 2
 
 
 class NoLongerError(InputError):
@@ -39,12 +31,23 @@ class NoLongerError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """An episode that was played again; ``changed`` says that the C file is another one now."""
+    """An episode that was played again.
+
+    ``changed`` says that the C file is another one now. ``measured_for`` has the sizes for which
+    the record's outcome was measured, None where it has none.
+    """
 
     subject: Subject
     episode: Episode
     measuring: EvaluationOptions
     changed: bool
+    measured_for: Mapping[str, int] | None = None
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the record's times are of the sizes that the episode has."""
+        sizes = dict(self.subject.program.parameters)
+        return self.measured_for is None or dict(self.measured_for) == sizes
 
 
 def of(
@@ -81,7 +84,7 @@ def of(
         "actions": list(episode.actions),
         "phase": episode.phase.value,
         "schedule": schedule,
-        "outcome": None if evaluation is None else evaluation.to_json(),
+        "outcome": None if evaluation is None else outcome_of(evaluation, subject),
     }
 
 
@@ -107,69 +110,52 @@ def read(text: str, name: str) -> dict[str, Any]:
     return record
 
 
-def replay(record: Mapping[str, Any], name: str) -> Replay:
-    """Play a record's actions again and compare what they lead to."""
-    try:
-        if missing := [key for key in _ONLY_TOLD if key not in record]:
-            raise KeyError(*missing)
-        program, process = record["program"], record["process"]
-        source = Source(
-            _target(_text(program["target"]), _text(program["file"])),
-            None if program["function"] is None else _text(program["function"]),
-            Dataset[_text(program["dataset"]).upper()],
-            tuple(
-                (key, _integer(value, -_LARGEST_NUMBER))
-                for key, value in program["parameters"].items()
-            ),
-        )
-        limits = Limits(
-            rays=_integer(process["max_rays"], 1, _MOST_GENERATORS),
-            vertices=_integer(process["max_vertices"], 1, _MOST_GENERATORS),
-            seed=_integer(process["seed"]),
-        )
-        options = TaskOptions(
-            _integer(process["max_coefficient"]), _integer(process["max_dimensions"]), limits
-        )
-        actions = [_integer(action) for action in record["actions"]]
-        written, digest, phase = (
-            _text(record["schedule"]),
-            _text(program["sha256"]),
-            _text(record["phase"]),
-        )
-        measuring = evaluation_options(
-            record["arguments"]["threads"],
-            record["arguments"]["timeout_factor"],
-            record["arguments"]["mapping"],
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-        raise InputError(
-            f"{name}: an episode with missing or wrong entries ({type(error).__name__}: {error})"
-        ) from None
-    found = subject(source, options)
-    changed = found.digest != digest
+def outcome_of(evaluation: Evaluation, subject: Subject) -> dict[str, Any]:
+    """Return what was measured as JSON, with the sizes for which it was."""
+    return {**evaluation.to_json(), "parameters": dict(subject.program.parameters)}
+
+
+def replay(record: Mapping[str, Any], name: str, file: str | None = None) -> Replay:
+    """Play a record's actions again and compare what they lead to.
+
+    ``name`` is what messages call the record; ``file`` is where its C file is now, if it has moved.
+    """
+    said = recorded(record, name)
+    found = subject(replace(said.source, target=_target(said, name, file)), said.options)
+    changed = found.digest != said.digest
     because = "; the C file has changed since" if changed else ""
-    sizes = dict(found.program.parameters)
-    if sizes != dict(source.parameters):
-        raise NoLongerError(
-            f"{name}: expected the sizes {dict(source.parameters)}, found that the program has "
-            f"{sizes}{because}"
-        )
+    _compare_sizes(said, found, name, because)
     episode = found.task.start()
-    for number, action in enumerate(actions, start=1):
+    for number, action in enumerate(said.actions, start=1):
         if episode.is_over:
             raise NoLongerError(
                 f"{name}: expected the episode to end with its last action, number "
-                f"{len(actions)}, found its end before number {number}{because}"
+                f"{len(said.actions)}, found its end before number {number}{because}"
             )
         episode = episode.after(action)
-    if episode.phase.value != phase:
+    if episode.phase is not said.phase:
         raise NoLongerError(
-            f"{name}: expected the actions to end in {phase!r}, found "
+            f"{name}: expected the actions to end in {said.phase.value!r}, found "
             f"{episode.phase.value!r}{because}"
         )
-    if written != _schedule_text(episode):
-        _compare(written, episode, name, because)
-    return Replay(found, episode, measuring, changed)
+    if said.schedule != _schedule_text(episode):
+        _compare(said.schedule, episode, name, because)
+    return Replay(found, episode, said.measuring, changed, said.measured_for)
+
+
+def _compare_sizes(said: Recorded, found: Subject, name: str, because: str) -> None:
+    """Refuse sizes that are not those of the program."""
+    wanted = dict(said.source.parameters)
+    try:
+        sizes = dict(found.program.parameters)
+    except SourceError:  # begins with a place of its own
+        raise
+    except InputError as error:
+        raise InputError(f"{name}: the program cannot be loaded: {error}") from None
+    if sizes != wanted:
+        raise NoLongerError(
+            f"{name}: expected the sizes {wanted}, found that the program has {sizes}{because}"
+        )
 
 
 def _schedule_text(episode: Episode) -> str:
@@ -180,10 +166,22 @@ def _schedule_text(episode: Episode) -> str:
         return ""
 
 
-def _target(target: str, file: str) -> str:
-    """Return the target as it was given, or the file's full path where that names nothing here."""
+def _target(said: Recorded, name: str, file: str | None) -> str:
+    """Return the target as it was given, or where its file is if that names nothing here."""
+    target = said.source.target
     is_path = "/" in target or target.endswith(".c")
-    return file if is_path and not os.path.exists(target) else target
+    if file is not None:
+        if not is_path:
+            raise InputError(f"{name}: expected no other C file, since it is about kernel {target}")
+        return file
+    if not is_path or os.path.exists(target):
+        return target
+    if not os.path.exists(said.file):
+        raise InputError(
+            f"{name}: the C file of the episode is no longer there: {said.file}; if it has moved, "
+            "`polygym replay --file NEW.c` takes it from its new place"
+        )
+    return said.file
 
 
 def _compare(written: str, episode: Episode, name: str, because: str) -> None:
@@ -206,15 +204,3 @@ def _compare(written: str, episode: Episode, name: str, because: str) -> None:
             f"{name}: expected the actions to lead to the schedule {written}, found {played}"
             f"{because}"
         )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def _integer(value: object, least: int = 0, most: int = _LARGEST_NUMBER) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{value!r} is not an integer from {least} to {most}")
-    return value

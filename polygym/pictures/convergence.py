@@ -1,7 +1,5 @@
 """The picture of a search: the best speedup so far against the number of schedules explored.
 
-Each schedule was measured once, on its own: the best of them may be slower when timed again.
-
 The number is on a logarithmic axis, since what the first ten find matters as much as what the next
 hundred do. Horizontal lines are what there is to beat.
 """
@@ -126,7 +124,7 @@ def _label(axes: Axes, title: str) -> None:
     style.write(
         axes,
         (-0.075, 0.5),
-        "speedup over LLVM -O3, single measurements",
+        "speedup over the original order, LLVM -O3",
         align=("center", "center"),
         transform=axes.transAxes,
         rotation=90,

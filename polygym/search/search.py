@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
+from polygym.envs import record
 from polygym.errors import InputError
 from polygym.evaluation import Evaluation
 from polygym.mdp.episode import Phase
@@ -66,7 +67,8 @@ class Search:
     def confirm(self, finding: Finding) -> None:
         """Make a finding the best one, with what measuring it again has shown."""
         line = read(self.journal.path).episodes[finding.index]
-        self._write_best({**line, "outcome": finding.evaluation.to_json()})
+        outcome = record.outcome_of(finding.evaluation, self.setting.subject)
+        self._write_best({**line, "outcome": outcome})
 
     def write_summary(self, document: Json) -> None:
         """Write the summary."""
@@ -74,11 +76,11 @@ class Search:
 
     def _write_best(self, line: Json) -> None:
         """Write the files about the episode of a line, the one by which a reader begins last."""
-        record = {name: value for name, value in line.items() if name not in _OF_THE_JOURNAL}
+        best = {name: value for name, value in line.items() if name not in _OF_THE_JOURNAL}
         schedule = parse(line["schedule"], self.setting.subject.program.scop)
         self._write(BEST_C, self.c_text(schedule))
         self.write_summary(summary(self.setting, self.tally))
-        self._write(BEST, json.dumps(record, indent=2) + "\n")
+        self._write(BEST, json.dumps(best, indent=2) + "\n")
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, text.encode())

@@ -16,6 +16,7 @@ from polygym.cli.failures import failure_of
 from polygym.cli.group import COMMANDS
 from polygym.cli.text import message_of, printable
 from polygym.errors import InputError, InternalError, Place, SourceError
+from polygym.measure.outcome import OutOfMemory, ProblemError
 
 SCHEDULE = "{ S[i] -> [i] }"
 COPY = """
@@ -57,6 +58,11 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     [
         (RecursionError("maximum"), 2, "the input nests too deeply"),
         (MemoryError("A takes 5 bytes"), 2, "not enough memory: A takes 5 bytes"),
+        (
+            ProblemError("memory", OutOfMemory("no page is left")),
+            1,
+            "not enough memory: no page is left",
+        ),
         (MemoryError(), 2, "not enough memory"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left", "x.c"), 2, "x.c: No space left"),
@@ -82,6 +88,16 @@ def test_every_exception_is_one_document(
     assert (found, out) == (code, "")
     assert fragment in err
     assert len(err.splitlines()) == 1
+
+
+def test_arrays_that_do_not_fit_are_told_in_gigabytes(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["-d", "mini", "-p", "ni=1000000", "-p", "nj=1000000"]
+    assert dispatch.run(["run", "gemm", *sizes]) == 1
+    captured = capsys.readouterr()
+    told = captured.out + captured.err
+    assert "three copies of the program's arrays need 24,0" in told
+    assert " GB are there: choose smaller sizes" in told
+    assert " bytes" not in told
 
 
 def test_a_defect_shows_its_traceback_on_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,37 @@ def test_a_file_from_another_folder(
         assert "changed since" in err
 
 
+def test_a_file_that_has_moved(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, y_ax: Path
+) -> None:
+    path = saved(tmp_path, recorded(setting(str(y_ax))))
+    moved = str(y_ax.rename(tmp_path / "moved.c"))
+    code, out, err = call(capsys, path, "--no-run")
+    assert (code, out) == (2, "")
+    assert err.count(str(y_ax)) == 1
+    assert "--file NEW.c" in err
+    assert "Errno" not in err
+    assert call(capsys, path, "--no-run", "--file", moved)[0] == 0
+    code, _, err = call(capsys, path, "--no-run", "--file", str(y_ax))
+    assert code == 2
+    assert "does not exist" in err
+
+
+def test_times_of_other_sizes_are_not_shown_beside_those_that_are_found(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    record = recorded(setting())
+    record["program"]["parameters"]["n"] = 50
+    path = saved(tmp_path, record)
+    code, out, _ = call(capsys, path)
+    assert code == 0
+    assert "recorded  for other sizes (n = 40): not comparable" in out
+    rows = [line.split()[0] for line in out.splitlines() if line.strip()]
+    assert rows.count("recorded") == rows.count("found") == 1
+    code, data = call_json(capsys, path, "--no-run")
+    assert (code, data["same_sizes"], data["parameters"]) == (0, False, {"n": 50})
+
+
 def other_action(record: dict[str, Any]) -> None:
     last = record["actions"][-1]
     record["actions"][-1] = 4 if last == 3 else 3

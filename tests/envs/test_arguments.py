@@ -1,12 +1,13 @@
 """Arguments of the wrong kind or size: refused by name, in the constructor, with advice."""
 
 import json
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
 
-from polygym.envs.arguments import whole
+from polygym.envs.arguments import NAMES, check, whole
 from polygym.envs.explore import ExploreEnv
 from polygym.envs.schedule import ScheduleEnv
 from polygym.errors import InputError
@@ -15,7 +16,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "kernel": (None, 3, b"mvt", ["mvt"], "", " , ", "gemmm", "zz*", "nowhere/*.c", "a\0b.c", "/"),
     "dataset": (None, 3, "huge", ["mini"], ""),
     "parameters": (3, [1], ("n", 3), {"n": 1.5}, {"n": None}, {"n": True}, {"n": "x"}, "n", "n=1,"),
-    "function": (3, ["f"], b"f"),
+    "function": (3, ["f"], b"f", "", "  "),
     "max_coefficient": ("x", "2", None, 2.0, True, 0, -1, 1001, float("nan")),
     "max_dimensions": ("x", None, 2.5, True, 0, 33, 10**30),
     "max_rays": ("x", None, 2.5, True, 0, 100_001),
@@ -58,7 +59,8 @@ def test_unknown_arguments_are_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"parameters": {"qq": 5}}, "qq"),
+        ({"parameters": {"qq": 5}}, "parameters: expected those of mvt, n, found qq$"),
+        ({"parameters": "n=30,m=3"}, "parameters: expected those of mvt, n, found m$"),
         ({"parameters": {"n": -5}}, "n = -5"),
         ({"parameters": {"n": 10**30}}, "n = 1000"),
         ({"function": "nothing"}, "nothing"),
@@ -70,6 +72,25 @@ def test_what_only_the_program_can_refuse_is_refused_by_the_reset(
     env = ScheduleEnv("mvt", reward="static", **arguments)
     with pytest.raises(InputError, match=message):
         env.reset()
+
+
+def test_the_names_are_those_of_the_constructor() -> None:
+    taken = set(signature(ScheduleEnv.__init__).parameters) - {"self", "render_mode"}
+    assert taken == set(NAMES)
+    env = ScheduleEnv("mvt", reward="static", dataset="mini")
+    env.reset()
+    assert set(env.export()["arguments"]) == taken
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_they_are_checked_without_an_environment_too(name: str) -> None:
+    usual = {key: signature(ScheduleEnv).parameters[key].default for key in NAMES}
+    check(usual)
+    if name in ("kernel", "render_mode"):
+        return  # that there is such a file is for who opens it
+    for value in WRONG[name]:
+        with pytest.raises(InputError, match=name.removeprefix("render_")):
+            check({**usual, name: value})
 
 
 def test_integers_of_numpy_are_integers() -> None:

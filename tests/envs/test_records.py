@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,14 @@ GARBAGE: tuple[object, ...] = (
     [], [1], ["x"], [[]], {}, {"a": 1}, {"n": None}, {"x": {}},
 )  # fmt: skip
 
-# What a reader wants to know; playing the episode again does not need it.
-ONLY_TOLD = ("polygym", "environment", "outcome")
+# Entries that may have any text, and those that may have another value of GARBAGE.
+FREE = ("sha256", "file", "polygym", "error_type", "error_details")
+FITTING: dict[str, tuple[object, ...]] = {
+    "function": (None,), "seed": (None,), "timeout_factor": (1.5,), "speedup": (1.5,),
+    "seconds": (1.5,), "baseline_seconds": (1.5,), "outcome": (None,), "parameters": (None, "", {}),
+    "samples": ([], [1]), "baseline_samples": ([], [1]), "kernel": ("x", "a\0b", "\ud800"),
+    "mapping": ("",),
+}  # fmt: skip
 
 
 def finished(env: ScheduleEnv, seed: int = 0) -> dict[str, Any]:
@@ -37,7 +44,17 @@ def finished(env: ScheduleEnv, seed: int = 0) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, Any]:
-    return finished(ScheduleEnv("mvt", reward="static", dataset="mini"))
+    return measured(finished(ScheduleEnv("mvt", reward="static", dataset="mini")))
+
+
+def measured(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the record with an outcome."""
+    outcome = {
+        "schedule": data["schedule"], "status": "ok", "speedup": 2.0, "seconds": 0.5,
+        "baseline_seconds": 1.0, "samples": [0.5], "baseline_samples": [1.0], "error_type": "",
+        "error_details": "", "mapping": "default", "parameters": data["program"]["parameters"],
+    }  # fmt: skip
+    return {**data, "outcome": outcome}
 
 
 def keys(data: dict[str, Any], *before: str) -> Iterator[tuple[str, ...]]:
@@ -75,29 +92,69 @@ def replay(data: dict[str, Any]) -> record.Replay:
 
 def test_the_record_is_complete(whole: dict[str, Any]) -> None:
     assert replay(whole).episode.phase is Phase.COMPLETE
-    assert set(ONLY_TOLD) < set(whole)
+    assert replay(whole).is_comparable
 
 
 def test_every_missing_entry_is_refused(whole: dict[str, Any]) -> None:
     for path in keys(whole):
-        if path[0] == "arguments" and path[-1] not in ("arguments", "threads", "timeout_factor"):
-            continue  # the sections program and process say it again
-        with pytest.raises(InputError, match=r"x\.json"):
+        if path[0] in ("format", "version") or path[-2:-1] == ("parameters",):
+            continue  # said before any entry; another set of sizes
+        with pytest.raises(InputError, match=rf"^x\.json: the entry {'.'.join(path)} is missing$"):
             replay(without(whole, path))
+
+
+def test_unknown_entries_are_refused(whole: dict[str, Any]) -> None:
+    for path in keys(whole):
+        if isinstance(inside(whole, path), dict) and path[-2:-1] != ("parameters",):
+            place = ".".join((*path[:-1], "x y"))
+            with pytest.raises(InputError, match=f"the entry {place} is unknown; expected "):
+                replay(changed(whole, (*path[:-1], "x y"), 1))
 
 
 def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
     for path in keys(whole):
-        optional = path[0] == "arguments" and path[-1] not in ("threads", "timeout_factor")
-        if path[0] in ONLY_TOLD or (optional and len(path) > 1):
-            continue
         for value in GARBAGE:
-            free = path[-1] in ("sha256", "file") and isinstance(value, str)
-            no_function = path[-1] == "function" and value is None
-            if free or no_function or (path[-1] == "timeout_factor" and value == 1.5):
+            if path[-1] in FREE and isinstance(value, str):
                 continue
-            with pytest.raises(InputError):
+            if any(value is one or value == one for one in FITTING.get(path[-1], ())):
+                continue
+            if path[:2] == ("outcome", "parameters") or path == ("arguments", "seed"):
+                continue  # other sizes; a seed of any length
+            with pytest.raises(InputError) as caught:
                 replay(changed(whole, path, value))
+            assert not re.search(r"\w+(Error|Exception)\b", str(caught.value)), (path, value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("environment", "polygym/Other-v0", "environment: expected one of polygym/Construct-v0,"),
+        ("phase", "done", "phase: expected one of construct, explore, complete, invalid,"),
+        ("outcome.status", "fine", "outcome.status: expected one of ok,"),
+        ("outcome.samples", [0.5, "x"], "outcome.samples.1: expected a number, found 'x'"),
+        ("outcome.seconds", float("nan"), "outcome.seconds: expected a finite number"),
+        ("outcome.schedule", "{ }", "outcome.schedule: expected the episode's schedule"),
+        ("outcome.mapping", "tile=", "outcome.mapping: "),
+        ("arguments.reward", "fame", "arguments: reward: expected one of speedup,"),
+        ("arguments.threads", 0, "arguments: threads: expected 1 to 1024"),
+        ("arguments.max_rays", 7, "arguments.max_rays: expected 64 as process.max_rays has it"),
+        ("arguments.dataset", "small", "arguments.dataset: expected 'mini' as program.dataset"),
+        ("arguments.parameters", {"n": 7}, "arguments.parameters: expected n = 40 as program.par"),
+        ("actions", [0, 9], "actions.1: expected an integer from 0 to 5, found 9"),
+    ],
+)
+def test_a_wrong_entry_is_named(
+    whole: dict[str, Any], path: str, value: object, message: str
+) -> None:
+    with pytest.raises(InputError, match="^" + re.escape(f"x.json: the entry {message}")):
+        replay(changed(whole, tuple(path.split(".")), value))
+
+
+def test_times_of_other_sizes_are_not_comparable(whole: dict[str, Any]) -> None:
+    again = replay(changed(whole, ("program", "parameters"), {"n": 50}))
+    assert dict(again.subject.program.parameters) == {"n": 50}
+    assert again.measured_for == {"n": 40}
+    assert not again.is_comparable
 
 
 @pytest.mark.parametrize(
@@ -105,7 +162,7 @@ def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
     [
         "", "null", "[]", "3", "nan", "[" * 100_000, '{"format": ' * 50_000, "9" * 5000,
         "\ufeff{}", '{"format": "polygym episode", "version": true}',
-        '{"format": "polygym episode", "version": 2}', '{"format": "polygym episode"}',
+        '{"format": "polygym episode", "version": 1}', '{"format": "polygym episode"}',
     ],
 )  # fmt: skip
 def test_texts_that_are_no_record_are_refused(text: str) -> None:
@@ -125,6 +182,7 @@ def test_other_actions_are_noticed(whole: dict[str, Any]) -> None:
 
 
 def test_another_schedule_is_noticed(whole: dict[str, Any]) -> None:
+    whole = {**whole, "outcome": None}
     schedule = whole["schedule"]
     with pytest.raises(InputError, match="expected the schedule"):
         replay({**whole, "schedule": ""})
@@ -179,8 +237,22 @@ def test_a_changed_program_is_said(tmp_path: Path) -> None:
     with pytest.raises(NoLongerError, match="has changed since"):
         replay(data)
     path.unlink()
-    with pytest.raises(InputError, match=r"loop\.c"):
+    with pytest.raises(InputError, match=r"is no longer there: .*--file NEW\.c") as caught:
         replay(data)
+    assert str(caught.value).count(str(path)) == 1
+
+
+def test_a_moved_file_is_found_where_it_is_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "loop.c"
+    path.write_text(Y_AX)
+    data = finished(ScheduleEnv(str(path), reward="static", dataset="mini"))
+    moved = path.rename(tmp_path / "moved.c")
+    again = record.replay(data, "x.json", str(moved))
+    assert again.subject.file == str(moved)
+    assert not again.changed
+    of_a_kernel = finished(ScheduleEnv("mvt", reward="static", dataset="mini"))
+    with pytest.raises(InputError, match="it is about kernel mvt"):
+        record.replay(of_a_kernel, "x.json", str(moved))
 
 
 def test_a_record_finds_its_file_from_another_folder(

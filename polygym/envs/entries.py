@@ -1,0 +1,97 @@
+"""The entries of a JSON document, read one by one; a wrong one is refused by its place.
+
+A document names its parts by keys. :class:`Entries` is one object of it with the way to it, so that
+a message says the file, the entry (``program.parameters.n``), what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from polygym.errors import InputError
+
+LARGEST_INTEGER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """An object of a document; ``path`` leads to it, "" to the whole."""
+
+    file: str
+    path: str
+    values: Mapping[str, Any]
+
+    def any(self, key: str) -> Any:
+        """Return an entry as it is."""
+        if key not in self.values:
+            raise InputError(f"{self.file}: the entry {self.place(key)} is missing")
+        return self.values[key]
+
+    def part(self, key: str) -> Entries:
+        """Return an object in the object."""
+        found = self.any(key)
+        if not isinstance(found, dict):
+            raise self.wrong(key, "an object")
+        return Entries(self.file, self.place(key), found)
+
+    def items(self, key: str) -> Entries:
+        """Return a list in the object, by position."""
+        found = self.any(key)
+        if not isinstance(found, list):
+            raise self.wrong(key, "a list")
+        return Entries(self.file, self.place(key), {str(i): one for i, one in enumerate(found)})
+
+    def text(self, key: str) -> str:
+        """Return a text."""
+        found = self.any(key)
+        if not isinstance(found, str):
+            raise self.wrong(key, "a text")
+        return found
+
+    def one_of(self, key: str, known: Collection[str]) -> str:
+        """Return a text that is one of several."""
+        found = self.text(key)
+        if found not in known:
+            raise self.wrong(key, f"one of {', '.join(known)}")
+        return found
+
+    def integer(self, key: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
+        """Return an integer within bounds."""
+        found = self.any(key)
+        if type(found) is not int or not least <= found <= most:
+            raise self.wrong(key, f"an integer from {least} to {most}")
+        return found
+
+    def number(self, key: str) -> float:
+        """Return a time or a ratio: finite and not negative."""
+        found = self.any(key)
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise self.wrong(key, "a number")
+        # A JSON document may hold integers that no float can be compared with.
+        if not 0 <= found <= LARGEST_INTEGER or not isfinite(found):
+            raise self.wrong(key, "a finite number from 0 on")
+        return float(found)
+
+    def only(self, known: Collection[str]) -> None:
+        """Refuse entries of which nobody would take notice."""
+        for key in self.values:
+            if key not in known:
+                raise InputError(
+                    f"{self.file}: the entry {self.place(reprlib.repr(key)[1:-1])} is unknown; "
+                    f"expected {', '.join(known)}"
+                )
+
+    def wrong(self, key: str, expected: str) -> InputError:
+        """Return the error about an entry."""
+        found = reprlib.repr(self.values[key])
+        return InputError(
+            f"{self.file}: the entry {self.place(key)}: expected {expected}, found {found}"
+        )
+
+    def place(self, key: str) -> str:
+        """Return the way to an entry."""
+        return f"{self.path}.{key}" if self.path else key
