@@ -188,7 +188,7 @@ def _files(search: Search, plot: bool) -> dict[str, str]:
 
 def _picture(search: Search, ranking: Ranking) -> bytes:
     program, tally = search.setting.subject.program, search.tally
-    sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
+    sizes = " ".join(f"{name}={value}" for name, value in program.parameters)
     references = {"-O3": 1.0}
     if (isl := ranking.isl.evaluation) is not None and isl.is_ok:
         references["isl"] = isl.speedup
