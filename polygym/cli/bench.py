@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import click
@@ -18,12 +18,17 @@ from polygym.cli.options import (
     TARGET_HELP,
     function_option,
     json_option,
+    mapping_options,
     schedule_maker,
     size_options,
 )
 from polygym.cli.output import progress, say
+from polygym.cli.text import shorten
+from polygym.codegen.mapping import DEFAULT
+from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.ir.scop import Scop
+from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError
 from polygym.measure.problem import Problem
 from polygym.measure.problem import Program as CompiledProgram
@@ -32,12 +37,22 @@ from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
+from polygym.programs.foreign import FOREIGN, compile_foreign, executable, missing
 
 _ORIGINAL = "original"
+_LLVM = "llvm-O3"
+_ISL = "isl"
+# Other compilers may round a sum of products once or twice: what C leaves open.
+_TOLERANCE = 1e-6
 _HELP = """Measure schedules of programs in turn, and print ratios and their geometric mean.
 
 The schedules of one program run round robin in one process, by one clock, each checked against
-the original order's output. Exit code 1: one of them failed. Ctrl-C prints what there is.
+the original order's output. The original order is compiled by LLVM -O3 as it stands; all others run
+under --mapping and with --threads. Exit code 1: one of them failed. Ctrl-C prints what there is.
+
+--against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
+(clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
+not installed is left out with a word. With other compilers outputs are compared to a relative 1e-6.
 
 \b
 Examples:
@@ -45,9 +60,25 @@ Examples:
   polygym bench stencils --dataset medium --json > stencils.json
   polygym bench my.c --schedules isl,mine.json
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
+  polygym bench all --threads 2 --against isl,clang,gcc,polly
 """
 
 _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How every program is measured: its schedules, other compilers, the mapping, the rounds."""
+
+    makers: _Makers
+    compilers: tuple[str, ...]
+    mapping: MachineMapping
+    repeat: int
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        """The names of all that run, in the order of the columns."""
+        return (*self.makers, *self.compilers)
 
 
 @click.command("bench", help=_HELP, epilog=TARGET_HELP.replace("TARGET", "Each target"))
@@ -61,6 +92,12 @@ _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
     "original order, which is always measured. (Default: original,isl.)",
 )
 @click.option(
+    "--against",
+    metavar="NAME[,NAME]",
+    default="",
+    help="llvm-O3 (the original order, always measured), isl, clang, gcc, polly.",
+)
+@click.option(
     "--repeat",
     type=click.IntRange(1, 1000),
     default=4,
@@ -69,26 +106,36 @@ _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
 )
 @function_option
 @size_options
+@mapping_options
 @json_option
 def command(
     targets: tuple[str, ...],
     region: str | None,
     schedules: tuple[str, ...],
+    against: str,
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
+    mapping: MachineMapping | None,
+    threads: int,
     as_json: bool,
 ) -> Answer:
     """Load all programs, measure one after the other, and report what was measured."""
-    names = _names(schedules)
+    schedule_names, compilers = _contenders(schedules, against)
+    how = _How(
+        {name: schedule_maker(name) for name in schedule_names},
+        compilers,
+        replace(mapping or DEFAULT, threads=threads),
+        repeat,
+    )
+    names = how.contenders
     results: list[tuple[Entry, ...]] = []
-    makers = {name: schedule_maker(name) for name in names}
     programs = _load(_expand(targets), region, dataset, parameters)
     interrupted = False
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
             for label in labels:
-                results.append(_measure(worker, label, programs[label], makers, repeat))
+                results.append(_measure(worker, label, programs[label], how))
     except KeyboardInterrupt:
         interrupted = True
     entries = [entry for row in results for entry in row]
@@ -99,11 +146,28 @@ def command(
         for name in names
     }
     if as_json:
-        return Answer(code, _report(entries, means, dataset, repeat, interrupted))
+        return Answer(code, _report(entries, means, dataset, how, interrupted))
     print_entries(results, names, means)
     if interrupted:
         say("interrupted", err=True)
     return Answer(code)
+
+
+def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the schedules and the other compilers that are to be measured."""
+    named = [name.strip() for name in against.split(",") if name.strip()]
+    known = (_LLVM, _ISL, *FOREIGN)
+    for name in named:
+        if name not in known:
+            raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
+    compilers = []
+    for name in dict.fromkeys(name for name in named if name in FOREIGN):
+        if executable(name) is None:
+            say(missing(name), err=True)
+        else:
+            compilers.append(name)
+    extra = (_ISL,) if _ISL in named else ()
+    return _names((*schedules, *extra)), tuple(compilers)
 
 
 def _names(schedules: Sequence[str]) -> tuple[str, ...]:
@@ -164,25 +228,24 @@ def _load(
     return programs
 
 
-def _measure(
-    worker: Worker, label: str, program: Program, makers: _Makers, repeat: int
-) -> tuple[Entry, ...]:
+def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[Entry, ...]:
     """Measure all schedules of one program; what fails is an entry that says so."""
     outcomes: dict[str, Outcome] = {}
     texts: dict[str, str] = {}
     errors: dict[str, str] = {}
     try:
         with held_back():
-            problem, candidates = _compile(program, makers, texts, errors)
+            problem, candidates = _compile(program, how, texts, errors)
         try:
             session = worker.open(problem, Repetition(minimum=1))
-            measured = session.measure_together(tuple(candidates.values()), repeat)
+            options = MeasureOptions(tolerance=_TOLERANCE if how.compilers else None)
+            measured = session.measure_together(tuple(candidates.values()), how.repeat, options)
             outcomes = dict(zip(candidates, measured, strict=True))
             session.close()
         except ProblemError as error:
             outcomes = dict.fromkeys(candidates, error.outcome)
     except (PolygymError, MemoryError, RecursionError) as error:
-        errors = dict.fromkeys(makers, failure_of(error).message)
+        errors = dict.fromkeys(how.contenders, failure_of(error).message)
     base = outcomes.get(_ORIGINAL)
     return tuple(
         Entry(
@@ -193,24 +256,32 @@ def _measure(
             errors.get(name, ""),
             ratio(base, outcomes.get(name)),
         )
-        for name in makers
+        for name in how.contenders
     )
 
 
 def _compile(
-    program: Program, makers: _Makers, texts: dict[str, str], errors: dict[str, str]
+    program: Program, how: _How, texts: dict[str, str], errors: dict[str, str]
 ) -> tuple[Problem, dict[str, CompiledProgram]]:
-    """Compile the schedules; add their texts, and why there is no code for some, by name."""
+    """Compile all contenders; add their texts, and why there is no code for some, by name."""
     problem = compile_problem(program)
     candidates = {}
-    for name, make in makers.items():
+    for name, make in how.makers.items():
         try:
             schedule = make(program.scop)
             texts[name] = str(schedule)
             candidates[name] = (
-                problem.original if name == _ORIGINAL else compile_schedule(program, schedule)
+                problem.original
+                if name == _ORIGINAL
+                else compile_schedule(program, schedule, how.mapping)
             )
         except (PolygymError, MemoryError, RecursionError) as error:
+            errors[name] = failure_of(error).message
+    for name in how.compilers:
+        texts[name] = " ".join(FOREIGN[name].flags(how.mapping.threads))
+        try:
+            candidates[name] = compile_foreign(name, program, how.mapping.threads)
+        except PolygymError as error:
             errors[name] = failure_of(error).message
     return problem, candidates
 
@@ -219,13 +290,15 @@ def _report(
     entries: Sequence[Entry],
     means: Mapping[str, float | None],
     dataset: Dataset | None,
-    repeat: int,
+    how: _How,
     interrupted: bool,
 ) -> dict[str, Any]:
     """Return everything that `--json` prints."""
     return {
         "dataset": str(dataset or Dataset.LARGE),
-        "repeat": repeat,
+        "repeat": how.repeat,
+        "mapping": str(how.mapping),
+        "tolerance": _TOLERANCE if how.compilers else None,
         "interrupted": interrupted,
         "entries": [entry.to_json() for entry in entries],
         "geometric_mean": dict(means),

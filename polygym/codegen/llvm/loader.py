@@ -81,7 +81,7 @@ def openmp() -> ctypes.CDLL | None:
     """Return the OpenMP library of this machine, loaded, or None when there is none."""
     for name in _OPENMP:
         with suppress(OSError, AttributeError):
-            library = ctypes.CDLL(name)
+            library = ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
             _ = library.GOMP_parallel
             return library
     return None
@@ -117,6 +117,8 @@ def load(object_code: bytes) -> LoadedProgram:
             f"found {len(object_code)} bytes beginning with {object_code[:4]!r}"
         )
     library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+    if b"GOMP_" in object_code:
+        openmp()  # another compiler's parallel code looks for it in the process
     if FORK in object_code:  # else OpenMP need not be loaded
         library = library.import_symbol(FORK.decode(), _fork_address())
     try:

@@ -1,0 +1,77 @@
+"""Other compilers' code runs in the worker as polygym's own does."""
+
+import shutil
+
+import pytest
+
+from polygym.errors import InputError
+from polygym.measure.options import MeasureOptions
+from polygym.measure.outcome import Ok
+from polygym.measure.timing import Repetition
+from polygym.measure.worker import Worker
+from polygym.programs import foreign, load_program
+from polygym.programs.compiling import compile_problem
+
+MINE = """
+#include <math.h>
+void scale(int n, double *unused, double a[n], double f) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = a[i] * f + 1.0;
+#pragma endscop
+}
+int main(void) { return 0; }
+"""
+
+
+@pytest.mark.parametrize("name", foreign.FOREIGN)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_outputs_agree(name, threads):
+    if foreign.executable(name) is None:
+        pytest.skip(foreign.missing(name))
+    program = load_program("gemm", parameters={"ni": 20, "nj": 21, "nk": 22})
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1))
+        code = foreign.compile_foreign(name, program, threads)
+        outcome = session.measure(code, MeasureOptions(tolerance=1e-9))
+        assert isinstance(outcome, Ok), outcome
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+def test_a_file_of_ones_own(tmp_path):
+    path = tmp_path / "mine.c"
+    path.write_text(MINE)
+    program = load_program(str(path), parameters={"n": 33})
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1))
+        code = foreign.compile_foreign("gcc", program, 1)
+        assert isinstance(session.measure(code, MeasureOptions(tolerance=1e-9)), Ok)
+        path.write_text(MINE.replace("+ 1.0", "+ 2.0"))
+        wrong = foreign.compile_foreign("gcc", program, 1)
+        assert not isinstance(session.measure(wrong, MeasureOptions(tolerance=1e-9)), Ok)
+
+
+def test_a_compiler_that_refuses(tmp_path, monkeypatch):
+    fake = tmp_path / "gcc"
+    fake.write_text("#!/bin/sh\necho 'x.c:1: error: no such thing' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    foreign.executable.cache_clear()
+    program = load_program("gemm", parameters={"ni": 4, "nj": 4, "nk": 4})
+    try:
+        with pytest.raises(InputError, match=r"gcc refuses the program: .*no such thing"):
+            foreign.compile_foreign("gcc", program, 1)
+        assert foreign.executable("clang") is None
+        with pytest.raises(InputError, match="apt-get install clang"):
+            foreign.compile_foreign("clang", program, 1)
+    finally:
+        foreign.executable.cache_clear()
+
+
+def test_versions_are_found_newest_first(tmp_path, monkeypatch):
+    for name in ("clang-9", "clang-19", "clang-18", "clang-format"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = foreign._on_the_path("clang")
+    assert [path.rpartition("/")[2] for path in found] == ["clang-19", "clang-18", "clang-9"]
