@@ -1,0 +1,289 @@
+"""Programs whose loops meet the mapping in every shape: what tests run under random mappings."""
+
+MORE_PROGRAMS = {
+    "stencil_1d": """
+void f(int t, int n, double A[n], double B[n]) {
+#pragma scop
+  for (int s = 0; s < t; s++) {
+    for (int i = 1; i < n - 1; i++)
+      B[i] = 0.33333 * (A[i - 1] + A[i] + A[i + 1]);
+    for (int i = 1; i < n - 1; i++)
+      A[i] = 0.33333 * (B[i - 1] + B[i] + B[i + 1]);
+  }
+#pragma endscop
+}
+""",
+    "stencil_3d": """
+void f(int t, int n, float A[n][n][n], float B[n][n][n]) {
+#pragma scop
+  for (int s = 1; s <= t; s++) {
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        for (int k = 1; k < n - 1; k++)
+          B[i][j][k] = 0.125f * (A[i + 1][j][k] - 2.0f * A[i][j][k] + A[i - 1][j][k])
+                     + 0.25f * (A[i][j + 1][k] + A[i][j - 1][k]) + A[i][j][k + 1] - A[i][j][k - 1];
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        for (int k = 1; k < n - 1; k++)
+          A[i][j][k] = B[i][j][k];
+  }
+#pragma endscop
+}
+""",
+    "ring": """
+void f(int t, int n, double A[2][n]) {
+#pragma scop
+  for (int s = 0; s < t; s++) {
+    A[(s + 1) % 2][0] = 0.5 * (A[s % 2][n - 1] + A[s % 2][0]);
+    for (int i = 1; i < n; i++)
+      A[(s + 1) % 2][i] = 0.5 * (A[s % 2][i - 1] + A[s % 2][i]);
+  }
+#pragma endscop
+}
+""",
+    "torus": """
+void f(int t, int n, double A[n][n], double B[n][n]) {
+#pragma scop
+  for (int s = 0; s < t; s++) {
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++)
+        B[i][j] = 0.2 * (A[i][j] + A[i == 0 ? n - 1 : i - 1][j] + A[i == n - 1 ? 0 : i + 1][j]
+                       + A[i][j == 0 ? n - 1 : j - 1] + A[i][j == n - 1 ? 0 : j + 1]);
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++)
+        A[i][j] = B[i][j];
+  }
+#pragma endscop
+}
+""",
+    "fields": """
+void f(int t, int n, int m, double ex[n][m], double ey[n][m], double hz[n][m], double p[t]) {
+#pragma scop
+  for (int s = 0; s < t; s++) {
+    for (int j = 0; j < m; j++)
+      ey[0][j] = p[s];
+    for (int i = 1; i < n; i++)
+      for (int j = 0; j < m; j++)
+        ey[i][j] = ey[i][j] - 0.5 * (hz[i][j] - hz[i - 1][j]);
+    for (int i = 0; i < n; i++)
+      for (int j = 1; j < m; j++)
+        ex[i][j] = ex[i][j] - 0.5 * (hz[i][j] - hz[i][j - 1]);
+    for (int i = 0; i < n - 1; i++)
+      for (int j = 0; j < m - 1; j++)
+        hz[i][j] = hz[i][j] - 0.7 * (ex[i][j + 1] - ex[i][j] + ey[i + 1][j] - ey[i][j]);
+  }
+#pragma endscop
+}
+""",
+    "image": """
+void f(int h, int w, int r, float O[h][w], float I[h + r][w + r], float K[r][r]) {
+#pragma scop
+  for (int y = 0; y < h; y++)
+    for (int x = 0; x < w; x++) {
+      O[y][x] = 0.0f;
+      for (int a = 0; a < r; a++)
+        for (int b = 0; b < r; b++)
+          O[y][x] += I[y + a][x + b] * K[a][b];
+      O[y][x] = O[y][x] > 1.0f ? O[y][x] : 1.0f - O[y][x];
+    }
+#pragma endscop
+}
+""",
+    "stride_two": """
+void f(int n, double A[2 * n + 1], double B[n], long S[n], int I[2 * n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    B[i] = A[2 * i] * 0.5 + A[2 * i + 1];
+  for (int i = 0; i < n; i++)
+    A[2 * i + 1] = B[n - 1 - i] - A[2 * i];
+  for (int i = n - 1; i >= 0; i--)
+    S[i] = I[2 * i] - 3L * I[2 * n - 1 - i];
+#pragma endscop
+}
+""",
+    "triangle_solve": """
+void f(int n, int m, double L[n][n], double X[n][m]) {
+#pragma scop
+  for (int j = 0; j < m; j++)
+    for (int i = 0; i < n; i++) {
+      for (int k = 0; k < i; k++)
+        X[i][j] = X[i][j] - L[i][k] * X[k][j];
+      X[i][j] = X[i][j] / L[i][i];
+    }
+#pragma endscop
+}
+""",
+    "symmetric": """
+void f(int m, int n, double C[m][n], double A[m][m], double B[m][n]) {
+  double temp;
+#pragma scop
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+      temp = 0.0;
+      for (int k = 0; k < i; k++) {
+        C[k][j] += 1.5 * B[i][j] * A[i][k];
+        temp += B[k][j] * A[i][k];
+      }
+      C[i][j] = 1.2 * C[i][j] + 1.5 * B[i][j] * A[i][i] + 1.5 * temp;
+    }
+#pragma endscop
+}
+""",
+    "paths": """
+void f(int n, int p[n][n]) {
+#pragma scop
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++)
+        p[i][j] = p[i][j] < p[i][k] + p[k][j] ? p[i][j] : p[i][k] + p[k][j];
+#pragma endscop
+}
+""",
+    "pairing": """
+#define max(a, b) ((a) >= (b) ? (a) : (b))
+void f(int n, int table[n][n], int seq[n]) {
+#pragma scop
+  for (int i = n - 1; i >= 0; i--)
+    for (int j = i + 1; j < n; j++) {
+      if (j - 1 >= 0)
+        table[i][j] = max(table[i][j], table[i][j - 1]);
+      if (i + 1 < n)
+        table[i][j] = max(table[i][j], table[i + 1][j]);
+      if (i < j - 1)
+        table[i][j] = max(table[i][j], table[i + 1][j - 1] + (seq[i] + seq[j] == 60 ? 1 : 0));
+      for (int k = i + 1; k < j; k++)
+        table[i][j] = max(table[i][j], table[i][k] + table[k + 1][j]);
+    }
+#pragma endscop
+}
+""",
+    "sweeps": """
+void f(int t, int n, double u[n][n], double v[n][n], double p[n][n]) {
+#pragma scop
+  for (int s = 1; s <= t; s++) {
+    for (int i = 1; i < n - 1; i++) {
+      v[0][i] = 1.0;
+      p[i][0] = 0.0;
+      for (int j = 1; j < n - 1; j++)
+        p[i][j] = 0.7 / (0.3 * p[i][j - 1] + 2.0);
+      for (int j = n - 2; j >= 1; j--)
+        v[j][i] = p[i][j] * v[j + 1][i] + u[j][i - 1];
+    }
+    for (int i = 1; i < n - 1; i++)
+      for (int j = n - 2; j >= 1; j--)
+        u[i][j] = p[i][j] * u[i][j + 1] + v[i - 1][j];
+  }
+#pragma endscop
+}
+""",
+    "statistics": """
+void f(int n, int m, double data[n][m], double corr[m][m], double mean[m], double dev[m]) {
+#pragma scop
+  for (int j = 0; j < m; j++) {
+    mean[j] = 0.0;
+    for (int i = 0; i < n; i++)
+      mean[j] += data[i][j];
+    mean[j] /= 3.5;
+  }
+  for (int j = 0; j < m; j++) {
+    dev[j] = 0.0;
+    for (int i = 0; i < n; i++)
+      dev[j] += (data[i][j] - mean[j]) * (data[i][j] - mean[j]);
+    dev[j] = sqrt(dev[j]) <= 0.1 ? 1.0 : sqrt(dev[j]);
+  }
+  for (int i = 0; i < m - 1; i++) {
+    corr[i][i] = 1.0;
+    for (int j = i + 1; j < m; j++) {
+      corr[i][j] = 0.0;
+      for (int k = 0; k < n; k++)
+        corr[i][j] += data[k][i] * data[k][j] / dev[j];
+      corr[j][i] = corr[i][j];
+    }
+  }
+#pragma endscop
+}
+""",
+    "calls": """
+void f(int n, double A[n][n], float F[n], double x[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    x[i] = exp(-x[i]) + fabs(x[i] - 1.0);
+    for (int j = 0; j < n; j++)
+      A[i][j] = pow(A[i][j], 1.5) + x[i] * sqrt(A[j][i] > 0.0 ? A[j][i] : 1.0);
+    F[i] = sqrtf(F[i]) + fabsf(F[i] - 1.0f) * (float)i;
+  }
+#pragma endscop
+}
+""",
+    "fused": """
+void f(int n, double A[n], double B[n], double C[n], int I[n], long s) {
+#pragma scop
+  for (int i = 1; i < n; i++) {
+    A[i] = B[i] * 2.0;
+    C[i] = A[i] + A[i - 1];
+    B[i] = C[i - 1] * (i % 3 == 0 ? 1.0 : 0.5);
+    I[i] = I[i - 1] / 3 + I[i] * i + s;
+  }
+#pragma endscop
+}
+""",
+    "block_scalar": """
+void f(int n, int m, double A[n][m], double B[n][m], double v[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    double sum = 0.25;
+    for (int j = 0; j < m; j++) {
+      double d = A[i][j] - B[i][j];
+      sum += d * d;
+      B[i][j] = sum;
+    }
+    v[i] = sum;
+  }
+#pragma endscop
+}
+""",
+    "two_products": """
+void f(int n, double T[n][n], double A[n][n], double B[n][n], double C[n][n], double D[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      T[i][j] = 0.0;
+      for (int k = 0; k < n; k++)
+        T[i][j] += 1.5 * A[i][k] * B[k][j];
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      D[i][j] *= 1.2;
+      for (int k = 0; k < n; k++)
+        D[i][j] += T[i][k] * C[k][j];
+    }
+#pragma endscop
+}
+""",
+    "buffered": """
+void f(int r, int q, int p, double A[r][q][p], double C[p][p], double sum[p]) {
+#pragma scop
+  for (int a = 0; a < r; a++)
+    for (int b = 0; b < q; b++) {
+      for (int c = 0; c < p; c++) {
+        sum[c] = 0.0;
+        for (int d = 0; d < p; d++)
+          sum[c] += A[a][b][d] * C[d][c];
+      }
+      for (int c = 0; c < p; c++)
+        A[a][b][c] = sum[c];
+    }
+#pragma endscop
+}
+""",
+    "integer_matrix": """
+void f(int n, int C[n][n], int A[n][n], long B[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < n; k++)
+      for (int j = i; j < n; j++)
+        C[i][j] += A[i][k] * (int)B[k][j] - (A[k][j] ^ (i + 3 * j)) + (B[i][j] & 7);
+#pragma endscop
+}
+""",
+}

@@ -1,0 +1,47 @@
+"""Parallel loops that really start threads, however little there is to do in them, and are counted.
+
+Code starts threads only where the work pays for it, which at the sizes of tests it never does; so
+tests of parallel code take that limit away.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+from polygym.codegen.llvm import emit_parallel, loader
+
+
+@dataclass
+class Forks:
+    """How many threads each parallel loop asked for, in the order in which they ran."""
+
+    asked: list[int] = field(default_factory=list)
+
+
+@contextmanager
+def every_loop_shared() -> Iterator[Forks]:
+    """Within it, compiled code shares out every parallel loop of more than one iteration."""
+    forks = Forks()
+    library = loader.openmp()
+    share = loader._call_once if library is None else _gomp_parallel(library)
+
+    def counted(task: int, data: int, threads: int, flags: int) -> None:
+        forks.asked.append(threads)
+        share(task, data, threads, flags)
+
+    function = loader._FORK(counted)
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    with (
+        patch.object(emit_parallel, "_LEAST_WORK", 0),
+        patch.object(loader, "_fork_address", lambda: address),
+    ):
+        yield forks
+
+
+def _gomp_parallel(library: ctypes.CDLL) -> ctypes._CFunctionType:
+    address = ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value or 0
+    return loader._FORK(address)
