@@ -79,7 +79,8 @@ def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
         del keep  # the callback had to live until here
         if annotate.failure is not None:
             raise annotate.failure
-        body = with_duties(_node(ast, instances), tree, counters)
+        with unbounded():  # reading what is there; isl would leave out numbers at its bound
+            body = with_duties(_node(ast, instances), tree, counters)
     return LoopProgram(scop, body, extents, _guarded_reads(scop))
 
 
