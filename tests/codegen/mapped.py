@@ -9,6 +9,7 @@ from polygym.errors import LimitError
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
+from tests.codegen.more_programs import MORE_PROGRAMS
 from tests.oracles.native import random_arrays, run_natively
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import SMALL_PROGRAMS
@@ -139,7 +140,7 @@ void f(int n, double p[n][n], double q[n][n]) {
 """,
 }
 
-PROGRAMS = {**SMALL_PROGRAMS, **MAPPED_PROGRAMS}
+PROGRAMS = {**SMALL_PROGRAMS, **MAPPED_PROGRAMS, **MORE_PROGRAMS}
 SCOPS: dict[str, Scop] = {}
 SIZES = (1, 2, 3, 5, 7, 8, 9, 16, 17, 25)
 

@@ -1,0 +1,176 @@
+"""Mapped trees: by brute force, whatever a mapping does to a schedule, no dependence is broken."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polygym.codegen.duty import SEQUENTIAL as ALONE
+from polygym.codegen.duty import Hold, Jam, Parallel, Vector
+from polygym.codegen.machine import Machine
+from polygym.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
+from polygym.codegen.trees.build import build_tree
+from polygym.codegen.trees.plan import plan
+from polygym.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree
+from polygym.frontend import parse_text
+from polygym.ir.scop import Scop
+from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+from tests.codegen.mapped import PROGRAMS, random_mapping, scop_of
+from tests.codegen.tree_text import members_of, tree_text
+from tests.oracles.mapped_trees import Run, check_tree
+from tests.oracles.random_schedules import random_legal_schedule
+
+SMALL, LARGE = Machine(), Machine(vector_bits=512, registers=32)
+SIZE_AT_DEPTH = {1: 7, 2: 5, 3: 4}
+
+
+def small_run(scop: Scop) -> Run:
+    """Return a run whose sizes differ, small enough to look at all pairs."""
+    size = SIZE_AT_DEPTH.get(max(statement.depth for statement in scop.statements), 3)
+    return Run.of(scop, {p.name: size + k % 2 for k, p in enumerate(scop.parameters)})
+
+
+def some_schedule(scop: Scop, generator: np.random.Generator) -> Schedule:
+    match generator.integers(4):
+        case 0:
+            return original(scop)
+        case 1:
+            return isl_schedule(scop)
+        case _:
+            return random_legal_schedule(scop, generator, rows=int(generator.integers(1, 4)))
+
+
+def planned(scop: Scop, schedule: Schedule, mapping: Mapping, machine: Machine = SMALL) -> Tree:
+    legal = LegalSchedule(scop, schedule)
+    return plan(build_tree(legal), legal, mapping, machine)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_random_mappings_keep_every_dependence(name: str) -> None:
+    scop = scop_of(name)
+    run = small_run(scop)
+    for seed in range(3):
+        generator = np.random.default_rng([seed, len(name)])
+        schedule = some_schedule(scop, generator)
+        mapping = replace(random_mapping(generator), threads=2)
+        tree = planned(scop, schedule, mapping, LARGE if seed % 2 else SMALL)
+        check_tree(tree, run, schedule.parameters)
+
+
+@pytest.mark.parametrize("name", ["product", "jacobi", "lu", "statistics", "torus", "pairing"])
+def test_the_oracle_notices_a_duty_that_breaks_dependences(name: str) -> None:
+    """Every member that is neither coincident nor a tile, made parallel, is found out."""
+    scop = scop_of(name)
+    run, schedule = small_run(scop), isl_schedule(scop)
+    tree = planned(scop, schedule, parse_mapping("vector=off tile=off hold=off jam=1"))
+    waiting = [member for member in members_of(tree) if not member.coincident]
+    assert waiting
+
+    def spoiled(tree: Tree, victim: object) -> Tree:
+        match tree:
+            case Leaf():
+                return tree
+            case Sequence(branches):
+                return Sequence(
+                    tuple(Branch(b.statements, spoiled(b.child, victim)) for b in branches)
+                )
+            case Band(statements, members, child):
+                changed = tuple(
+                    replace(m, duty=Parallel(dynamic=True)) if m is victim else m for m in members
+                )
+                return Band(statements, changed, spoiled(child, victim))
+
+    check_tree(tree, run, schedule.parameters)
+    for member in waiting:
+        with pytest.raises(AssertionError, match="run together"):
+            check_tree(spoiled(tree, member), run, schedule.parameters)
+
+
+def test_the_sequential_mapping_leaves_the_tree_alone() -> None:
+    for name in ("product", "jacobi", "statistics"):
+        scop = scop_of(name)
+        legal = LegalSchedule(scop, isl_schedule(scop))
+        tree = build_tree(legal)
+        assert plan(tree, legal, SEQUENTIAL, SMALL) is tree
+
+
+GOLDENS = [
+    ("product", "original", "tile=32 jam=4 vectors=2 threads=2"),
+    ("product", "isl", "default"),
+    ("product", "original", "sink=off"),
+    ("jacobi", "isl", "tile=4x8 threads=2 parallel=static"),
+    ("jacobi", "isl", "tile=4x8 threads=2 diamond=off"),
+    ("jacobi", "isl", "tile=4x8 threads=2 wavefront=off"),
+    ("seidel", "isl", "tile=4 outer=2 threads=2 diamond=off"),
+    ("lu", "isl", "threads=2"),
+    ("recurrence", "original", "threads=2"),
+    ("convolution", "isl", "tile=off vector=128"),
+]
+
+
+@pytest.mark.parametrize(("name", "which", "text"), GOLDENS)
+def test_goldens(name: str, which: str, text: str, golden: Callable[[str, str], None]) -> None:
+    scop = scop_of(name)
+    schedule = original(scop) if which == "original" else isl_schedule(scop)
+    legal = LegalSchedule(scop, schedule)
+    before = build_tree(legal)
+    after = plan(before, legal, parse_mapping(text), SMALL)
+    check_tree(after, small_run(scop), schedule.parameters)
+    words = text.replace("=", "").replace(" ", "-")
+    golden(
+        f"mapped_trees/{name}-{which}-{words}.txt",
+        f"{schedule}\n\n{tree_text(before, scop, schedule)}\n{text}\n\n"
+        f"{tree_text(after, scop, schedule)}",
+    )
+
+
+PRODUCT = parse_text(
+    "void f(int n, double C[n][n], double A[n][n], double B[n][n]) {\n#pragma scop\n"
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)\n"
+    "S: C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n"
+)
+
+
+def duties(tree: Tree) -> list[object]:
+    return [member.duty for member in members_of(tree) if member.duty != ALONE]
+
+
+def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
+    scop = PRODUCT
+    found = duties(planned(scop, original(scop), parse_mapping("tile=off"), LARGE))
+    assert found == [Jam(8), Vector(512, 3), Hold(frozenset({"S"}))]
+    found = duties(
+        planned(scop, original(scop), parse_mapping("tile=off vector=128 jam=3 vectors=1"))
+    )
+    assert found == [Jam(3), Vector(128, 1), Hold(frozenset({"S"}))]
+
+
+@pytest.mark.xfail(strict=True, reason="a recurrence is held although nothing is to be held")
+def test_hold_off_is_honoured() -> None:
+    found = duties(planned(PRODUCT, original(PRODUCT), parse_mapping("vector=off hold=off")))
+    assert not any(isinstance(duty, Vector | Hold) for duty in found)
+
+
+@pytest.mark.parametrize("text", ["threads=1", "threads=2 parallel=off"])
+def test_nothing_is_parallel_unless_asked_for(text: str) -> None:
+    for name in ("product", "jacobi", "statistics"):
+        tree = planned(scop_of(name), isl_schedule(scop_of(name)), parse_mapping(text))
+        assert not any(isinstance(duty, Parallel) for duty in duties(tree))
+
+
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"stencil_3d", "time_tiled"}))
+def test_parallel_loops_are_not_nested(name: str) -> None:
+    def deepest(tree: Tree) -> int:
+        match tree:
+            case Leaf():
+                return 0
+            case Sequence(branches):
+                return max(deepest(branch.child) for branch in branches)
+            case Band(_, members, child):
+                return sum(isinstance(m.duty, Parallel) for m in members) + deepest(child)
+
+    scop = scop_of(name)
+    assert deepest(planned(scop, isl_schedule(scop), parse_mapping("threads=2 tile=4"))) <= 1
