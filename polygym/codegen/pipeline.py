@@ -34,8 +34,10 @@ def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
     """Return the loops that realise a legal schedule on this machine.
 
     Some schedules are so irregular that tiles of them are out of reach: then they go without, and
-    if that does not help, without any mapping. Effort is counted in operations, not in seconds, so
-    the same schedule always becomes the same code.
+    if that does not help, without any mapping. Effort is counted in isl's operations, not in
+    seconds, so that it does not depend on how busy the machine is. (At the very edge of the bound
+    it depends a little on what the process did before: isl counts what it allocates, and reuses
+    some.)
     """
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
     largest = _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(legal.scop.statements)

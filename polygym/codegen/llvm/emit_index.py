@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.codegen.llvm.kinds import I64
+from polygym.codegen.llvm.kinds import I1, I64
 from polygym.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
 from polygym.errors import InternalError
 
@@ -86,9 +86,16 @@ def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list
             condition, then, otherwise = values
             return builder.select(_truth(builder, condition), then, otherwise)
         case IndexOperator.AND:
-            return reduce(builder.and_, [_truth(builder, value) for value in values])
+            # Not `and`: what stands behind a false condition may have no value at all.
+            return reduce(
+                lambda first, second: builder.select(first, second, ir.Constant(I1, 0)),
+                [_truth(builder, value) for value in values],
+            )
         case IndexOperator.OR:
-            return reduce(builder.or_, [_truth(builder, value) for value in values])
+            return reduce(
+                lambda first, second: builder.select(first, ir.Constant(I1, 1), second),
+                [_truth(builder, value) for value in values],
+            )
         case (
             IndexOperator.EQUAL
             | IndexOperator.LESS
