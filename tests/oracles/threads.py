@@ -30,7 +30,8 @@ def every_loop_shared() -> Iterator[Forks]:
     share = loader._call_once if library is None else _gomp_parallel(library)
 
     def counted(task: int, data: int, threads: int, flags: int) -> None:
-        forks.asked.append(threads)
+        if data:  # else it is the start of the threads, before the clock runs
+            forks.asked.append(threads)
         share(task, data, threads, flags)
 
     function = loader._FORK(counted)
