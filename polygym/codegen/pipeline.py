@@ -15,8 +15,10 @@ from polygym.codegen.loops.ranges import check_ranges
 from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.codegen.sizes import Sizes
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
+from polygym.codegen.trees.tree import Tree, without_duties
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.poly.dependences import dependences
 from polygym.poly.legality import LegalSchedule
@@ -30,8 +32,10 @@ _INSTANCES_OF_ALL = 60
 _INSTANCES_OF_ONE = 40
 
 
-def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
-    """Return the loops that realise a legal schedule on this machine.
+def lower(
+    legal: LegalSchedule, mapping: Mapping = SEQUENTIAL, sizes: Sizes | None = None
+) -> LoopProgram:
+    """Return the loops that realise a legal schedule on this machine, for all or for given sizes.
 
     Some schedules are so irregular that tiles of them are out of reach: then they go without, and
     if that does not help, without any mapping. Effort is counted in isl's operations, not in
@@ -39,18 +43,25 @@ def lower(legal: LegalSchedule, mapping: Mapping = SEQUENTIAL) -> LoopProgram:
     it depends a little on what the process did before: isl counts what it allocates, and reuses
     some.)
     """
+    tree = build_tree(legal)
+    hopeless: set[Tree] = set()
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
     largest = _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(legal.scop.statements)
     for attempt in _simpler(mapping):
         try:
             with bounded("mapping the schedule to the machine", most):
-                program = _lowered(legal, attempt)
+                mapped = plan(tree, legal, attempt, this_machine())
+                if without_duties(mapped) in hopeless:
+                    continue
+                hopeless.add(without_duties(mapped))  # unless it turns out otherwise
+                program = _lowered(mapped, legal, attempt, sizes)
         except (InputError, InternalError, LimitError):
             continue  # some irregular schedules meet mistakes of isl's: simpler loops may not
         if count_instances(program.body) <= largest:
             return program
-    with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 4 * most):
-        return _lowered(legal, SEQUENTIAL)
+        hopeless.discard(without_duties(mapped))
+    with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 2 * most):
+        return _lowered(tree, legal, SEQUENTIAL, sizes)
 
 
 def _simpler(mapping: Mapping) -> Iterator[Mapping]:
@@ -62,17 +73,18 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
     yield replace(mapping, tile=(), sink=False, jam=1, vectors=1)
 
 
-def _lowered(legal: LegalSchedule, mapping: Mapping) -> LoopProgram:
-    tree = plan(build_tree(legal), legal, mapping, this_machine())
-    program = generate_loops(tree, legal)
+def _lowered(
+    tree: Tree, legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None
+) -> LoopProgram:
+    program = generate_loops(tree, legal, sizes)
     check_ranges(program.body, legal.scop)
-    rehearse(program.body, tree, legal)
+    rehearse(program.body, tree, legal, sizes)
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
     check_ranges(body, legal.scop)
     return replace(program, body=body, threads=mapping.threads)
 
 
-def compile_program(program: LoopProgram) -> bytes:
-    """Return the machine code of a loop program as an object file."""
-    return compile_object(emit_llvm(program))
+def compile_program(program: LoopProgram, mapping: Mapping = SEQUENTIAL) -> bytes:
+    """Return the machine code of a loop program, lowered under a mapping, as an object file."""
+    return compile_object(emit_llvm(program), 3 if mapping == SEQUENTIAL else 2)

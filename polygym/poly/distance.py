@@ -18,10 +18,12 @@ Example, T -> T of y = Ax with pairs T[i, j] -> T[i, j'], j < j': under the row 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import islpy as isl
 
-from polygym.poly.dependences import Dependence
+from polygym.ir.scop import Scop
+from polygym.poly.dependences import Dependence, dependences
 from polygym.poly.schedule import Row
 
 
@@ -78,3 +80,10 @@ class Pairs:
         # Not as a constraint: in a space without any dimension isl overlooks one such as -1 >= 0.
         zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.points.get_space()))
         return Pairs(self.dependence, self.points.intersect(nonnegative.ge_set(zero)))
+
+
+@lru_cache(maxsize=64)
+def all_pairs(scop: Scop) -> tuple[Pairs, ...]:
+    """Return the pairs of every dependence; reading isl's texts again costs more than they hold."""
+    names = tuple(parameter.name for parameter in scop.parameters)
+    return tuple(Pairs.of(dependence, names) for dependence in dependences(scop))

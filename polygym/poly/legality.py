@@ -17,8 +17,8 @@ import islpy as isl
 
 from polygym.errors import IllegalScheduleError
 from polygym.ir.scop import Scop
-from polygym.poly.dependences import Dependence, dependences
-from polygym.poly.distance import Pairs
+from polygym.poly.dependences import Dependence
+from polygym.poly.distance import Pairs, all_pairs
 from polygym.poly.quota import bounded
 from polygym.poly.schedule import Schedule
 
@@ -73,9 +73,9 @@ class LegalSchedule:
 
 def find_violation(scop: Scop, schedule: Schedule) -> Violation | None:
     """Return the first dependence that the schedule breaks, or None when it is legal."""
-    for dependence in dependences(scop):
+    for pairs in all_pairs(scop):
         with bounded("checking the schedule"):
-            violation = _violation(dependence, schedule)
+            violation = _violation(pairs, schedule)
         if violation is not None:
             return violation
     return None
@@ -86,9 +86,9 @@ def is_legal(scop: Scop, schedule: Schedule) -> bool:
     return find_violation(scop, schedule) is None
 
 
-def _violation(dependence: Dependence, schedule: Schedule) -> Violation | None:
+def _violation(left: Pairs, schedule: Schedule) -> Violation | None:
     """Walk one dependence through the dimensions."""
-    left = Pairs.of(dependence, schedule.parameters)
+    dependence = left.dependence
     rows = zip(schedule.rows(dependence.source), schedule.rows(dependence.sink), strict=True)
     for dimension, (source, sink) in enumerate(rows):
         distance = left.distance(source, sink, schedule.parameters)

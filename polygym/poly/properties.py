@@ -38,8 +38,7 @@ from typing import TypeAlias
 
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.baselines import original
-from polygym.poly.dependences import dependences
-from polygym.poly.distance import Pairs
+from polygym.poly.distance import Pairs, all_pairs
 from polygym.poly.innermost import (
     Innermost,
     Movement,
@@ -49,7 +48,7 @@ from polygym.poly.innermost import (
     movement,
 )
 from polygym.poly.quota import bounded
-from polygym.poly.schedule import Row, Schedule, parameter_names
+from polygym.poly.schedule import Row, Schedule
 
 # For every statement, what it has in common with those that it shares a loop with.
 _Groups: TypeAlias = dict[str, tuple[int, ...]]
@@ -122,7 +121,7 @@ def properties(scop: Scop, schedule: Schedule) -> Properties:
     """Return what the schedule, legal or not, does to the program."""
     source = _original(scop)
     with bounded("analysing the schedule"):
-        walks = tuple(_walk(pairs, schedule) for pairs in _all_pairs(scop))
+        walks = tuple(_walk(pairs, schedule) for pairs in all_pairs(scop))
         groups = _groups(schedule)
         return Properties(
             schedule.dimensions,
@@ -132,12 +131,6 @@ def properties(scop: Scop, schedule: Schedule) -> Properties:
                 for one in scop.statements
             ),
         )
-
-
-@lru_cache(maxsize=64)
-def _all_pairs(scop: Scop) -> tuple[Pairs, ...]:
-    """Return the pairs of every dependence; reading isl's texts again costs more than they hold."""
-    return tuple(Pairs.of(dependence, parameter_names(scop)) for dependence in dependences(scop))
 
 
 def _walk(pairs: Pairs, schedule: Schedule) -> _Walk:

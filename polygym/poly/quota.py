@@ -37,8 +37,8 @@ def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None
     except isl.Error as error:
         if _EXCEEDED in str(error) or _is_exhausted():
             raise LimitError(
-                f"{purpose} took more than {operations:,} operations on integer sets; "
-                "the program is too large or too irregular to be answered exactly"
+                f"{purpose} took more than {context.get_max_operations():,} operations on integer "
+                "sets; the program is too large or too irregular to be answered exactly"
             ) from None
         raise InternalError(f"{purpose}: {error}") from error
     finally:

@@ -36,10 +36,10 @@ def compile_schedule(
 
 def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping) -> measure.Program:
     """Compile one Scop and bind its arrays and parameters to the program's."""
-    loops = lower(LegalSchedule(scop, schedule), mapping)
+    loops = lower(LegalSchedule(scop, schedule), mapping, dict(program.parameters))
     names = [name for name, _ in _buffers(program)]
     return measure.Program(
-        compile_program(loops),
+        compile_program(loops, mapping),
         tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
     )

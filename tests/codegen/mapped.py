@@ -194,9 +194,10 @@ def disagreement(name: str, seed: int) -> str | None:
     arrays = random_arrays(scop, parameters, generator)
     expected = {key: array.copy() for key, array in arrays.items()}
     run_natively(scop, original(scop), parameters, expected)
-    said = f"{name}, seed {seed}: {schedule} under {mapping} with {parameters}"
+    is_known = bool(generator.random() < 0.5)
+    said = f"{name}, seed {seed}: {schedule} under {mapping} with {parameters}, known: {is_known}"
     try:
-        run_natively(scop, schedule, parameters, arrays, mapping)
+        run_natively(scop, schedule, parameters, arrays, mapping, is_known=is_known)
     except LimitError:
         return None  # too irregular for isl: an answer, too
     except Exception as error:

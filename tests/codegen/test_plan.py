@@ -148,7 +148,6 @@ def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
     assert found == [Jam(3), Vector(128, 1), Hold(frozenset({"S"}))]
 
 
-@pytest.mark.xfail(strict=True, reason="a recurrence is held although nothing is to be held")
 def test_hold_off_is_honoured() -> None:
     found = duties(planned(PRODUCT, original(PRODUCT), parse_mapping("vector=off hold=off")))
     assert not any(isinstance(duty, Vector | Hold) for duty in found)

@@ -65,10 +65,12 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
         function.attributes.add(f'"prefer-vector-width"="{widest}"')
         function.attributes.add(f'"min-legal-vector-width"="{widest}"')
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    parameters: Environment = {
-        parameter.name: argument
-        for parameter, argument in zip(scop.parameters, function.args[count:], strict=True)
-    }
+    parameters: Environment
+    if program.sizes is None:
+        names = (parameter.name for parameter in scop.parameters)
+        parameters = dict(zip(names, function.args[count:], strict=True))
+    else:
+        parameters = {name: ir.Constant(I64, value) for name, value in program.sizes}
     storage: dict[str, Any] = {}
     extents: dict[str, tuple[Any, ...]] = {}
     for array, argument in zip(scop.arrays, function.args[:count], strict=True):

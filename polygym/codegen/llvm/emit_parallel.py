@@ -102,8 +102,12 @@ def _region(
             if name in scalars
             else pointer
         )
-    extents = [value for name in arrays for value in emitter.extents[name]]
-    captured += [*extents, *emitter.parameters.values(), *(environment[n] for n in names)]
+    # Known sizes are constants, in every function the same.
+    sizes_known = program.sizes is not None
+    if not sizes_known:
+        captured += [value for name in arrays for value in emitter.extents[name]]
+        captured += emitter.parameters.values()
+    captured += (environment[name] for name in names)
     signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
     function = ir.Function(module, signature, module.get_unique_name("region"))
     function.linkage = "internal"
@@ -123,12 +127,14 @@ def _region(
                 argument.add_attribute("noalias")
             storage[name] = argument
     rest = rest[len(arrays) :]
-    inner_extents = {}
-    for name in arrays:
-        inner_extents[name] = tuple(rest[: len(emitter.extents[name])])
-        rest = rest[len(emitter.extents[name]) :]
-    parameters = dict(zip(emitter.parameters, rest, strict=False))
-    counters = dict(zip(names, rest[len(parameters) :], strict=True))
+    inner_extents, parameters = dict(emitter.extents), emitter.parameters
+    if not sizes_known:
+        for name in arrays:
+            inner_extents[name] = tuple(rest[: len(emitter.extents[name])])
+            rest = rest[len(emitter.extents[name]) :]
+        parameters = dict(zip(emitter.parameters, rest, strict=False))
+        rest = rest[len(parameters) :]
+    counters = dict(zip(names, rest, strict=True))
     inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents)
     inner.counted(loop, lower, upper, parameters | counters)
     builder.ret_void()

@@ -26,11 +26,14 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.loops.names import counter_names, counter_place
+from polygym.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.codegen.trees.isl_tree import to_isl
 from polygym.codegen.trees.tree import Tree, depth, path
 from polygym.errors import InternalError
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop, Statement
+from polygym.poly.evaluate import evaluate
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded, unbounded
 
@@ -60,44 +63,35 @@ _OPERATORS = {
 }
 
 
-def generate_loops(tree: Tree, legal: LegalSchedule) -> LoopProgram:
-    """Return the loops that run the program in the order of the tree."""
+def generate_loops(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> LoopProgram:
+    """Return the loops that run the program in the order of the tree, for all or given sizes."""
     scop = legal.scop
+    sizes = known_sizes(scop, sizes)
     with bounded("generating loops"):
-        build = isl.AstBuild.from_context(isl.Set(scop.context))
+        build = isl.AstBuild.from_context(at_sizes(isl.Set(scop.context), sizes))
         extents = tuple(
-            tuple(_index(build.expr_from_pw_aff(isl.PwAff(extent))) for extent in array.extents)
+            tuple(
+                _index(build.expr_from_pw_aff(isl.PwAff(extent)))
+                if sizes is None
+                else Number(evaluate(extent, sizes))
+                for extent in array.extents
+            )
             for array in scop.arrays
         )
         instances: list[Instance] = []
-        annotate = _Annotator(scop, instances)
+        annotate = _Annotator(scop, instances, sizes)
         # Instances that share one time are enumerated by further loops, which no member stands for.
-        counters = _counter_names(scop, depth(tree) + scop.depth)
+        counters = counter_names(scop, depth(tree) + scop.depth)
         build = build.set_iterators(_id_list(counters))
         build, keep = build.set_at_each_domain(annotate)
-        ast = build.node_from_schedule(to_isl(tree, legal))
+        ast = build.node_from_schedule(to_isl(tree, legal, sizes))
         del keep  # the callback had to live until here
         if annotate.failure is not None:
             raise annotate.failure
         with unbounded():  # reading what is there; isl would leave out numbers at its bound
-            body = with_duties(_node(ast, instances), tree, counters)
-    return LoopProgram(scop, body, extents, _guarded_reads(scop))
-
-
-def _counter_names(scop: Scop, count: int) -> tuple[str, ...]:
-    """Return names for the loops' counters that clash with nothing in the program."""
-    taken = {parameter.name for parameter in scop.parameters}
-    taken |= {array.name for array in scop.arrays} | {scop.name}
-    taken |= {name for statement in scop.statements for name in statement.iterators}
-    prefix = "c"
-    # Passes over the loops may add a loop for a counter, named with an underscore after it.
-    while any(
-        name in taken
-        for position in range(count)
-        for name in (f"{prefix}{position}", f"{prefix}{position}_")
-    ):
-        prefix += "_"
-    return tuple(f"{prefix}{position}" for position in range(count))
+            body = with_duties(_node(ast, instances), tree)
+        known = None if sizes is None else tuple(sizes.items())
+    return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
 
 
 def _id_list(names: tuple[str, ...]) -> isl.IdList:
@@ -107,7 +101,7 @@ def _id_list(names: tuple[str, ...]) -> isl.IdList:
     return identifiers
 
 
-def with_duties(node: Node, tree: Tree, counters: tuple[str, ...]) -> Node:
+def with_duties(node: Node, tree: Tree) -> Node:
     """Give every loop the duty of the member that it stands for.
 
     Loop number k around a statement is member number k on the statement's way down the tree, and
@@ -124,12 +118,14 @@ def with_duties(node: Node, tree: Tree, counters: tuple[str, ...]) -> Node:
     def walk(node: Node) -> tuple[Node, str]:
         """Return the node with duties, and the name of a statement in it."""
         match node:
+            case Block(()):  # at these sizes nothing runs
+                return node, ""
             case Block(children):
                 walked = [walk(child) for child in children]
                 return Block(tuple(child for child, _ in walked)), walked[0][1]
             case Loop(variable, lower, upper, step, body):
                 body, statement = walk(body)
-                own = duty(statement, counters.index(variable))
+                own = duty(statement, counter_place(variable))
                 return Loop(variable, lower, upper, step, body, own), statement
             case Guard(condition, then, otherwise):
                 then, statement = walk(then)
@@ -147,14 +143,14 @@ def with_duties(node: Node, tree: Tree, counters: tuple[str, ...]) -> Node:
 class _Annotator:
     """Called by isl at every statement of its AST: records what runs there under a number."""
 
-    def __init__(self, scop: Scop, instances: list[Instance]) -> None:
+    def __init__(self, scop: Scop, instances: list[Instance], sizes: Sizes | None) -> None:
         self.instances = instances
         self.failure: Exception | None = None
         self.statements = {statement.name: statement for statement in scop.statements}
         self.functions = {
             statement.name: (
-                _function(statement.write),
-                tuple(_function(access) for access in statement.reads),
+                _function(statement.write, sizes),
+                tuple(_function(access, sizes) for access in statement.reads),
             )
             for statement in scop.statements
         }
@@ -186,8 +182,8 @@ class _Annotator:
         )
 
 
-def _function(access: Access) -> isl.PwMultiAff:
-    return isl.PwMultiAff.from_map(isl.Map(access.relation))
+def _function(access: Access, sizes: Sizes | None) -> isl.PwMultiAff:
+    return isl.PwMultiAff.from_map(at_sizes(isl.Map(access.relation), sizes))
 
 
 def _iterators(
@@ -218,13 +214,15 @@ def _subscripts(
     )
 
 
-def _guarded_reads(scop: Scop) -> frozenset[tuple[str, int]]:
+def _guarded_reads(scop: Scop, sizes: Sizes | None) -> frozenset[tuple[str, int]]:
     """Return the reads whose relation does not cover all instances of their statement."""
     return frozenset(
         (statement.name, position)
         for statement in scop.statements
         for position, access in enumerate(statement.reads)
-        if not isl.Set(statement.domain).is_subset(isl.Map(access.relation).domain())
+        if not at_sizes(isl.Set(statement.domain), sizes).is_subset(
+            at_sizes(isl.Map(access.relation), sizes).domain()
+        )
     )
 
 

@@ -131,7 +131,8 @@ class LoopProgram:
 
     ``extents`` are the sizes of every array of the Scop, in its order. ``guarded`` names the reads
     (statement, position among its reads) that are inside the array only where a condition of the
-    body holds: they must not be hoisted above it.
+    body holds: they must not be hoisted above it. ``sizes`` are the values of the parameters for
+    which alone the loops are right; None where they are for all.
     """
 
     scop: Scop
@@ -139,6 +140,7 @@ class LoopProgram:
     extents: tuple[tuple[Index, ...], ...]
     guarded: frozenset[tuple[str, int]]
     threads: int = 1
+    sizes: tuple[tuple[str, int], ...] | None = None
 
 
 def count_instances(node: Node) -> int:

@@ -1,37 +1,33 @@
-"""Rehearsal: the loops are run on small sizes, to see that they do what the tree says.
+"""Rehearsal: loops are run before code is made of them, to see that they do what the tree says.
 
 isl's AST generator decides how instances of statements interleave, and for very irregular schedules
 its answer has been seen to be wrong: two statements of a band in the wrong order where their
-domains meet. That is nothing to trust. So before code is made of loops, they are run here, with
-every parameter small and no arrays: the sequence of instances must hold every instance of every
-domain once, and their values along the tree must not fall.
+domains meet. That is nothing to trust. So loops are run here, without any arrays: the sequence of
+instances must hold every instance of every domain once, and their values along the tree must not
+fall.
 
 The values of an instance along the tree are those of the members on its way down, tiles included,
-and the number of its branch at every sequence: (⌊i/32⌋, 1, i, j). Sizes differ from each other, so
-that a confusion of two of them shows, and are run twice, with larger and with smaller ones.
+and the number of its branch at every sequence: (⌊i/32⌋, 1, i, j).
 
-What this shows it shows for those sizes alone; the outputs at full size are compared as well.
+Loops for all sizes run at small ones, which differ from each other, so that a confusion of two of
+them shows; twice, with larger and with smaller ones. Loops for given sizes run at those: all of
+them where that is little, else a sample. Of every loop then run the first iteration, the last one
+and some between, since isl's pieces meet at their ends; what runs must be of the domains, once, and
+in order. (That nothing is missing cannot be seen so.)
+
+What this shows it shows for what was run; the outputs at full size are compared as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, assert_never
+from collections.abc import Callable, Mapping
 
 import islpy as isl
 
-from polygym.codegen.loops.ir import (
-    Block,
-    Guard,
-    Index,
-    IndexOperator,
-    Instance,
-    Loop,
-    Node,
-    Number,
-    Operation,
-    Variable,
-)
+from polygym.codegen.loops.boxes import Box
+from polygym.codegen.loops.ir import Node
+from polygym.codegen.loops.running import Point, runner, sampler
+from polygym.codegen.sizes import Sizes, known_sizes
 from polygym.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
@@ -40,28 +36,13 @@ from polygym.poly.quota import unbounded
 
 _SIZES = (5, 3)
 _MOST_INSTANCES = 20_000
-_MOST_ITERATIONS = 500_000
 
-_INFIX = {
-    IndexOperator.ADD: "+",
-    IndexOperator.SUBTRACT: "-",
-    IndexOperator.MULTIPLY: "*",
-    IndexOperator.DIVIDE_EXACT: "//",
-    IndexOperator.DIVIDE_FLOOR: "//",
-    IndexOperator.DIVIDE_NONNEGATIVE: "//",
-    IndexOperator.REMAINDER_NONNEGATIVE: "%",
-    IndexOperator.REMAINDER_ZERO_TEST: "%",
-    IndexOperator.EQUAL: "==",
-    IndexOperator.LESS: "<",
-    IndexOperator.LESS_EQUAL: "<=",
-    IndexOperator.GREATER: ">",
-    IndexOperator.GREATER_EQUAL: ">=",
-    IndexOperator.AND: "and",
-    IndexOperator.OR: "or",
-}
+_WRONG_INSTANCES = (
+    "isl's loops do not run every instance once; the schedule is too irregular for it"
+)
 
 
-def rehearse(body: Node, tree: Tree, legal: LegalSchedule) -> None:
+def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> None:
     """Refuse loops that do not run what they should.
 
     Raises:
@@ -69,38 +50,48 @@ def rehearse(body: Node, tree: Tree, legal: LegalSchedule) -> None:
             iterations of the loops are without any.
     """
     scop = legal.scop
-    program = _Text()
-    program.function(body, [parameter.name for parameter in scop.parameters])
-    run = program.compiled()
-    times = {
-        statement.name: _time(tree, statement.name, statement.iterators, legal)
-        for statement in scop.statements
-    }
-    for smallest in _SIZES:
-        sizes = _parameters(scop, smallest)
-        if sizes is None:
+    sizes = known_sizes(scop, sizes)
+    if sizes is not None:
+        boxes = [Box.of(statement, sizes) for statement in scop.statements]
+        if sum(box.count for box in boxes) > _MOST_INSTANCES:
+            _check_sample(body, tree, legal, boxes, sizes)
+            return
+    chosen = [sizes] if sizes is not None else [_parameters(scop, least) for least in _SIZES]
+    run = runner(body, [parameter.name for parameter in scop.parameters])
+    for values in chosen:
+        if values is None:
             continue
         with unbounded():  # so small a count needs no bound, and isl could not stop within it
-            expected = _instances(scop, sizes)
+            expected = _instances(scop, values)
         if expected is None:
             continue
-        found = run(*sizes.values())
-        _check(found, expected, times, tuple(sizes.values()))
+        found = run(*values.values())
+        if len(found) != len(expected) or set(found) != expected:
+            raise LimitError(_WRONG_INSTANCES)
+        _check_order(found, tree, legal, values)
 
 
-def _check(
-    found: list[tuple[str, tuple[int, ...]]],
-    expected: set[tuple[str, tuple[int, ...]]],
-    times: Mapping[str, Any],
-    sizes: tuple[int, ...],
+def _check_sample(
+    body: Node, tree: Tree, legal: LegalSchedule, boxes: list[Box], sizes: Sizes
 ) -> None:
-    if len(found) != len(expected) or set(found) != expected:
-        raise LimitError(
-            "isl's loops do not run every instance once; the schedule is too irregular for it"
-        )
+    """Check part of what loops for given sizes run."""
+    names, values = tuple(sizes), tuple(sizes.values())
+    found = sampler(body, names)(*values)
+    contains = {box.statement: box.contains for box in boxes}
+    if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
+        raise LimitError(_WRONG_INSTANCES)
+    _check_order(found, tree, legal, sizes)
+
+
+def _check_order(found: list[Point], tree: Tree, legal: LegalSchedule, sizes: Sizes) -> None:
+    times = {
+        statement.name: _values_along(tree, legal, statement.name)
+        for statement in legal.scop.statements
+    }
+    values = tuple(sizes.values())
     before: tuple[int, ...] = ()
     for name, point in found:
-        now = times[name](*point, *sizes)
+        now = times[name](*point, *values)
         if now < before:
             raise LimitError(
                 "isl's loops run instances in the wrong order; the schedule is too irregular for it"
@@ -157,10 +148,12 @@ def _instances(scop: Scop, sizes: Mapping[str, int]) -> set[tuple[str, tuple[int
     return found
 
 
-def _time(tree: Tree, statement: str, iterators: tuple[str, ...], legal: LegalSchedule) -> Any:
+def _values_along(
+    tree: Tree, legal: LegalSchedule, statement: str
+) -> Callable[..., tuple[int, ...]]:
     """Return the function from an instance and the sizes to its values along the tree."""
     names = legal.schedule.parameters
-    own = [f"i{place}" for place in range(len(iterators))]
+    own = [f"i{place}" for place in range(legal.scop.statement(statement).depth)]
     sizes = {name: f"p{place}" for place, name in enumerate(names)}
 
     def value(part: Part, place: int) -> str:
@@ -188,90 +181,5 @@ def _time(tree: Tree, statement: str, iterators: tuple[str, ...], legal: LegalSc
     scop_names = [parameter.name for parameter in legal.scop.parameters]
     arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
     text = f"lambda {', '.join(arguments)}: ({''.join(f'{entry}, ' for entry in entries)})"
-    return eval(text, {})
-
-
-class _Counted:
-    """``range``, as long as all loops together do not run too often."""
-
-    def __init__(self) -> None:
-        self.left = _MOST_ITERATIONS
-
-    def __call__(self, lower: int, end: int, step: int) -> range:
-        """Return the iterations of one loop."""
-        found = range(lower, end, step)
-        self.left -= len(found)
-        if self.left < 0:
-            raise LimitError("isl's loops run far more often than there are instances")
-        return found
-
-
-class _Text:
-    """Loops as the text of a Python function that returns the instances in their order."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.names: dict[str, str] = {}
-
-    def function(self, body: Node, parameters: list[str]) -> None:
-        """Write the function."""
-        for name in parameters:
-            self._name(name)
-        self.lines.append(f"def run({', '.join(self.names.values())}):")
-        self.lines += ["  found = []", "  add = found.append"]
-        self._node(body, 1)
-        self.lines.append("  return found")
-
-    def compiled(self) -> Any:
-        """Return the function, ready to be called."""
-        space: dict[str, Any] = {"counted": _Counted()}
-        exec("\n".join(self.lines), space)
-        return space["run"]
-
-    def _name(self, variable: str) -> str:
-        return self.names.setdefault(variable, f"v{len(self.names)}")
-
-    def _node(self, node: Node, depth: int) -> None:
-        lead = "  " * depth
-        match node:
-            case Block(children):
-                for child in children:
-                    self._node(child, depth)
-            case Loop(variable, lower, upper, step, body):
-                name = self._name(variable)
-                bounds = f"{self._index(lower)}, {self._index(upper)} + 1, {step}"
-                self.lines.append(f"{lead}for {name} in counted({bounds}):")
-                self._node(body, depth + 1)
-            case Guard(condition, then, otherwise):
-                self.lines.append(f"{lead}if {self._index(condition)}:")
-                self._node(then, depth + 1)
-                if otherwise is not None:
-                    self.lines.append(f"{lead}else:")
-                    self._node(otherwise, depth + 1)
-            case Instance(statement, iterators):
-                point = "".join(f"{self._index(index)}, " for index in iterators)
-                self.lines.append(f"{lead}add(({statement!r}, ({point})))")
-            case _:
-                assert_never(node)
-
-    def _index(self, index: Index) -> str:
-        match index:
-            case Number(value):
-                return f"({value})"
-            case Variable(name):
-                return self._name(name)
-            case Operation(operator, operands):
-                parts = [self._index(operand) for operand in operands]
-                match operator:
-                    case IndexOperator.NEGATE:
-                        return f"(-{parts[0]})"
-                    case IndexOperator.MINIMUM:
-                        return f"min({', '.join(parts)})"
-                    case IndexOperator.MAXIMUM:
-                        return f"max({', '.join(parts)})"
-                    case IndexOperator.SELECT:
-                        return f"({parts[1]} if {parts[0]} else {parts[2]})"
-                    case _:
-                        return f"({f' {_INFIX[operator]} '.join(parts)})"
-            case _:
-                assert_never(index)
+    found: Callable[..., tuple[int, ...]] = eval(text, {})
+    return found

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from polygym.codegen.trees.pairs import (
-    all_pairs,
     still_unordered,
     untouched,
     weakly_ordered,
     within,
 )
 from polygym.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, point
-from polygym.poly.distance import Pairs
+from polygym.poly.distance import Pairs, all_pairs
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded
 from polygym.poly.schedule import Schedule
@@ -20,7 +19,7 @@ def build_tree(legal: LegalSchedule) -> Tree:
     """Return the tree of a legal schedule."""
     schedule = legal.schedule
     with bounded("building the schedule tree"):
-        pairs = all_pairs(legal)
+        pairs = all_pairs(legal.scop)
         names = tuple(part.statement for part in schedule.statements)
         return _build(schedule, names, 0, pairs)
 

@@ -46,7 +46,7 @@ def _is_alone(
     own = scop.statement(name)
     if not scop.array(own.write.array).rank:
         return False  # a scalar is in a register anyhow, or the caller's
-    written = _at(scop, own, own.write, standing[name])
+    written: isl.Set | None = None
     for other in statements:
         statement = scop.statement(other)
         accesses = list(enumerate(statement.reads))
@@ -58,8 +58,10 @@ def _is_alone(
         for access in touching:
             if access.array != own.write.array:
                 continue
-            touched = _at(scop, statement, access, standing[other])
-            if not written.range().is_disjoint(touched.range()):
+            if written is None:
+                written = _at(scop, own, own.write, standing[name]).range()
+            touched = _at(scop, statement, access, standing[other]).range()
+            if not written.is_disjoint(touched):
                 return False
     return True
 

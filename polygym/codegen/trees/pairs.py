@@ -12,16 +12,8 @@ from collections.abc import Iterable
 
 import islpy as isl
 
-from polygym.poly.dependences import dependences
 from polygym.poly.distance import Pairs
-from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Row
-
-
-def all_pairs(legal: LegalSchedule) -> tuple[Pairs, ...]:
-    """Return the pairs of every dependence of the program."""
-    names = legal.schedule.parameters
-    return tuple(Pairs.of(dependence, names) for dependence in dependences(legal.scop))
 
 
 def weakly_ordered(

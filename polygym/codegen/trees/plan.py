@@ -30,7 +30,7 @@ from polygym.codegen.mapping import SEQUENTIAL, Mapping, Sharing
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.model import tile_sizes
 from polygym.codegen.trees.moves import table
-from polygym.codegen.trees.pairs import all_pairs, weakly_ordered
+from polygym.codegen.trees.pairs import weakly_ordered
 from polygym.codegen.trees.points import Arrangement, Arranger
 from polygym.codegen.trees.tile import coincident_first, sizes_for, tiles
 from polygym.codegen.trees.tree import (
@@ -44,6 +44,7 @@ from polygym.codegen.trees.tree import (
 )
 from polygym.codegen.trees.wavefront import diamond, wavefront
 from polygym.ir.scop import Scop
+from polygym.poly.distance import all_pairs
 from polygym.poly.innermost import independent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded
@@ -59,7 +60,7 @@ def plan(tree: Tree, legal: LegalSchedule, mapping: Mapping, machine: Machine) -
     with bounded("mapping the schedule to the machine"):
         names = tuple(part.statement for part in legal.schedule.statements)
         parameters = legal.schedule.parameters
-        around = Around(all_pairs(legal), {name: () for name in names}, parameters)
+        around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
         return _Planner(legal.scop, mapping, machine).tree(tree, around)
 
 

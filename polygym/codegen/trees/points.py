@@ -116,13 +116,14 @@ class Arranger:
         for candidate in self._candidates(band, around, together):
             if not any(group.has_vectors for group in candidate.groups):
                 continue
+            candidate = self._holding(candidate)
             if all(group.holds for group in candidate.groups):
                 return candidate
             fallback = fallback or candidate
         if fallback is not None:
             return fallback
         if self.mapping.jam == 1 or not is_chain(band, around):
-            return together
+            return self._holding(together)
         return self._diagonal(band, around)
 
     def _candidates(
@@ -177,21 +178,29 @@ class Arranger:
         members = around.reviewed(members, statements)
         moves = table(self.scop, statements, around.rows, [member.rows for member in members])
         chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
-        held = frozenset[str]()
-        if chosen.held is not None:
-            standing = {
-                name: (
-                    *around.rows[name],
-                    *(
-                        member.rows[place]
-                        for position, member in enumerate(members)
-                        if position != chosen.held
-                    ),
-                )
-                for place, name in enumerate(statements)
-            }
-            held = holdable(self.scop, statements, statements, standing)
-        return Group(statements, members, around, moves, chosen, held)
+        return Group(statements, members, around, moves, chosen)
+
+    def _holding(self, arrangement: Arrangement) -> Arrangement:
+        """Find out what the groups hold in registers: not before an arrangement is of interest."""
+        return replace(arrangement, groups=tuple(map(self._group_holding, arrangement.groups)))
+
+    def _group_holding(self, group: Group) -> Group:
+        held = group.roles.held
+        if held is None or not self.mapping.hold:
+            return group
+        standing = {
+            name: (
+                *group.around.rows[name],
+                *(
+                    member.rows[place]
+                    for position, member in enumerate(group.members)
+                    if position != held
+                ),
+            )
+            for place, name in enumerate(group.statements)
+        }
+        found = holdable(self.scop, group.statements, group.statements, standing)
+        return replace(group, held=found)
 
     def tree(self, band: Band, arrangement: Arrangement) -> Band:
         """Return the points as arranged; duties are given, but for parallel loops."""

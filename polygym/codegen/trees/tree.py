@@ -121,3 +121,19 @@ def path(tree: Tree, statement: str) -> tuple[Member, ...]:
         case Sequence(branches):
             below = next(branch for branch in branches if statement in branch.statements)
             return path(below.child, statement)
+
+
+def without_duties(tree: Tree) -> Tree:
+    """Return the tree as isl sees it: what loops do for the machine's sake is nothing to it."""
+    match tree:
+        case Leaf():
+            return tree
+        case Band(statements, members, child):
+            plain = tuple(Member(member.parts, member.coincident) for member in members)
+            return Band(statements, plain, without_duties(child))
+        case Sequence(branches):
+            return Sequence(
+                tuple(
+                    Branch(branch.statements, without_duties(branch.child)) for branch in branches
+                )
+            )
