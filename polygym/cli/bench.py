@@ -16,6 +16,7 @@ from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
 from polygym.cli.options import (
     TARGET_HELP,
+    found_compilers,
     function_option,
     json_option,
     mapping_options,
@@ -37,7 +38,7 @@ from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
-from polygym.programs.foreign import FOREIGN, compile_foreign, executable, missing
+from polygym.programs.foreign import FOREIGN, compile_foreign
 
 _ORIGINAL = "original"
 _LLVM = "llvm-O3"
@@ -160,14 +161,8 @@ def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...]
     for name in named:
         if name not in known:
             raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
-    compilers = []
-    for name in dict.fromkeys(name for name in named if name in FOREIGN):
-        if executable(name) is None:
-            say(missing(name), err=True)
-        else:
-            compilers.append(name)
     extra = (_ISL,) if _ISL in named else ()
-    return _names((*schedules, *extra)), tuple(compilers)
+    return _names((*schedules, *extra)), found_compilers(name for name in named if name in FOREIGN)
 
 
 def _names(schedules: Sequence[str]) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
 import click
 
 from polybench import Dataset
+from polygym.cli.output import say
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
 from polygym.codegen.mapping import Mapping, parse_mapping
@@ -17,6 +18,7 @@ from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule, from_json, parse
+from polygym.programs.foreign import FOREIGN, executable, missing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -160,3 +162,16 @@ def _parse_either(text: str, scop: Scop) -> Schedule:
     if isinstance(data, dict) and "schedule" in data:
         data = data["schedule"]
     return parse(data, scop) if isinstance(data, str) else from_json(data, scop)
+
+
+def found_compilers(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the other compilers that are installed; of the rest it is said what installs them."""
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in FOREIGN:
+            raise InputError(f"--against: expected {', '.join(FOREIGN)}, found {shorten(name)!r}")
+        if executable(name) is None:
+            say(missing(name), err=True)
+        else:
+            found.append(name)
+    return tuple(found)

@@ -14,7 +14,7 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
-from polygym.cli.options import json_option, mapping_options
+from polygym.cli.options import found_compilers, json_option, mapping_options
 from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
@@ -47,17 +47,18 @@ _DRIFT = 1.25
 _HELP = """Search the schedules of many programs, and measure the best again at a larger size.
 
 Every program is searched with each policy, the policies in turn, at --search-dataset; then its
---confirm best schedules are measured at --dataset, side by side with the original order and isl's
-schedule. Every outcome is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the
-schedule in flight; the same command goes on, also after a crash, with a larger budget or with more
-programs. `polygym report DIR` draws what was found, at any time. Exit code 1: a program could not
-be searched, or a schedule computed something else than the original order.
+--confirm best schedules are measured at --dataset, side by side with the original order, isl's
+schedule and what --against names. The first schedules of each policy are the --seeds. Every outcome
+is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the schedule in flight; the same
+command goes on, also after a crash, with a larger budget or with more programs. `polygym report
+DIR` draws what was found, at any time. Exit code 1: a program could not be searched, or a schedule
+computed something else than the original order.
 
 \b
 Examples:
   polygym sweep gemm mvt --budget 100 --out found
   polygym sweep --kernels all --policy bias_coeff_0,uniform --budget 1000 \\
-      --threads 2 --minutes 120 --out found
+      --threads 2 --minutes 120 --against polly --out found
   polygym report found
 """
 
@@ -109,6 +110,20 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     show_default=True,
     metavar="S",
     help="The dice of the policies.",
+)
+@click.option(
+    "--seeds",
+    default="original,isl",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="Orders with which every policy begins: original, isl, or none.",
+)
+@click.option(
+    "--against",
+    default="",
+    metavar="NAME[,NAME]",
+    help="Other compilers to measure beside the schedules, at both sizes: clang, gcc, polly. One "
+    "that is not installed is left out with a word.",
 )
 @click.option(
     "--search-dataset",
@@ -199,6 +214,8 @@ def command(
     policies: str,
     budget: int,
     seed: int,
+    seeds: str,
+    against: str,
     search_dataset: Dataset,
     dataset: Dataset,
     confirm: int,
@@ -223,6 +240,7 @@ def command(
         mapping or DEFAULT,
         TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         compile_seconds,
+        _listed(seeds, "--seeds") if seeds.strip() != "none" else (),
     )
     plan = plan_cores(usable_cores(), jobs, threads)
     if plan.remark:
@@ -230,7 +248,13 @@ def command(
     at_once = len(plan.places)
     seconds = None if minutes is None else 60.0 * minutes * at_once
     orders = Orders(
-        _chosen(kernels, selection), _policies(policies), budget, confirm, seconds, at_once
+        _chosen(kernels, selection),
+        _policies(policies),
+        budget,
+        confirm,
+        seconds,
+        at_once,
+        found_compilers(filter(None, (name.strip() for name in against.split(",")))),
     )
     return _sweep(out, setting, orders, plan, as_json)
 
@@ -242,11 +266,17 @@ def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
 
 
 def _policies(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
-    if not names:
-        raise InputError(f"--policy: expected at least one name, found {text!r}")
+    names = _listed(text, "--policy")
     for name in names:
         policy(name)
+    return names
+
+
+def _listed(text: str, option: str) -> tuple[str, ...]:
+    """Return the names of a list with commas, each once."""
+    names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
+    if not names:
+        raise InputError(f"{option}: expected at least one name, found {text!r}")
     return names
 
 

@@ -60,7 +60,7 @@ def lower(
         if count_instances(program.body) <= largest:
             return program
         hopeless.discard(without_duties(mapped))
-    with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else 2 * most):
+    with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else most):
         return _lowered(tree, legal, SEQUENTIAL, sizes)
 
 

@@ -40,6 +40,8 @@ from polygym.measure.progress import Phase, Progress
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _NANOSECONDS = 1e-9
+# The kernel leaves so much room below the stack of a process, whatever its limit was.
+_STACK = 96 << 20
 _MANY_FILES = 65536
 
 
@@ -199,6 +201,10 @@ def _confine(descriptor: int, address_space: int) -> None:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     os.closerange(descriptor + 1, _MANY_FILES if soft == resource.RLIM_INFINITY else soft)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Other compilers keep copies of tiles on the stack: more than the usual 8 MB.
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    stack = _STACK if most == resource.RLIM_INFINITY else min(_STACK, most)
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, most))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     bound = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)
     resource.setrlimit(resource.RLIMIT_AS, (bound, hard))

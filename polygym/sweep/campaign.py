@@ -118,6 +118,7 @@ class Campaign:
     def _next_search(self) -> tuple[str, Request] | None:
         """Return the next program to be searched and for how long, or None."""
         orders = self.orders
+        against = orders.against
         explored = reading.explored(self.store.connection)
         finished = {
             name
@@ -132,10 +133,10 @@ class Campaign:
             if name in done or name in self.left or name in busy:
                 continue
             if orders.seconds is None:
-                return name, SearchRequest(orders.policies, orders.budget, None)
+                return name, SearchRequest(orders.policies, orders.budget, None, against)
             if is_due(name, orders.seconds, used, done):
                 limit = max(0.0, limit_of(name, orders.seconds, used, done))
-                return name, SearchRequest(orders.policies, orders.budget, limit)
+                return name, SearchRequest(orders.policies, orders.budget, limit, against)
         return None
 
     def _next_confirmation(self) -> tuple[str, Request] | None:
@@ -148,8 +149,9 @@ class Campaign:
             if name in self.left or name in busy:
                 continue
             self.left.add(name)
-            if not is_confirmed(self.store, self.setting, name, count):
-                return name, ConfirmRequest(count)
+            against = self.orders.against
+            if not is_confirmed(self.store, self.setting, name, count, against):
+                return name, ConfirmRequest(count, against)
         return None
 
     def _show(self, pace: Pace, phase: Phase, show: Callable[[Progress], None]) -> None:

@@ -17,14 +17,15 @@ from polygym.poly.schedule import Schedule, parse
 from polygym.sweep import reading
 from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
+from polygym.sweep.references import compiler_timings, isl_or_reason
 from polygym.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
-from polygym.sweep.searching import isl_or_reason, trusted
+from polygym.sweep.searching import trusted
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.store import Store, now
 
 # How long the runs of the original take together, and how many there are.
 _SECONDS = 2.0
-_FEWEST_ROUNDS, _MOST_ROUNDS = 3, 11
+_FEWEST_ROUNDS, _MOST_ROUNDS = 2, 11
 
 
 def best_of(outcomes: Sequence[Outcome], count: int) -> tuple[Outcome, ...]:
@@ -35,21 +36,28 @@ def best_of(outcomes: Sequence[Outcome], count: int) -> tuple[Outcome, ...]:
     return tuple(one for _, one in kept[:count])
 
 
-def is_confirmed(store: Store, setting: SweepSetting, kernel: str, count: int) -> bool:
-    """Say whether the best schedules and isl's have been measured at the larger size."""
+def is_confirmed(
+    store: Store, setting: SweepSetting, kernel: str, count: int, against: tuple[str, ...] = ()
+) -> bool:
+    """Say whether the best schedules and all references were measured at the larger size."""
     connection, dataset = store.connection, str(setting.dataset)
     confirmed = {
         one.outcome for one in reading.confirmations(connection, kernel) if one.dataset == dataset
     }
     best = best_of(reading.outcomes(connection, kernel), count)
-    has_isl = any(
-        (one.dataset, one.name) == (dataset, ISL) for one in reading.references(connection, kernel)
-    )
-    return has_isl and confirmed.issuperset(one.number for one in best)
+    known = {one.name for one in reading.references(connection, kernel) if one.dataset == dataset}
+    return known.issuperset((ISL, *against)) and confirmed.issuperset(one.number for one in best)
 
 
-def confirm(store: Store, setting: SweepSetting, kernel: str, count: int, place: Place) -> None:
-    """Measure the ``count`` best schedules of a program again.
+def confirm(
+    store: Store,
+    setting: SweepSetting,
+    kernel: str,
+    count: int,
+    against: tuple[str, ...],
+    place: Place,
+) -> None:
+    """Measure the ``count`` best schedules of a program again, and what they are compared with.
 
     Raises:
         PolygymError: the program cannot be read or does not run, or the machine fails.
@@ -72,6 +80,10 @@ def confirm(store: Store, setting: SweepSetting, kernel: str, count: int, place:
         timings = [
             Timing.of(trusted(one)) for one in evaluator.evaluate_together(schedules, rounds)
         ]
+        others = [
+            Reference(kernel, dataset, name, timing)
+            for name, timing in compiler_timings(evaluator, against, rounds)
+        ]
     if isinstance(isl, str):
         timings.append(Timing(Status.DOES_NOT_COMPILE, detail=isl))
     *confirmed, reference = timings
@@ -83,5 +95,5 @@ def confirm(store: Store, setting: SweepSetting, kernel: str, count: int, place:
             Confirmation(one.number, kernel, dataset, timing)
             for one, timing in zip(best, confirmed, strict=True)
         ],
-        [Reference(kernel, dataset, ISL, reference)],
+        [Reference(kernel, dataset, ISL, reference), *others],
     )

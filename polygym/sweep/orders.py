@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Orders:
     """How much is explored and confirmed.
 
-    ``seconds`` is the time of searching, all jobs together, None without limit.
+    ``seconds`` is the time of searching, all jobs together, None without limit; ``against`` are
+    other compilers, measured beside the schedules.
     """
 
     kernels: tuple[str, ...]
@@ -18,3 +19,4 @@ class Orders:
     confirm: int
     seconds: float | None = None
     jobs: int = 1
+    against: tuple[str, ...] = ()

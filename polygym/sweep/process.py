@@ -39,11 +39,15 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """Explore every policy up to ``budget`` episodes, for ``seconds`` at most."""
+    """Explore every policy up to ``budget`` episodes, for ``seconds`` at most.
+
+    ``against`` names other compilers, as it does in a :class:`ConfirmRequest`.
+    """
 
     policies: tuple[str, ...]
     budget: int
     seconds: float | None
+    against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class ConfirmRequest:
     """Measure the ``count`` best again."""
 
     count: int
+    against: tuple[str, ...] = ()
 
 
 Request = SearchRequest | ConfirmRequest
@@ -121,14 +126,15 @@ def main(text: str) -> None:
         cores = Place(tuple(place["measuring"]), tuple(place["compiling"]))
         with open_store(Path(message["folder"]) / STORE) as store:
             setting = setting_from_json(stored_setting(store.path, store.connection))
+            against = tuple(given["against"])
             try:
                 match message["kind"]:
                     case SearchRequest.__name__:
                         is_over = until(given["seconds"], lambda: bool(is_stopped))
-                        policies = tuple(given["policies"])
-                        search(store, setting, kernel, policies, given["budget"], cores, is_over)
+                        policies, budget = tuple(given["policies"]), given["budget"]
+                        search(store, setting, kernel, policies, budget, against, cores, is_over)
                     case _:
-                        confirm(store, setting, kernel, given["count"], cores)
+                        confirm(store, setting, kernel, given["count"], against, cores)
             except (PolygymError, MemoryError, RecursionError) as error:
                 reason = str(error) or type(error).__name__
                 store.fail(kernel, reason[:_LONGEST_REASON])

@@ -15,17 +15,16 @@ from itertools import islice, takewhile
 from typing import get_args
 
 from polygym.envs.kernels import Subject
-from polygym.errors import IllegalScheduleError, PolygymError
+from polygym.errors import IllegalScheduleError
 from polygym.evaluation import Evaluation, Evaluator
 from polygym.mdp.policies import policy
 from polygym.measure.outcome import Outcome, Status, WorkerError
-from polygym.poly.baselines import isl_schedule
 from polygym.poly.schedule import Schedule
-from polygym.programs import Program
 from polygym.search.explorer import episode_of, schedule_of
 from polygym.sweep import reading
 from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
+from polygym.sweep.references import compiler_timings, isl_or_reason, seed_or_reason
 from polygym.sweep.rows import ISL, Baseline, Episode, Reference, Timing
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.store import Store, now
@@ -38,6 +37,8 @@ _BATCH = 4
 
 # What a process that is killed has not written down of the time that it took.
 _SPENDING_SECONDS = 5.0
+
+_REFERENCE_ROUNDS = 5
 
 _OF_SCHEDULES = {kind.__name__ for kind in get_args(Outcome)}
 
@@ -93,6 +94,7 @@ def search(
     kernel: str,
     policies: tuple[str, ...],
     budget: int,
+    against: tuple[str, ...],
     place: Place,
     is_over: Callable[[], bool],
 ) -> None:
@@ -103,7 +105,7 @@ def search(
     """
     spending = Spending(store, kernel)
     try:
-        _search(store, setting, kernel, policies, budget, place, is_over, spending)
+        _search(store, setting, kernel, policies, budget, against, place, is_over, spending)
     finally:
         spending.keep(0.0)
 
@@ -114,6 +116,7 @@ def _search(
     kernel: str,
     policies: tuple[str, ...],
     budget: int,
+    against: tuple[str, ...],
     place: Place,
     is_over: Callable[[], bool],
     spending: Spending,
@@ -127,11 +130,11 @@ def _search(
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
     ):
         baselines = Baselines(store, kernel, str(setting.search_dataset))
-        _measure_isl(store, setting, kernel, evaluator, baselines)
+        _measure_references(store, setting, kernel, evaluator, baselines, against)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, policies, budget))
         while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
-            found = [_play(subject, setting.seed, step) for step in batch]
+            found = [_play(subject, setting.seed, setting.seeds, step) for step in batch]
             new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
             if not compilers.compile_all(subject.program, new, options.mapping, is_over):
                 return
@@ -142,9 +145,12 @@ def _search(
                     return
 
 
-def _play(subject: Subject, seed: int, step: Step) -> Schedule | str:
-    """Return the schedule of an episode, or why it has none."""
-    return schedule_of(episode_of(subject.task, policy(step.policy), seed, step.index))
+def _play(subject: Subject, seed: int, seeds: tuple[str, ...], step: Step) -> Schedule | str:
+    """Return the schedule of an episode, or why it has none; the first ones are the seeds'."""
+    if step.index < len(seeds):
+        return seed_or_reason(seeds[step.index], subject.program)
+    index = step.index - len(seeds)
+    return schedule_of(episode_of(subject.task, policy(step.policy), seed, index))
 
 
 def _steps(store: Store, kernel: str, policies: tuple[str, ...], budget: int) -> Iterator[Step]:
@@ -205,33 +211,30 @@ def trusted(evaluation: Evaluation) -> Evaluation:
     return evaluation
 
 
-def _measure_isl(
+def _measure_references(
     store: Store,
     setting: SweepSetting,
     kernel: str,
     evaluator: Evaluator,
     baselines: Baselines,
+    against: tuple[str, ...],
 ) -> None:
-    """Measure isl's schedule, if that has not been done; there may be none."""
+    """Measure isl's schedule and other compilers' code, if that has not been done."""
     dataset = str(setting.search_dataset)
-    known = reading.references(store.connection, kernel)
-    if any((one.dataset, one.name) == (dataset, ISL) for one in known):
-        return
-    schedule = isl_or_reason(evaluator.program)
-    if isinstance(schedule, str):
-        timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
-    else:
-        timing = measured(evaluator, schedule)
-    baselines.see(timing)
-    store.set_reference(Reference(kernel, dataset, ISL, timing))
-
-
-def isl_or_reason(program: Program) -> Schedule | str:
-    """Return isl's schedule of a program, or why there is none."""
-    try:
-        return isl_schedule(program.scop)
-    except PolygymError as error:
-        return str(error)
+    known = {
+        one.name for one in reading.references(store.connection, kernel) if one.dataset == dataset
+    }
+    if ISL not in known:
+        schedule = isl_or_reason(evaluator.program)
+        if isinstance(schedule, str):
+            timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
+        else:
+            timing = measured(evaluator, schedule)
+        baselines.see(timing)
+        store.set_reference(Reference(kernel, dataset, ISL, timing))
+    missing = [name for name in against if name not in known]
+    for name, timing in compiler_timings(evaluator, missing, _REFERENCE_ROUNDS):
+        store.set_reference(Reference(kernel, dataset, name, timing))
 
 
 def until(seconds: float | None, is_stopped: Callable[[], bool]) -> Callable[[], bool]:

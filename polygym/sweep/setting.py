@@ -17,16 +17,20 @@ from polygym.errors import InputError
 from polygym.evaluation import EvaluationOptions
 from polygym.mdp.episode import TaskOptions
 from polygym.poly.spaces.polyhedra import Limits
+from polygym.sweep.references import SEEDS
 
 FORMAT = "polygym sweep"
-VERSION = 1
+VERSION = 2
 
 _LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class SweepSetting:
-    """Schedules are explored at ``search_dataset``; the best are confirmed at ``dataset``."""
+    """Schedules are explored at ``search_dataset``; the best are confirmed at ``dataset``.
+
+    ``seeds`` are orders with which every policy begins, before it makes choices of its own.
+    """
 
     seed: int = 0
     search_dataset: Dataset = Dataset.MEDIUM
@@ -36,11 +40,14 @@ class SweepSetting:
     mapping: Mapping = DEFAULT
     options: TaskOptions = field(default_factory=TaskOptions)
     compile_seconds: float = 5.0
+    seeds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what nothing can be measured with."""
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise InputError(f"a seed: expected 0 to {_LARGEST_SEED}, found {self.seed}")
+        if unknown := [name for name in self.seeds if name not in SEEDS]:
+            raise InputError(f"seeds: expected {' or '.join(SEEDS)}, found {unknown[0]!r}")
         _ = self.measuring
 
     @property
@@ -69,6 +76,7 @@ class SweepSetting:
             "threads": self.threads,
             "timeout_factor": self.timeout_factor,
             "compile_seconds": self.compile_seconds,
+            "seeds": list(self.seeds),
             "mapping": str(self.measuring.mapping),
             "max_coefficient": self.options.max_coefficient,
             "max_dimensions": self.options.max_dimensions,
@@ -95,6 +103,7 @@ def setting_from_json(data: dict[str, Any]) -> SweepSetting:
             parse_mapping(data["mapping"]),
             TaskOptions(data["max_coefficient"], data["max_dimensions"], limits),
             data["compile_seconds"],
+            tuple(data["seeds"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(

@@ -27,7 +27,7 @@ from tests.sources import Y_AX
 
 # The last of them finds the same schedule every time.
 POLICIES = ("bias_coeff_0", "uniform", "earliest")
-USUAL = (
+USUAL = ("--seeds", "none", 
     "--policy", ",".join(POLICIES), "--search-dataset", "mini", "--dataset", "mini",
     "--confirm", "2", "--seed", "5",
 )  # fmt: skip

@@ -1,0 +1,75 @@
+"""What a sweep's schedules are compared with: isl's schedule, and other compilers.
+
+A reference is measured at both sizes, beside the original order. Other compilers get the program's
+own C file (:mod:`polygym.programs.foreign`); since they may round a sum of products once or twice,
+their outputs are compared to a relative tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polygym.errors import PolygymError
+from polygym.evaluation import Evaluator
+from polygym.measure.options import MeasureOptions
+from polygym.measure.outcome import Ok, Outcome, Status
+from polygym.measure.timing import Repetition, TimeLimit
+from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.schedule import Schedule
+from polygym.programs import Program
+from polygym.programs.foreign import compile_foreign
+from polygym.sweep.rows import Timing
+
+ORIGINAL_SEED, ISL_SEED = "original", "isl"
+SEEDS = (ORIGINAL_SEED, ISL_SEED)
+
+_TOLERANCE = 1e-6
+
+
+def seed_or_reason(name: str, program: Program) -> Schedule | str:
+    """Return the schedule that a search may begin with, or why there is none."""
+    return original(program.scop) if name == ORIGINAL_SEED else isl_or_reason(program)
+
+
+def isl_or_reason(program: Program) -> Schedule | str:
+    """Return isl's schedule of a program, or why there is none."""
+    try:
+        return isl_schedule(program.scop)
+    except PolygymError as error:
+        return str(error)
+
+
+def compiler_timings(
+    evaluator: Evaluator, names: Sequence[str], rounds: int
+) -> Iterator[tuple[str, Timing]]:
+    """Measure other compilers' code of a program, in turn with the original order.
+
+    Raises:
+        PolygymError: the machine fails.
+    """
+    program, options = evaluator.program, evaluator.options
+    codes = {}
+    for name in names:
+        try:
+            codes[name] = compile_foreign(name, program, options.threads)
+        except PolygymError as error:
+            yield name, Timing(Status.DOES_NOT_COMPILE, detail=str(error))
+    if not codes:
+        return
+    session = evaluator.session
+    how = MeasureOptions(
+        Repetition(minimum=1, minimum_seconds=0.005, maximum=20),
+        TimeLimit(options.timeout_factor),
+        tolerance=_TOLERANCE,
+    )
+    programs = (session.problem.original, *codes.values())
+    base, *found = session.measure_together(programs, rounds, how)
+    for name, outcome in zip(codes, found, strict=True):
+        yield name, _timing(outcome, base)
+
+
+def _timing(outcome: Outcome, base: Outcome) -> Timing:
+    seconds, samples = (base.best, tuple(base.samples)) if isinstance(base, Ok) else (0.0, ())
+    if not isinstance(outcome, Ok):
+        return Timing(outcome.status, 0.0, seconds, (), samples, str(outcome))
+    return Timing(Status.OK, outcome.best, seconds, tuple(outcome.samples), samples)
