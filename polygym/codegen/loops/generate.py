@@ -27,6 +27,7 @@ from polygym.codegen.loops.ir import (
     Variable,
 )
 from polygym.codegen.loops.names import counter_names, counter_place
+from polygym.codegen.loops.order import check_legal_order
 from polygym.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.codegen.trees.isl_tree import to_isl
 from polygym.codegen.trees.tree import Tree, depth, path
@@ -89,8 +90,11 @@ def generate_loops(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None)
         if annotate.failure is not None:
             raise annotate.failure
         with unbounded():  # reading what is there; isl would leave out numbers at its bound
-            body = with_duties(_node(ast, instances), tree)
-        known = None if sizes is None else tuple(sizes.items())
+            read = _node(ast, instances)
+        numbers = {id(instance): number for number, instance in enumerate(instances)}
+        check_legal_order(read, annotate.counters, numbers, scop, sizes)
+    body = with_duties(read, tree)
+    known = None if sizes is None else tuple(sizes.items())
     return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
 
 
@@ -145,6 +149,7 @@ class _Annotator:
 
     def __init__(self, scop: Scop, instances: list[Instance], sizes: Sizes | None) -> None:
         self.instances = instances
+        self.counters: list[isl.Map] = []
         self.failure: Exception | None = None
         self.statements = {statement.name: statement for statement in scop.statements}
         self.functions = {
@@ -172,6 +177,7 @@ class _Annotator:
         statement = self.statements[schedule.get_tuple_name(isl.dim_type.in_)]
         instance_at = isl.PwMultiAff.from_map(schedule.reverse())
         write, reads = self.functions[statement.name]
+        self.counters.append(schedule)
         self.instances.append(
             Instance(
                 statement.name,

@@ -11,9 +11,9 @@ and the number of its branch at every sequence: (⌊i/32⌋, 1, i, j).
 
 Loops for all sizes run at small ones, which differ from each other, so that a confusion of two of
 them shows; twice, with larger and with smaller ones. Loops for given sizes run at those: all of
-them where that is little, else a sample. Of every loop then run the first iteration, the last one
-and some between, since isl's pieces meet at their ends; what runs must be of the domains, once, and
-in order. (That nothing is missing cannot be seen so.)
+them where that is little, else a sample. Of every loop then run the first iteration, the last one,
+those around the values where isl's pieces meet, and some between; what runs must be of the domains,
+once, and in order. (That nothing is missing cannot be seen so.)
 
 What this shows it shows for what was run; the outputs at full size are compared as well.
 """

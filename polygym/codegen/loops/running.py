@@ -1,7 +1,8 @@
 """Loops as Python functions, which run their instances in their order without touching any array.
 
 ``runner`` makes a function that returns the instances that loops run, ``sampler`` one that returns
-some of them: of every loop the first iteration, the last one and some between.
+some of them: of every loop the first iteration, the last one, those where conditions inside turn
+over (:mod:`polygym.codegen.loops.turns`) and some between, more of outer loops than of inner ones.
 
 Example: for ``for (c0 = 0; c0 <= n - 1; c0++) S(c0);`` the first is ::
 
@@ -30,8 +31,8 @@ from polygym.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
-    count_instances,
 )
+from polygym.codegen.loops.turns import turns
 from polygym.errors import LimitError
 
 Point: TypeAlias = tuple[str, tuple[int, ...]]
@@ -39,9 +40,9 @@ Point: TypeAlias = tuple[str, tuple[int, ...]]
 
 _MOST_ITERATIONS = 500_000
 
-# About so many instances a sample has.
-_SAMPLED = 4_000
-_MOST_OF_A_LOOP = 12
+# How many iterations of a loop a sample has, the outermost loop first, and the rest as the last.
+_KEPT = (40, 10, 5, 3, 2)
+_MOST_SAMPLED = 30_000
 
 _INFIX = {
     IndexOperator.ADD: "+",
@@ -69,24 +70,7 @@ def runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
 
 def sampler(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
     """Return the function from the values of parameters to some of the instances that run."""
-    share = _SAMPLED / max(1, count_instances(body))
-    kept = int(share ** (1 / max(1, _depth(body))))
-    return _Text(_Sampled(max(2, min(_MOST_OF_A_LOOP, kept)))).function(body, parameters)
-
-
-def _depth(node: Node) -> int:
-    """Return how many loops of more than one iteration lie around each other."""
-    match node:
-        case Block(children):
-            return max(map(_depth, children), default=0)
-        case Loop(lower=lower, upper=upper, body=body):
-            return _depth(body) + (lower != upper)
-        case Guard(_, then, otherwise):
-            return max(_depth(then), 0 if otherwise is None else _depth(otherwise))
-        case Instance():
-            return 0
-        case _:
-            assert_never(node)
+    return _SampledText(_Sampled()).function(body, parameters)
 
 
 class _Counted:
@@ -105,32 +89,41 @@ class _Counted:
         return found
 
 
-class _Sampled(_Counted):
-    """The first and the last iteration of ``range``, and some between: always the same."""
+class _Sampled:
+    """Some iterations of ``range``: the first, the last, those around turns, and some between."""
 
-    def __init__(self, kept: int) -> None:
-        """Keep so many iterations of a loop."""
-        super().__init__()
-        self.kept = kept
+    def __init__(self) -> None:
+        """Nothing has run yet."""
+        self.left = _MOST_SAMPLED
         self.random = Random(0)
 
-    def __call__(self, lower: int, end: int, step: int) -> Sequence[int]:
+    def __call__(
+        self, lower: int, end: int, step: int, kept: int, turns: Sequence[int]
+    ) -> Sequence[int]:
         """Return some iterations of one loop."""
-        all_of_them = range(lower, end, step)
-        if len(all_of_them) <= self.kept:
-            return super().__call__(lower, end, step)
-        between = self.random.sample(all_of_them[1:-1], self.kept - 2)
-        found = (all_of_them[0], *sorted(between), all_of_them[-1])
-        self.left -= len(found)
-        if self.left < 0:
-            raise LimitError("isl's loops have far too many parts")
-        return found
+        if self.left <= 0:
+            return ()
+        iterations = range(lower, end, step)
+        if len(iterations) <= kept:
+            self.left -= len(iterations)
+            return iterations
+        last = len(iterations) - 1
+        places = {0, last}
+        for turn in turns:
+            place = (turn - lower) // step
+            places.update(near for near in (place, place + 1, place - 1) if 0 <= near <= last)
+        if len(places) > kept:
+            places = {0, last, *self.random.sample(sorted(places), kept - 2)}
+        while len(places) < kept:
+            places.add(self.random.randrange(last))
+        self.left -= len(places)
+        return [iterations[place] for place in sorted(places)]
 
 
 class _Text:
     """Loops as the text of a Python function that returns the instances in their order."""
 
-    def __init__(self, counted: _Counted) -> None:
+    def __init__(self, counted: Callable[..., Sequence[int]]) -> None:
         self.counted = counted
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
@@ -159,10 +152,13 @@ class _Text:
             case Block(children):
                 for child in children:
                     self._node(child, depth)
-            case Loop(variable, lower, upper, step, body):
-                bounds = f"{self._index(lower)}, {self._index(upper)} + 1, {step}"
-                self.lines.append(f"{lead}for {self._name(variable)} in counted({bounds}):")
-                self._node(body, depth + 1)
+            case Loop():
+                bounds = f"{self._index(node.lower)}, {self._index(node.upper)} + 1, {node.step}"
+                more = self._more(node)
+                self.lines.append(
+                    f"{lead}for {self._name(node.variable)} in counted({bounds}{more}):"
+                )
+                self._node(node.body, depth + 1)
             case Guard(condition, then, otherwise):
                 self.lines.append(f"{lead}if {self._index(condition)}:")
                 self._node(then, depth + 1)
@@ -174,6 +170,10 @@ class _Text:
                 self.lines.append(f"{lead}add(({statement!r}, ({point})))")
             case _:
                 assert_never(node)
+
+    def _more(self, loop: Loop) -> str:
+        """Return further arguments with which a loop's iterations are chosen."""
+        return ""
 
     def _index(self, index: Index) -> str:
         match index:
@@ -196,3 +196,19 @@ class _Text:
                         return f"({f' {_INFIX[operator]} '.join(parts)})"
             case _:
                 assert_never(index)
+
+
+class _SampledText(_Text):
+    """Loops of which only some iterations run."""
+
+    _level = 0
+
+    def _node(self, node: Node, depth: int) -> None:
+        is_loop = isinstance(node, Loop) and node.lower != node.upper
+        self._level += is_loop
+        super()._node(node, depth)
+        self._level -= is_loop
+
+    def _more(self, loop: Loop) -> str:
+        kept = _KEPT[min(max(self._level, 1), len(_KEPT)) - 1]
+        return f", {kept}, ({''.join(f'{self._index(turn)}, ' for turn in turns(loop))})"
