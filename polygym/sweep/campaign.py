@@ -124,6 +124,7 @@ class Campaign:
             name
             for name in orders.kernels
             if all(explored.get((name, policy), 0) >= orders.budget for policy in orders.policies)
+            and self._is_compared(name)
         }
         busy = {one.kernel for one in self.running.values()}
         known = {one.name: one.seconds for one in reading.kernels(self.store.connection)}
@@ -138,6 +139,16 @@ class Campaign:
                 limit = max(0.0, limit_of(name, orders.seconds, used, done))
                 return name, SearchRequest(orders.policies, orders.budget, limit, against)
         return None
+
+    def _is_compared(self, kernel: str) -> bool:
+        """Whether other compilers have been measured at the size of the search."""
+        dataset = str(self.setting.search_dataset)
+        known = {
+            one.name
+            for one in reading.references(self.store.connection, kernel)
+            if one.dataset == dataset
+        }
+        return known.issuperset(self.orders.against)
 
     def _next_confirmation(self) -> tuple[str, Request] | None:
         """Return the next program whose best are to be measured again, or None."""

@@ -17,9 +17,12 @@ from polybench import Dataset
 from polygym.cli import dispatch
 from polygym.cli.sweeping import line
 from polygym.mdp.policies import policy
+from polygym.poly.baselines import isl_schedule, original
+from polygym.programs.foreign import executable
 from polygym.search.explorer import episode_of, schedule_of
 from polygym.sweep.progress import Phase, Progress, Standing
 from polygym.sweep.reading import read
+from polygym.sweep.rows import ISL
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.store import STORE
 from tests.cli.test_optimize import CRASHING, group_is_gone
@@ -210,3 +213,41 @@ def children_of(parent: int) -> list[int]:
     """Return the processes that a process has started; each leads a session of its own."""
     text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
     return [int(word) for word in text.split()]
+
+
+def test_a_search_begins_with_its_seeds(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    usual = ("--policy", "bias_coeff_0", "--search-dataset", "mini", "--dataset", "mini")
+    assert call(capsys, y_ax, "--out", str(out), *usual, "--budget", "4", "--confirm", "0")[0] == 0
+    program = SweepSetting().subject(y_ax, Dataset.MINI).program
+    found = explored(out)
+    assert found["bias_coeff_0", 0] == str(original(program.scop))
+    assert found["bias_coeff_0", 1] == str(isl_schedule(program.scop))
+    assert len(found) == 4
+    code, _, err = call(capsys, y_ax, "--out", str(out), *usual, "--seeds", "none")
+    assert code == 2
+    assert "seeds" in err
+    code, _, err = call(capsys, y_ax, "--out", str(tmp_path / "x"), "--seeds", "best")
+    assert code == 2
+    assert "seeds: expected original or isl, found 'best'" in err
+
+
+@pytest.mark.skipif(executable("gcc") is None, reason="needs gcc")
+def test_other_compilers_are_measured_at_both_sizes(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    usual = (y_ax, "--out", str(out), "--search-dataset", "mini", "--dataset", "small")
+    usual = (*usual, "--budget", "3", "--confirm", "1")
+    assert call(capsys, *usual)[0] == 0
+    assert {one.name for one in read(out).references} == {ISL}
+    # They are added to a sweep that has been done without them.
+    assert call(capsys, *usual, "--against", "gcc")[0] == 0
+    found = {(one.name, one.dataset): one.timing for one in read(out).references}
+    assert set(found) == {(name, size) for name in (ISL, "gcc") for size in ("mini", "small")}
+    assert all(timing.is_ok and timing.baseline_samples for timing in found.values())
+    code, _, err = call(capsys, *usual, "--against", "icc")
+    assert code == 2
+    assert "--against: expected clang, gcc, polly, found 'icc'" in err

@@ -8,8 +8,9 @@ three other constraints. A domain that only isl can describe (with strides: i = 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 import islpy as isl
@@ -48,6 +49,12 @@ class Box:
     def count(self) -> int:
         """How many points the box has: at least as many as the domain."""
         return 0 if self.is_empty else prod(high - low + 1 for low, high in self.ranges)
+
+    def points(self) -> Iterator[Values]:
+        """Yield all instances."""
+        if not self.is_empty:
+            all_of_them = product(*(range(low, high + 1) for low, high in self.ranges))
+            yield from filter(self.contains, all_of_them)
 
 
 def _test(points: isl.Set) -> Callable[[Values], bool]:

@@ -92,7 +92,7 @@ def generate_loops(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None)
         with unbounded():  # reading what is there; isl would leave out numbers at its bound
             read = _node(ast, instances)
         numbers = {id(instance): number for number, instance in enumerate(instances)}
-        check_legal_order(read, annotate.counters, numbers, scop, sizes)
+        check_legal_order(read, annotate.released(), numbers, scop, sizes)
     body = with_duties(read, tree)
     known = None if sizes is None else tuple(sizes.items())
     return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
@@ -171,6 +171,11 @@ class _Annotator:
             except Exception as error:
                 self.failure = self.failure or error
             return node.set_annotation(isl.Id(f"instance_{len(self.instances) - 1}"))
+
+    def released(self) -> list[isl.Map]:
+        """Return the maps of the leaves; islpy keeps this object, which is to keep no sets."""
+        found, self.counters, self.functions = self.counters, [], {}
+        return found
 
     def _record(self, build: isl.AstBuild) -> None:
         schedule = isl.Map.from_union_map(build.get_schedule())

@@ -20,7 +20,7 @@ What this shows it shows for what was run; the outputs at full size are compared
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import islpy as isl
 
@@ -32,7 +32,6 @@ from polygym.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop
 from polygym.poly.legality import LegalSchedule, point_of
-from polygym.poly.quota import unbounded
 
 _SIZES = (5, 3)
 _MOST_INSTANCES = 20_000
@@ -51,24 +50,26 @@ def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None =
     """
     scop = legal.scop
     sizes = known_sizes(scop, sizes)
-    if sizes is not None:
-        boxes = [Box.of(statement, sizes) for statement in scop.statements]
-        if sum(box.count for box in boxes) > _MOST_INSTANCES:
-            _check_sample(body, tree, legal, boxes, sizes)
-            return
     chosen = [sizes] if sizes is not None else [_parameters(scop, least) for least in _SIZES]
-    run = runner(body, [parameter.name for parameter in scop.parameters])
     for values in chosen:
         if values is None:
             continue
-        with unbounded():  # so small a count needs no bound, and isl could not stop within it
-            expected = _instances(scop, values)
-        if expected is None:
-            continue
-        found = run(*values.values())
-        if len(found) != len(expected) or set(found) != expected:
-            raise LimitError(_WRONG_INSTANCES)
-        _check_order(found, tree, legal, values)
+        boxes = [Box.of(statement, values) for statement in scop.statements]
+        if sum(box.count for box in boxes) <= _MOST_INSTANCES:
+            _check_all(body, tree, legal, boxes, values)
+        elif sizes is not None:
+            _check_sample(body, tree, legal, boxes, values)
+
+
+def _check_all(
+    body: Node, tree: Tree, legal: LegalSchedule, boxes: list[Box], sizes: Sizes
+) -> None:
+    """Check all that loops run."""
+    expected = {(box.statement, point) for box in boxes for point in box.points()}
+    found = runner(body, tuple(sizes))(*sizes.values())
+    if len(found) != len(expected) or set(found) != expected:
+        raise LimitError(_WRONG_INSTANCES)
+    _check_order(found, tree, legal, sizes)
 
 
 def _check_sample(
@@ -122,30 +123,6 @@ def _parameters(scop: Scop, smallest: int) -> dict[str, int] | None:
     )
     found = dict(zip(order, values, strict=False))
     return {name: found.get(name, smallest + place) for place, name in enumerate(names)}
-
-
-def _instances(scop: Scop, sizes: Mapping[str, int]) -> set[tuple[str, tuple[int, ...]]] | None:
-    """Return all instances at some sizes, or None when there are too many to run here."""
-    found: set[tuple[str, tuple[int, ...]]] = set()
-    for statement in scop.statements:
-        points = isl.Set(statement.domain)
-        for name, value in sizes.items():
-            place = points.find_dim_by_name(isl.dim_type.param, name)
-            if place >= 0:
-                points = points.fix_val(isl.dim_type.param, place, isl.Val(value))
-        count = points.count_val()
-        if not count.is_int() or len(found) + count.to_python() > _MOST_INSTANCES:
-            return None
-        depth = statement.depth
-
-        def add(point: isl.Point, name: str = statement.name, depth: int = depth) -> None:
-            values = (
-                point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(depth)
-            )
-            found.add((name, tuple(map(int, values))))
-
-        points.foreach_point(add)
-    return found
 
 
 def _values_along(
