@@ -25,7 +25,7 @@ from polygym.measure.outcome import crash_from_exit
 from polygym.measure.runner import die_with
 from polygym.sweep.confirming import confirm
 from polygym.sweep.cores import Place
-from polygym.sweep.searching import search, until
+from polygym.sweep.searching import search
 from polygym.sweep.setting import setting_from_json
 from polygym.sweep.store import STORE, open_store, stored_setting
 
@@ -130,9 +130,18 @@ def main(text: str) -> None:
             try:
                 match message["kind"]:
                     case SearchRequest.__name__:
-                        is_over = until(given["seconds"], lambda: bool(is_stopped))
                         policies, budget = tuple(given["policies"]), given["budget"]
-                        search(store, setting, kernel, policies, budget, against, cores, is_over)
+                        search(
+                            store,
+                            setting,
+                            kernel,
+                            policies,
+                            budget,
+                            against,
+                            cores,
+                            given["seconds"],
+                            lambda: bool(is_stopped),
+                        )
                     case _:
                         confirm(store, setting, kernel, given["count"], against, cores)
             except (PolygymError, MemoryError, RecursionError) as error:

@@ -96,31 +96,16 @@ def search(
     budget: int,
     against: tuple[str, ...],
     place: Place,
-    is_over: Callable[[], bool],
+    seconds: float | None,
+    is_stopped: Callable[[], bool],
 ) -> None:
-    """Explore until every policy has ``budget`` episodes, or ``is_over`` says so.
+    """Explore until every policy has ``budget`` episodes, ``seconds`` are over, or ``is_stopped``.
+
+    What there is to compare with is measured first and takes none of the program's time.
 
     Raises:
         PolygymError: the program cannot be read or does not run, or the machine fails.
     """
-    spending = Spending(store, kernel)
-    try:
-        _search(store, setting, kernel, policies, budget, against, place, is_over, spending)
-    finally:
-        spending.keep(0.0)
-
-
-def _search(
-    store: Store,
-    setting: SweepSetting,
-    kernel: str,
-    policies: tuple[str, ...],
-    budget: int,
-    against: tuple[str, ...],
-    place: Place,
-    is_over: Callable[[], bool],
-    spending: Spending,
-) -> None:
     subject = setting.subject(kernel, setting.search_dataset)
     store.keep_digest(kernel, subject.digest)
     pin(place.measuring)
@@ -131,18 +116,22 @@ def _search(
     ):
         baselines = Baselines(store, kernel, str(setting.search_dataset))
         _measure_references(store, setting, kernel, evaluator, baselines, against)
+        spending, is_over = Spending(store, kernel), until(seconds, is_stopped)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, policies, budget))
-        while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
-            found = [_play(subject, setting.seed, setting.seeds, step) for step in batch]
-            new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
-            if not compilers.compile_all(subject.program, new, options.mapping, is_over):
-                return
-            for step, schedule in zip(batch, found, strict=True):
-                _record(store, kernel, step, schedule, known, evaluator, baselines)
-                spending.keep()
-                if is_over():
+        try:
+            while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
+                found = [_play(subject, setting.seed, setting.seeds, step) for step in batch]
+                new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
+                if not compilers.compile_all(subject.program, new, options.mapping, is_over):
                     return
+                for step, schedule in zip(batch, found, strict=True):
+                    _record(store, kernel, step, schedule, known, evaluator, baselines)
+                    spending.keep()
+                    if is_over():
+                        return
+        finally:
+            spending.keep(0.0)
 
 
 def _play(subject: Subject, seed: int, seeds: tuple[str, ...], step: Step) -> Schedule | str:
