@@ -51,6 +51,9 @@ _CLEARLY_SLOWER = 1.5
 # The original order when a program is opened: three times, or once where that takes long.
 _FIRST = Repetition(minimum=1, minimum_seconds=0.3, maximum=20)
 
+# No run is cut off before: threads may be slow to wake up.
+LEAST_LIMIT = 0.05
+
 # How long the runs of the original in a comparison should take together, and how many they are.
 _COMPARISON_SECONDS = 0.03
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 15
@@ -242,7 +245,7 @@ class Evaluator:
         return found
 
     def _how(self, repetition: Repetition) -> MeasureOptions:
-        return MeasureOptions(repetition, TimeLimit(self.options.timeout_factor))
+        return MeasureOptions(repetition, TimeLimit(self.options.timeout_factor, LEAST_LIMIT))
 
 
 class _NotMeasuredError(Exception):

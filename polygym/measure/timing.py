@@ -49,15 +49,14 @@ class Repetition:
 class TimeLimit:
     """How long one run may take: ``factor`` times the original's best, but at least ``floor``.
 
-    The floor keeps the time slices of a busy machine, or threads that are slow to wake up, from
-    cutting off kernels of microseconds.
+    The floor keeps the time slices of a busy machine from cutting off kernels of microseconds.
 
     >>> TimeLimit().seconds(0.25), TimeLimit().seconds(2e-6)
-    (2.5, 0.05)
+    (2.5, 0.01)
     """
 
     factor: float = 10.0
-    floor: float = 0.05
+    floor: float = 0.01
 
     def seconds(self, baseline: float) -> float:
         """Return the limit of a run, given the original's best time."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from polygym.errors import PolygymError
 from polygym.evaluation import Evaluator
+from polygym.evaluation.evaluator import LEAST_LIMIT
 from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok, Outcome, Status
 from polygym.measure.timing import Repetition, TimeLimit
@@ -59,7 +60,7 @@ def compiler_timings(
     session = evaluator.session
     how = MeasureOptions(
         Repetition(minimum=1, minimum_seconds=0.005, maximum=20),
-        TimeLimit(options.timeout_factor),
+        TimeLimit(options.timeout_factor, LEAST_LIMIT),
         tolerance=_TOLERANCE,
     )
     programs = (session.problem.original, *codes.values())

@@ -32,7 +32,7 @@ def test_good_schedule(evaluator):
 
 @pytest.mark.timing
 def test_original_against_itself(evaluator):
-    assert 0.5 < evaluator.evaluate(plain(), fresh=True).speedup < 2
+    assert 0.5 < evaluator.evaluate(plain(), SEQUENTIAL, fresh=True).speedup < 2
 
 
 def test_illegal_schedule_is_refused(evaluator):
