@@ -38,13 +38,11 @@ from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
-from polygym.programs.foreign import FOREIGN, compile_foreign
+from polygym.programs.foreign import FOREIGN, TOLERANCE, compile_foreign
 
 _ORIGINAL = "original"
 _LLVM = "llvm-O3"
 _ISL = "isl"
-# Other compilers may round a sum of products once or twice: what C leaves open.
-_TOLERANCE = 1e-6
 _HELP = """Measure schedules of programs in turn, and print ratios and their geometric mean.
 
 The schedules of one program run round robin in one process, by one clock, each checked against
@@ -233,7 +231,7 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
             problem, candidates = _compile(program, how, texts, errors)
         try:
             session = worker.open(problem, Repetition(minimum=1))
-            options = MeasureOptions(tolerance=_TOLERANCE if how.compilers else None)
+            options = MeasureOptions(tolerance=TOLERANCE if how.compilers else None)
             measured = session.measure_together(tuple(candidates.values()), how.repeat, options)
             outcomes = dict(zip(candidates, measured, strict=True))
             session.close()
@@ -293,7 +291,7 @@ def _report(
         "dataset": str(dataset or Dataset.LARGE),
         "repeat": how.repeat,
         "mapping": str(how.mapping),
-        "tolerance": _TOLERANCE if how.compilers else None,
+        "tolerance": TOLERANCE if how.compilers else None,
         "interrupted": interrupted,
         "entries": [entry.to_json() for entry in entries],
         "geometric_mean": dict(means),

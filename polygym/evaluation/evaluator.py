@@ -52,7 +52,7 @@ _CLEARLY_SLOWER = 1.5
 _FIRST = Repetition(minimum=1, minimum_seconds=0.3, maximum=20)
 
 # No run is cut off before: threads may be slow to wake up.
-LEAST_LIMIT = 0.05
+_LEAST_LIMIT = 0.05
 
 # How long the runs of the original in a comparison should take together, and how many they are.
 _COMPARISON_SECONDS = 0.03
@@ -197,14 +197,14 @@ class Evaluator:
         compiled = self._compile(choice)
         if isinstance(compiled, NotCompiled):
             return _not_compiled(choice, compiled)
-        look = session.measure(compiled, self._how(_LOOK))
+        look = session.measure(compiled, self.measuring())
         baseline = self._current_baseline(session)
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
             return _judged(choice, look, baseline)
         rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
-        original, again = session.measure_together(programs, rounds, self._how(_LOOK))
+        original, again = session.measure_together(programs, rounds, self.measuring())
         return _judged(choice, again, self._renew(original) or baseline)
 
     def _together(
@@ -213,7 +213,7 @@ class Evaluator:
         compiled = [self._compile(choice) for choice in choices]
         good = [one for one in compiled if isinstance(one, Compiled)]
         programs = (session.problem.original, *good)
-        original, *outcomes = session.measure_together(programs, rounds, self._how(_LOOK))
+        original, *outcomes = session.measure_together(programs, rounds, self.measuring())
         baseline = self._renew(original) or self._current_baseline(session)
         rest = iter(outcomes)
         return tuple(
@@ -226,7 +226,7 @@ class Evaluator:
     def _current_baseline(self, session: Session) -> Ok:
         """Return the original order's time as it is now, give or take half a minute."""
         if time.monotonic() - self._baseline_taken > _BASELINE_AGES:
-            self._renew(session.measure(session.problem.original, self._how(_LOOK)))
+            self._renew(session.measure(session.problem.original, self.measuring()))
         return self._baseline or session.baseline
 
     def _renew(self, original: Outcome) -> Ok | None:
@@ -244,8 +244,10 @@ class Evaluator:
             raise IllegalScheduleError(found.reason)
         return found
 
-    def _how(self, repetition: Repetition) -> MeasureOptions:
-        return MeasureOptions(repetition, TimeLimit(self.options.timeout_factor, LEAST_LIMIT))
+    def measuring(self, tolerance: float | None = None) -> MeasureOptions:
+        """Return how programs are run and compared here."""
+        limit = TimeLimit(self.options.timeout_factor, _LEAST_LIMIT)
+        return MeasureOptions(_LOOK, limit, tolerance)
 
 
 class _NotMeasuredError(Exception):

@@ -143,11 +143,7 @@ class Campaign:
     def _is_compared(self, kernel: str) -> bool:
         """Whether other compilers have been measured at the size of the search."""
         dataset = str(self.setting.search_dataset)
-        known = {
-            one.name
-            for one in reading.references(self.store.connection, kernel)
-            if one.dataset == dataset
-        }
+        known = reading.reference_names(self.store.connection, kernel, dataset)
         return known.issuperset(self.orders.against)
 
     def _next_confirmation(self) -> tuple[str, Request] | None:

@@ -45,7 +45,7 @@ def is_confirmed(
         one.outcome for one in reading.confirmations(connection, kernel) if one.dataset == dataset
     }
     best = best_of(reading.outcomes(connection, kernel), count)
-    known = {one.name for one in reading.references(connection, kernel) if one.dataset == dataset}
+    known = reading.reference_names(connection, kernel, dataset)
     return known.issuperset((ISL, *against)) and confirmed.issuperset(one.number for one in best)
 
 

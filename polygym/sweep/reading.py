@@ -91,6 +91,12 @@ def confirmations(connection: sqlite3.Connection, kernel: str) -> tuple[Confirma
     return _some(connection, "confirmations", kernel, "outcome", _confirmation)
 
 
+def reference_names(connection: sqlite3.Connection, kernel: str, dataset: str) -> frozenset[str]:
+    """Return what a program has been compared with at a size."""
+    found = references(connection, kernel)
+    return frozenset(one.name for one in found if one.dataset == dataset)
+
+
 def references(connection: sqlite3.Connection, kernel: str) -> tuple[Reference, ...]:
     """Return what there is to compare one program with."""
     return _some(connection, "reference_times", kernel, "dataset, name", _reference)

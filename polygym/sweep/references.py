@@ -11,20 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from polygym.errors import PolygymError
 from polygym.evaluation import Evaluator
-from polygym.evaluation.evaluator import LEAST_LIMIT
-from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok, Outcome, Status
-from polygym.measure.timing import Repetition, TimeLimit
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
-from polygym.programs.foreign import compile_foreign
+from polygym.programs.foreign import TOLERANCE, compile_foreign
 from polygym.sweep.rows import Timing
 
 ORIGINAL_SEED, ISL_SEED = "original", "isl"
 SEEDS = (ORIGINAL_SEED, ISL_SEED)
-
-_TOLERANCE = 1e-6
 
 
 def seed_or_reason(name: str, program: Program) -> Schedule | str:
@@ -48,23 +43,17 @@ def compiler_timings(
     Raises:
         PolygymError: the machine fails.
     """
-    program, options = evaluator.program, evaluator.options
     codes = {}
     for name in names:
         try:
-            codes[name] = compile_foreign(name, program, options.threads)
+            codes[name] = compile_foreign(name, evaluator.program, evaluator.options.threads)
         except PolygymError as error:
             yield name, Timing(Status.DOES_NOT_COMPILE, detail=str(error))
     if not codes:
         return
     session = evaluator.session
-    how = MeasureOptions(
-        Repetition(minimum=1, minimum_seconds=0.005, maximum=20),
-        TimeLimit(options.timeout_factor, LEAST_LIMIT),
-        tolerance=_TOLERANCE,
-    )
     programs = (session.problem.original, *codes.values())
-    base, *found = session.measure_together(programs, rounds, how)
+    base, *found = session.measure_together(programs, rounds, evaluator.measuring(TOLERANCE))
     for name, outcome in zip(codes, found, strict=True):
         yield name, _timing(outcome, base)
 

@@ -210,9 +210,7 @@ def _measure_references(
 ) -> None:
     """Measure isl's schedule and other compilers' code, if that has not been done."""
     dataset = str(setting.search_dataset)
-    known = {
-        one.name for one in reading.references(store.connection, kernel) if one.dataset == dataset
-    }
+    known = reading.reference_names(store.connection, kernel, dataset)
     if ISL not in known:
         schedule = isl_or_reason(evaluator.program)
         if isinstance(schedule, str):

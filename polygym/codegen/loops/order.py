@@ -33,6 +33,9 @@ from polygym.errors import InternalError, LimitError
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 
+WRONG_INSTANCES = "isl's loops do not run every instance once; the schedule is too irregular for it"
+WRONG_ORDER = "isl's loops run instances in the wrong order; the schedule is too irregular for it"
+
 _LOOP = "loop"
 
 _Step: TypeAlias = tuple[str, int]
@@ -72,10 +75,7 @@ def check_legal_order(
         for first in leaves[source]:
             for second in leaves[sink]:
                 if not relation.is_disjoint(_reversed(first, second)):
-                    raise LimitError(
-                        "isl's loops run instances in the wrong order; the schedule is too "
-                        "irregular for it"
-                    )
+                    raise LimitError(WRONG_ORDER)
 
 
 @lru_cache(maxsize=16)
@@ -99,9 +99,7 @@ def _check_complete(domain: isl.Set, leaves: list[_Leaf], context: isl.Set) -> N
     else:
         if found.is_equal(domain.intersect_params(context)):
             return
-    raise LimitError(
-        "isl's loops do not run every instance once; the schedule is too irregular for it"
-    )
+    raise LimitError(WRONG_INSTANCES)
 
 
 def _ways(node: Node, way: tuple[_Step, ...]) -> Iterator[tuple[Instance, tuple[_Step, ...]]]:

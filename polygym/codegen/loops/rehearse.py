@@ -26,6 +26,7 @@ import islpy as isl
 
 from polygym.codegen.loops.boxes import Box
 from polygym.codegen.loops.ir import Node
+from polygym.codegen.loops.order import WRONG_INSTANCES, WRONG_ORDER
 from polygym.codegen.loops.running import Point, runner, sampler
 from polygym.codegen.sizes import Sizes, known_sizes
 from polygym.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
@@ -35,10 +36,6 @@ from polygym.poly.legality import LegalSchedule, point_of
 
 _SIZES = (5, 3)
 _MOST_INSTANCES = 20_000
-
-_WRONG_INSTANCES = (
-    "isl's loops do not run every instance once; the schedule is too irregular for it"
-)
 
 
 def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> None:
@@ -50,25 +47,30 @@ def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None =
     """
     scop = legal.scop
     sizes = known_sizes(scop, sizes)
+    run = runner(body, [parameter.name for parameter in scop.parameters])
     chosen = [sizes] if sizes is not None else [_parameters(scop, least) for least in _SIZES]
     for values in chosen:
         if values is None:
             continue
         boxes = [Box.of(statement, values) for statement in scop.statements]
         if sum(box.count for box in boxes) <= _MOST_INSTANCES:
-            _check_all(body, tree, legal, boxes, values)
+            _check_all(run, tree, legal, boxes, values)
         elif sizes is not None:
             _check_sample(body, tree, legal, boxes, values)
 
 
 def _check_all(
-    body: Node, tree: Tree, legal: LegalSchedule, boxes: list[Box], sizes: Sizes
+    run: Callable[..., list[Point]],
+    tree: Tree,
+    legal: LegalSchedule,
+    boxes: list[Box],
+    sizes: Sizes,
 ) -> None:
     """Check all that loops run."""
     expected = {(box.statement, point) for box in boxes for point in box.points()}
-    found = runner(body, tuple(sizes))(*sizes.values())
+    found = run(*sizes.values())
     if len(found) != len(expected) or set(found) != expected:
-        raise LimitError(_WRONG_INSTANCES)
+        raise LimitError(WRONG_INSTANCES)
     _check_order(found, tree, legal, sizes)
 
 
@@ -80,7 +82,7 @@ def _check_sample(
     found = sampler(body, names)(*values)
     contains = {box.statement: box.contains for box in boxes}
     if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
-        raise LimitError(_WRONG_INSTANCES)
+        raise LimitError(WRONG_INSTANCES)
     _check_order(found, tree, legal, sizes)
 
 
@@ -94,9 +96,7 @@ def _check_order(found: list[Point], tree: Tree, legal: LegalSchedule, sizes: Si
     for name, point in found:
         now = times[name](*point, *values)
         if now < before:
-            raise LimitError(
-                "isl's loops run instances in the wrong order; the schedule is too irregular for it"
-            )
+            raise LimitError(WRONG_ORDER)
         before = now
 
 
