@@ -5,20 +5,36 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from polygym.cli.output import say
 from polygym.cli.text import printable
+from polygym.search.search import Search
 from polygym.search.tally import Tally
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-@contextmanager
-def exploring(name: str, budget: int, tally: Tally) -> Iterator[Callable[[], None]]:
+def exploring(name: str, budget: int, tally: Tally) -> AbstractContextManager[Callable[[], None]]:
     """Give a function that shows how far the tally is; standard error is where."""
+    return _shown(name, "explored", budget, lambda: tally.explored, lambda: state(tally))
+
+
+def tuning(name: str, count: int, search: Search) -> AbstractContextManager[Callable[[], None]]:
+    """Give a function that shows how many mappings have been tried."""
+
+    def best() -> str:
+        return "-" if search.best is None else f"best {search.best.evaluation.speedup:.2f}x"
+
+    return _shown(name, "mappings tried", count, lambda: search.trials.count, best)
+
+
+@contextmanager
+def _shown(
+    name: str, done: str, total: int, count: Callable[[], int], state: Callable[[], str]
+) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
-        yield _lines(name, budget, tally)
+        yield _lines(name, done, total, count, state)
         return
     from rich.console import Console
     from rich.progress import (
@@ -39,8 +55,8 @@ def exploring(name: str, budget: int, tally: Tally) -> Iterator[Callable[[], Non
         transient=True,
     )
     with bar:
-        task = bar.add_task(state(tally), total=budget, completed=tally.explored)
-        yield lambda: bar.update(task, completed=tally.explored, description=state(tally))
+        task = bar.add_task(state(), total=total, completed=count())
+        yield lambda: bar.update(task, completed=count(), description=state())
 
 
 def state(tally: Tally) -> str:
@@ -49,7 +65,9 @@ def state(tally: Tally) -> str:
     return f"best {best}, {tally.failed} failed"
 
 
-def _lines(name: str, budget: int, tally: Tally) -> Callable[[], None]:
+def _lines(
+    name: str, done: str, total: int, count: Callable[[], int], state: Callable[[], str]
+) -> Callable[[], None]:
     last = time.monotonic()
 
     def show() -> None:
@@ -57,6 +75,6 @@ def _lines(name: str, budget: int, tally: Tally) -> Callable[[], None]:
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            say(f"{name}: {tally.explored} of {budget} explored, {state(tally)}", err=True)
+            say(f"{name}: {count()} of {total} {done}, {state()}", err=True)
 
     return show

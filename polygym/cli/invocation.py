@@ -1,9 +1,9 @@
-"""The command line that goes on with a search, for people to copy."""
+"""What a search was told to do, and the command line that goes on with it, for people to copy."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polybench import Dataset
@@ -12,7 +12,16 @@ from polygym.mdp.episode import TaskOptions
 from polygym.search.setting import Setting
 
 
-def resuming(setting: Setting, folder: Path, budget: int, plot: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How far a search is to go: episodes, mappings to try, and whether it is drawn."""
+
+    budget: int
+    mappings: int = 0
+    plot: bool = False
+
+
+def resuming(setting: Setting, orders: Orders, folder: Path) -> str:
     """Return the words with which a search is resumed; what is as usual is left out."""
     source, options, measuring = setting.source, setting.options, setting.measuring
     usual, usual_measuring = TaskOptions(), EvaluationOptions()
@@ -36,8 +45,11 @@ def resuming(setting: Setting, folder: Path, budget: int, plot: bool) -> str:
     for option, found, default in given:
         if found != default:
             words += [option, str(found)]
-    words += ["--budget", str(budget), "--out", _shown(str(folder)), "--resume"]
-    return shlex.join([*words, "--plot"] if plot else words)
+    words += ["--budget", str(orders.budget)]
+    if orders.mappings:
+        words += ["--tune-mapping", str(orders.mappings)]
+    words += ["--out", _shown(str(folder)), "--resume"]
+    return shlex.join([*words, "--plot"] if orders.plot else words)
 
 
 def _shown(path: str) -> str:

@@ -8,6 +8,7 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
+from polygym.cli.invocation import Orders
 from polygym.cli.options import (
     TARGET_HELP,
     function_option,
@@ -28,16 +29,19 @@ from polygym.search.setting import Setting
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
-with the original order's and times it. At the end the best five are timed again, in turn with the
-original order and isl's schedule; as the best of many single measurements is a lucky one too, they
-tend to be slower then. Faster than the original is what is so by more than 3 % in the end. The same
-seed explores the same schedules. Exit code 0 even if nothing faster was found; 1: the original
-order itself does not run; 130: interrupted.
+with the original order's and times it. With --tune-mapping N, other mappings are tried then for the
+three fastest schedules, isl's and the original order: first a few that differ in one idea, then
+small changes of the best. At the end the best five are timed again, in turn with the original order
+and isl's schedule; as the best of many single measurements is a lucky one too, they tend to be
+slower then. The best is the fastest of these, isl's among them. Faster than the original is what is
+so by more than 3 % in the end. The same seed explores the same schedules; which mappings are tried
+depends on the times as well. Exit code 0 even if nothing faster was found; 1: the original order
+itself does not run; 130: interrupted.
 
 Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the
-moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run
---schedule`), `best.c` its C code, `summary.json` what --json prints, and, with --plot,
-`convergence.png` the best so far against schedules explored, each measured once.
+moment its outcome is known, `tuning.jsonl` every mapping, `best.json` the best one (for `polygym
+replay` and `polygym run --schedule`), `best.c` its C code, `summary.json` what --json prints, and,
+with --plot, `convergence.png` the best so far against schedules explored, each measured once.
 
 Episodes and their schedules are counted from 0: #35 is the `index` 35 of the files, and line 37 of
 `episodes.jsonl`, whose first line is the setting. In the summary `best` and `ranking` are timed
@@ -46,6 +50,7 @@ again if `measured_together` is true; `best_while_searching` and `convergence` a
 \b
 Examples:
   polygym optimize gemm --dataset medium
+  polygym optimize gemm --threads 2 --budget 50 --tune-mapping 100
   polygym optimize my.c -p n=500 --budget 1000 --out found --plot
   polygym optimize my.c -p n=500 --budget 5000 --out found --resume
   polygym optimize lu --policy uniform --seed 3 --json > lu.json
@@ -64,6 +69,15 @@ Examples:
     show_default=True,
     metavar="N",
     help="How many episodes to explore, in all.",
+)
+@click.option(
+    "--tune-mapping",
+    "mappings",
+    type=click.IntRange(0, 1_000_000),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Then try N mappings (tiles, copies, vectors ...) for the fastest schedules.",
 )
 @click.option(
     "--policy",
@@ -129,6 +143,7 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     budget: int,
+    mappings: int,
     policy_name: str,
     seed: int,
     out: Path | None,
@@ -146,6 +161,7 @@ def command(
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     mapping = mapping or DEFAULT
+    orders = Orders(budget, mappings, plot)
     source = Source(_lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     setting = Setting(
         source,
@@ -154,7 +170,7 @@ def command(
         policy_name,
         seed,
     )
-    return search_and_report(setting, out, resumed, budget, plot, as_json)
+    return search_and_report(setting, orders, out, resumed, as_json)
 
 
 def _lasting(target: str) -> str:

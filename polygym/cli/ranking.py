@@ -45,8 +45,10 @@ class Ranking:
 
     @property
     def best(self) -> Finding | None:
-        """The fastest finding that ran, or None."""
-        return next((one for one in self.findings if one.evaluation.is_ok), None)
+        """The fastest that ran, isl's schedule among them, or None."""
+        isl = [] if self.isl.evaluation is None else [Finding("isl", self.isl.evaluation)]
+        ran = [one for one in (*self.findings, *isl) if one.evaluation.is_ok]
+        return max(ran, key=lambda one: one.evaluation.speedup, default=None)
 
     @property
     def is_improvement(self) -> bool:
@@ -70,7 +72,7 @@ def document(
     """Return everything that ``--json`` prints and the summary holds in the end."""
     isl, best = ranking.isl, ranking.best
     return {
-        **summary(search.setting, search.tally),
+        **summary(search),
         "best": None if best is None else as_json(best),
         "budget": budget,
         "isl": None if isl.evaluation is None else isl.evaluation.to_json(),
@@ -98,6 +100,8 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
         optional=("SAMPLES", "STATUS"),
     )
     say(_counted(tally, budget))
+    if search.trials.count:
+        _print_mappings(search.trials.count, ranking.findings)
     if ranking.isl.reason:
         say(f"isl: {ranking.isl.reason}")
     if tally.best is not None and (note := timed_again(tally.best, ranking)):
@@ -106,7 +110,7 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
         say("No schedule ran to a correct end.")
     elif not ranking.is_improvement:
         close = ranking.best.evaluation.speedup >= 1 - _NOISE
-        but = f": #{ranking.best.index} is within {_NOISE:.0%} of it" if close else ""
+        but = f": {ranking.best.label} is within {_NOISE:.0%} of it" if close else ""
         say(f"Nothing faster than the original order was found{but}.")
     else:
         _print_best(ranking.best)
@@ -117,11 +121,15 @@ def timed_again(searched: Finding, ranking: Ranking) -> str:
 
     Each schedule is measured once while searching, and the best of many also is the luckiest.
     """
-    found = {one.index: one.evaluation for one in ranking.findings}.get(searched.index)
+    same = (searched.index, searched.evaluation.mapping)
+    again = {(one.index, one.evaluation.mapping): one.evaluation for one in ranking.findings}
+    found, best = again.get(same), ranking.best
+    if not ranking.together or found is None:
+        return ""
     before = _ratio(searched.evaluation.speedup)
-    now = before if found is None else _ratio(found.speedup) if found.is_ok else found.status.value
-    is_best = ranking.best is not None and ranking.best.index == searched.index
-    if not ranking.together or (is_best and now == before):
+    now = _ratio(found.speedup) if found.is_ok else found.status.value
+    is_best = best is not None and (best.index, best.evaluation.mapping) == same
+    if is_best and now == before:
         return ""
     return (
         f"While searching, schedule #{searched.index} looked best with {before}; timed again with "
@@ -149,7 +157,7 @@ def _isl_row(isl: Reference) -> Sequence[object]:
 def _rows(ranking: Ranking) -> list[Sequence[object]]:
     return [
         (
-            f"#{one.index}",
+            one.label,
             *_cells(one.evaluation),
             _ratio(over(one.evaluation, ranking.isl.evaluation)),
         )
@@ -184,5 +192,12 @@ def _counted(tally: Tally, budget: int) -> str:
 
 
 def _print_best(best: Finding) -> None:
-    say(f"Best: {_ratio(best.evaluation.speedup)}, schedule #{best.index}:")
+    say(f"Best: {_ratio(best.evaluation.speedup)}, schedule {best.label}:")
     say(f"  {without_parameters(str(best.evaluation.schedule))}")
+    say(f"  mapping: {best.evaluation.mapping}")
+
+
+def _print_mappings(count: int, findings: Sequence[Finding]) -> None:
+    say(f"{count} mappings tried; those of the table:")
+    for one in findings:
+        say(f"  {one.label:8}  {one.evaluation.mapping}")

@@ -18,7 +18,6 @@ from polygym.envs import record
 from polygym.envs.record import NoLongerError, Replay
 from polygym.errors import InputError
 from polygym.evaluation import Evaluation, Evaluator
-from polygym.mdp.episode import Phase
 from polygym.measure.timing import this_machine
 from polygym.poly.legality import Violation, find_violation
 from polygym.poly.schedule import Schedule
@@ -27,11 +26,12 @@ from polygym.programs.wording import without_parameters
 _HELP = """Play a recorded episode again: is its schedule the same, legal, correct, as fast?
 
 FILE is `best.json` of `polygym optimize`, one line of its `episodes.jsonl` (line 1 is the setting,
-episode k is line k + 2), or what `export()` of an environment returned. The actions are taken
-again, legality is decided exactly, and the schedule is measured beside the original order, for the
-sizes that FILE says. Exit code 0: all of it holds; 1: the actions lead somewhere else now, or the
-schedule does not run to a correct end. A different speedup is shown, not judged; times that were
-recorded for other sizes are not shown beside those that are found.
+episode k is line k + 2), or what `export()` of an environment returned. The actions are taken again
+(a schedule that no actions led to, such as isl's, is taken as it is), legality is decided exactly,
+and the schedule is measured beside the original order, under the mapping and for the sizes that
+FILE says. Exit code 0: all of it holds; 1: the actions lead somewhere else now, or the schedule
+does not run to a correct end. A different speedup is shown, not judged; times that were recorded
+for other sizes are not shown beside those that are found.
 
 \b
 Examples:
@@ -63,7 +63,7 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Answ
             played = record.replay(recorded, str(file), c_file)
     except NoLongerError as error:
         return _changed(str(error), as_json)
-    schedule = played.episode.schedule() if played.episode.phase is Phase.COMPLETE else None
+    schedule = played.schedule
     violation = None
     if schedule is not None:
         violation = find_violation(played.subject.program.scop, schedule)
@@ -105,15 +105,16 @@ def _as_json(
     violation: Violation | None,
     found: Evaluation | None,
 ) -> dict[str, Any]:
-    program = played.subject.program
+    program, episode = played.subject.program, played.episode
     return {
         "agrees": True,
         "program": program.name,
         "parameters": dict(program.parameters),
-        "phase": played.episode.phase.value,
-        "steps": len(played.episode.actions),
+        "phase": "given" if episode is None else episode.phase.value,
+        "steps": 0 if episode is None else len(episode.actions),
         "source_changed": played.changed,
         "schedule": None if schedule is None else str(schedule),
+        "mapping": str(played.measuring.mapping),
         "legal": None if schedule is None else violation is None,
         "violation": None if violation is None else str(violation),
         "recorded": recorded.get("outcome"),
@@ -134,13 +135,18 @@ def _print(
     sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
     heading(f"{program.name}: {program.scop.name}({sizes})")
     episode = played.episode
-    say(f"  episode   {len(episode.actions)} actions, {episode.phase.value}, as before")
+    if episode is None:
+        say("  episode   none: the schedule was given")
+    else:
+        say(f"  episode   {len(episode.actions)} actions, {episode.phase.value}, as before")
     if played.changed:
-        say("  source    has changed since, with no effect on the episode")
+        effect = "" if episode is None else ", with no effect on the episode"
+        say(f"  source    has changed since{effect}")
     if schedule is None:
         say("  schedule  none: the episode did not come to one")
         return
     say(f"  schedule  {without_parameters(str(schedule))}")
+    say(f"  mapping   {played.measuring.mapping}")
     say("  legal     ", newline=False)
     if violation is not None:
         say(f"no: {violation}", fg="red")

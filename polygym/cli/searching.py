@@ -12,24 +12,28 @@ from pathlib import Path
 from typing import Any
 
 from polygym.cli.answer import Answer
-from polygym.cli.exploring import exploring
+from polygym.cli.exploring import exploring, tuning
 from polygym.cli.failures import failure_of
-from polygym.cli.invocation import resuming
+from polygym.cli.invocation import Orders, resuming
 from polygym.cli.output import heading, say, working
 from polygym.cli.ranking import Ranking, Reference, document, print_ranking
 from polygym.cli.stopping import Stop, stoppable
+from polygym.codegen.mapping import Mapping
 from polygym.errors import PolygymError
 from polygym.evaluation import Evaluation, Evaluator, c_text
+from polygym.evaluation.evaluator import Choice
 from polygym.ir.scop import Scop
 from polygym.pictures.convergence import convergence_png
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule
 from polygym.search.files import make_new_folder, write_atomically
-from polygym.search.search import BEST, BEST_C, JOURNAL, SUMMARY, Search, begin, resume
+from polygym.search.search import BEST, BEST_C, JOURNAL, SUMMARY, TUNING, Search, begin, resume
 from polygym.search.setting import Setting
 from polygym.search.tally import Finding
+from polygym.search.tuning import tune
 
 _IN_TABLE = 5
+_TUNED = 3
 _ROUNDS = 5
 _PICTURE = "convergence.png"
 
@@ -60,7 +64,7 @@ class _End:
 
 
 def search_and_report(
-    setting: Setting, out: Path | None, resumed: bool, budget: int, plot: bool, as_json: bool
+    setting: Setting, orders: Orders, out: Path | None, resumed: bool, as_json: bool
 ) -> Answer:
     """Search, compare the best with isl's schedule and the original order, and say what came of it.
 
@@ -75,24 +79,26 @@ def search_and_report(
         if search is None:
             folder = make_new_folder(Path.cwd(), f"polygym-{Path(program.name).stem}")
             search = _open(stack, setting, folder, False)
-        end = _explore(search, budget, evaluator)
-        ranking = Ranking(original(program.scop), isl, search.tally.fastest(_IN_TABLE), False)
+        end = _explore(search, orders.budget, evaluator)
+        if not end.code:
+            end = _tune(search, orders.mappings, isl, evaluator)
+        ranking = Ranking(original(program.scop), isl, _fastest(search), False)
         if not end.code:
             ranking, end = _confirm(search, ranking, evaluator)
-    return _report(search, ranking, budget, end, plot, as_json)
+    return _report(search, ranking, orders, end, as_json)
 
 
 def _open(stack: ExitStack, setting: Setting, folder: Path, resumed: bool) -> Search:
     """Begin or resume a search; to resume where there is none yet is to begin."""
     program = setting.subject.program
 
-    def as_c(schedule: Schedule) -> str:
-        return c_text(program, schedule, setting.measuring.mapping)
+    def as_c(schedule: Schedule, mapping: Mapping) -> str:
+        return c_text(program, schedule, mapping)
 
     folder.mkdir(parents=True, exist_ok=True)
     goes_on = resumed and (folder / JOURNAL).exists()
     search = (resume if goes_on else begin)(setting, folder, as_c)
-    stack.enter_context(search.journal)
+    stack.callback(search.close)
     return search
 
 
@@ -124,23 +130,74 @@ def _explore(search: Search, budget: int, evaluator: Evaluator) -> _End:
     return _End()
 
 
+def _tune(search: Search, count: int, isl: Reference, evaluator: Evaluator) -> _End:
+    """Try mappings for the best schedules, isl's and the original order until there are ``count``.
+
+    What the search or an earlier call has measured is known.
+    """
+    if not count:
+        return _End()
+    program, start = search.setting.subject.program, evaluator.options.mapping
+    best = search.tally.fastest(_TUNED)
+    names: dict[Schedule, int | str] = {one.evaluation.schedule: one.index for one in best}
+    known = {(one.evaluation.schedule, start): one.evaluation for one in best}
+    if isl.evaluation is not None:
+        names.setdefault(isl.evaluation.schedule, "isl")
+        known.setdefault((isl.evaluation.schedule, start), isl.evaluation)
+    names.setdefault(original(program.scop), "original")
+    known |= {
+        choice: evaluation
+        for choice, evaluation in search.trials.known().items()
+        if choice[0] in names
+    }
+    stop = Stop()
+    try:
+        with stoppable(stop), tuning(program.name, count, search) as show:
+
+            def evaluate(schedule: Schedule, mapping: Mapping) -> Evaluation:
+                with stop.allowed():
+                    return evaluator.evaluate(schedule, mapping)
+
+            indices = range(search.trials.count, count)
+            for tried in tune(list(names), start, search.setting.seed, indices, evaluate, known):
+                search.add_trial(tried, names)
+                show()
+    except _EXPECTED as error:
+        return _End.by(stop, error)
+    return _End()
+
+
+def _fastest(search: Search) -> tuple[Finding, ...]:
+    """Return the best of the search and of the mappings that were tried, the fastest first."""
+    found = {_choice(one): one for one in search.tally.fastest(_IN_TABLE)}
+    for choice, one in search.trials.findings.items():
+        if one.evaluation.is_ok:
+            found.setdefault(choice, one)
+    ranked = sorted(found.values(), key=lambda one: -one.evaluation.speedup)
+    return tuple(ranked[:_IN_TABLE])
+
+
+def _choice(finding: Finding) -> Choice:
+    return (finding.evaluation.schedule, finding.evaluation.mapping)
+
+
 def _confirm(search: Search, ranking: Ranking, evaluator: Evaluator) -> tuple[Ranking, _End]:
     """Measure isl's schedule and the best ones side by side, and rank them by that.
 
     During the search each was measured in its own time, and the best of many also is the luckiest.
     """
-    findings = {one.evaluation.schedule: one for one in ranking.findings}
+    findings = {_choice(one): one for one in ranking.findings}
     isl = ranking.isl.evaluation
-    if not findings:
-        return ranking, _End()
     stop = Stop()
-    first = [isl.schedule] if isl is not None and isl.is_ok else []
-    schedules = tuple(dict.fromkeys([*first, *findings]))
+    first = [(isl.schedule, isl.mapping)] if isl is not None and isl.is_ok else []
+    choices = tuple(dict.fromkeys([*first, *findings]))
+    if not choices:
+        return ranking, _End()
     try:
         with stoppable(stop), working("measuring the best ones together"):
             with stop.allowed():
-                measured = evaluator.evaluate_together(schedules, _ROUNDS)
-            again = dict(zip(schedules, measured, strict=True))
+                measured = evaluator.evaluate_together(choices, _ROUNDS)
+            again = dict(zip(choices, measured, strict=True))
             confirmed = [Finding(findings[one].index, again[one]) for one in findings]
             confirmed.sort(key=lambda one: -one.evaluation.speedup)
             reference = replace(ranking.isl, evaluation=again[first[0]]) if first else ranking.isl
@@ -152,11 +209,10 @@ def _confirm(search: Search, ranking: Ranking, evaluator: Evaluator) -> tuple[Ra
     return ranking, _End()
 
 
-def _report(
-    search: Search, ranking: Ranking, budget: int, end: _End, plot: bool, as_json: bool
-) -> Answer:
+def _report(search: Search, ranking: Ranking, orders: Orders, end: _End, as_json: bool) -> Answer:
     """Write the last files and say what was found, and how to go on after an early end."""
-    files = _files(search, plot)
+    budget, plot = orders.budget, orders.plot
+    files = _files(search, ranking, plot)
     found = {**document(search, ranking, budget, files), **end.to_json()}
     try:
         search.write_summary(found)
@@ -172,14 +228,16 @@ def _report(
         say(f"  {name}")
     if end.code:
         say(f"{end.message}; to go on:", err=True)
-        say(f"  {resuming(search.setting, search.folder, budget, plot)}", err=True)
+        say(f"  {resuming(search.setting, orders, search.folder)}", err=True)
     return Answer(end.code)
 
 
-def _files(search: Search, plot: bool) -> dict[str, str]:
+def _files(search: Search, ranking: Ranking, plot: bool) -> dict[str, str]:
     """Return the paths of the files that there are, or will be, by what they hold."""
     names = {"episodes": JOURNAL, "summary": SUMMARY}
-    if search.tally.best is not None:
+    if search.trials.count:
+        names |= {"tuning": TUNING}
+    if search.best is not None or (ranking.together and ranking.best is not None):
         names |= {"best": BEST, "best_c": BEST_C}
     if plot:
         names["plot"] = _PICTURE

@@ -71,11 +71,21 @@ class Mapping:
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         _within("threads", self.threads, 1, _MOST_THREADS)
-        for name, sizes in (("tile", self.tile or ()), ("outer", self.outer)):
+        if not isinstance(self.parallel, Sharing):
+            raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
+        for name in ("wavefront", "diamond", "sink", "hold"):
+            if not isinstance(found := getattr(self, name), bool):
+                raise InputError(f"{name}: expected True or False, found {found!r}")
+        for name, sizes in (
+            ("tile", () if self.tile is None else self.tile),
+            ("outer", self.outer),
+        ):
+            if not isinstance(sizes, tuple):
+                raise InputError(f"{name}: expected a tuple of sizes, found {sizes!r}")
             for size in sizes:
                 _within(name, size, 1, _LARGEST_TILE)
-        if self.vector not in (None, 0, 128, 256, 512):
-            raise InputError(f"vector: expected 128, 256, 512 or off, found {self.vector}")
+        if isinstance(self.vector, bool) or self.vector not in (None, 0, 128, 256, 512):
+            raise InputError(f"vector: expected 128, 256, 512 or 0 for off, found {self.vector!r}")
         for name, count in (("vectors", self.vectors), ("jam", self.jam)):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)

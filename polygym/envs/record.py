@@ -3,6 +3,8 @@
 A record names the program and its sizes, the size of the processes, and every action (those of a
 policy too), in the numbers of :mod:`polygym.mdp.episode`. Playing them again gives the same episode
 wherever polygym is the same; the schedule that is written beside them says whether it did.
+
+A record may also be of a schedule that was given, isl's for example: then there is nothing to play.
 """
 
 from __future__ import annotations
@@ -11,18 +13,21 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import polygym
 from polygym.envs.kernels import Subject, subject
-from polygym.envs.recorded import Recorded, recorded
+from polygym.envs.recorded import GIVEN, Recorded, recorded
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.evaluation import Evaluation, EvaluationOptions
 from polygym.mdp.episode import Episode, Phase
-from polygym.poly.schedule import parse
+from polygym.poly.schedule import Schedule, parse
 
 FORMAT = "polygym episode"
 VERSION = 2
+
+_Written: TypeAlias = tuple[list[int], str, str]
+"""The actions, the phase, the schedule."""
 
 
 class NoLongerError(InputError):
@@ -31,14 +36,15 @@ class NoLongerError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """An episode that was played again.
+    """An episode that was played again; ``episode`` is None where the schedule was given.
 
     ``changed`` says that the C file is another one now. ``measured_for`` has the sizes for which
     the record's outcome was measured, None where it has none.
     """
 
     subject: Subject
-    episode: Episode
+    episode: Episode | None
+    schedule: Schedule | None
     measuring: EvaluationOptions
     changed: bool
     measured_for: Mapping[str, int] | None = None
@@ -58,8 +64,27 @@ def of(
     evaluation: Evaluation | None,
 ) -> dict[str, Any]:
     """Return the record of an episode, finished or not."""
+    written = (list(episode.actions), episode.phase.value, _schedule_text(episode))
+    return _document(environment, arguments, subject, written, evaluation)
+
+
+def of_given(
+    environment: str, arguments: Mapping[str, Any], subject: Subject, evaluation: Evaluation
+) -> dict[str, Any]:
+    """Return the record of a schedule that no episode led to, as it was measured."""
+    written: _Written = ([], GIVEN, str(evaluation.schedule))
+    return _document(environment, arguments, subject, written, evaluation)
+
+
+def _document(
+    environment: str,
+    arguments: Mapping[str, Any],
+    subject: Subject,
+    written: _Written,
+    evaluation: Evaluation | None,
+) -> dict[str, Any]:
     limits = subject.options.limits
-    schedule = _schedule_text(episode)
+    actions, phase, schedule = written
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -81,8 +106,8 @@ def of(
             "max_vertices": limits.vertices,
             "seed": limits.seed,
         },
-        "actions": list(episode.actions),
-        "phase": episode.phase.value,
+        "actions": actions,
+        "phase": phase,
         "schedule": schedule,
         "outcome": None if evaluation is None else outcome_of(evaluation, subject),
     }
@@ -125,6 +150,12 @@ def replay(record: Mapping[str, Any], name: str, file: str | None = None) -> Rep
     changed = found.digest != said.digest
     because = "; the C file has changed since" if changed else ""
     _compare_sizes(said, found, name, because)
+    if said.phase is None:
+        try:
+            given = parse(said.schedule, found.program.scop)
+        except InputError as error:
+            raise NoLongerError(f"{name}: the schedule: {error}{because}") from None
+        return Replay(found, None, given, said.measuring, changed, said.measured_for)
     episode = found.task.start()
     for number, action in enumerate(said.actions, start=1):
         if episode.is_over:
@@ -140,7 +171,8 @@ def replay(record: Mapping[str, Any], name: str, file: str | None = None) -> Rep
         )
     if said.schedule != _schedule_text(episode):
         _compare(said.schedule, episode, name, because)
-    return Replay(found, episode, said.measuring, changed, said.measured_for)
+    schedule = episode.schedule() if episode.phase is Phase.COMPLETE and said.schedule else None
+    return Replay(found, episode, schedule, said.measuring, changed, said.measured_for)
 
 
 def _compare_sizes(said: Recorded, found: Subject, name: str, because: str) -> None:

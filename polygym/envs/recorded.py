@@ -37,6 +37,9 @@ _OUTCOME = (
     "error_type", "error_details", "mapping", "parameters",
 )  # fmt: skip
 
+# The phase of a record about a schedule that no episode led to.
+GIVEN = "given"
+
 _MOST_GENERATORS = 100_000
 _DATASETS = tuple(one.name.lower() for one in Dataset)
 
@@ -46,7 +49,7 @@ class Recorded:
     """A record's entries.
 
     ``file`` and ``digest`` are of the C file; ``measured_for`` has the sizes of the outcome, None
-    where there is no outcome.
+    where there is no outcome. ``phase`` is None where the schedule is given, without an episode.
     """
 
     source: Source
@@ -55,7 +58,7 @@ class Recorded:
     options: TaskOptions
     measuring: EvaluationOptions
     actions: tuple[int, ...]
-    phase: Phase
+    phase: Phase | None
     schedule: str
     measured_for: Mapping[str, int] | None
 
@@ -73,6 +76,9 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
     _agree(whole.part("arguments"), program, process)
     actions = whole.items("actions")
     schedule = whole.text("schedule")
+    phase = whole.one_of("phase", [*(one.value for one in Phase), GIVEN])
+    if phase == GIVEN and actions.values:
+        raise whole.wrong("actions", "none, since the schedule is given")
     return Recorded(
         source,
         program.text("file"),
@@ -80,7 +86,7 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
         options,
         measuring,
         tuple(actions.integer(key, 0, options.actions - 1) for key in actions.values),
-        Phase(whole.one_of("phase", [one.value for one in Phase])),
+        None if phase == GIVEN else Phase(phase),
         schedule,
         None if whole.any("outcome") is None else _outcome(whole.part("outcome"), schedule),
     )

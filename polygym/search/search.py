@@ -3,7 +3,9 @@
 The folder holds
 
 * ``episodes.jsonl``: the journal, every episode in order (:mod:`polygym.search.journal`);
-* ``best.json``: the fastest episode so far as a record that ``polygym replay`` reads;
+* ``tuning.jsonl``: the mappings that were tried, in order (:mod:`polygym.search.trials`);
+* ``best.json``: the fastest schedule so far as a record that ``polygym replay`` reads, with the
+  mapping under which it is the fastest;
 * ``best.c``: its C code;
 * ``summary.json``: counts, the best, how it came about. ``best_while_searching`` and
   ``convergence`` are of the measurements that each schedule got on its own, when it was found;
@@ -12,18 +14,20 @@ The folder holds
 
 Episodes are counted from 0, in all of these.
 
-The journal is what counts: the other files are written anew from it whenever the best improves, and
-when a search is resumed.
+The journals are what counts: the other files are written anew from them whenever the best improves,
+and when a search is resumed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
+from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.envs import record
 from polygym.errors import InputError
 from polygym.evaluation import Evaluation
@@ -34,21 +38,24 @@ from polygym.search.files import write_atomically
 from polygym.search.journal import Contents, Journal, Json, read
 from polygym.search.setting import Setting, differences
 from polygym.search.tally import NO_SCHEDULE, REPEATED, Finding, Tally
+from polygym.search.trials import Trials
 
 JOURNAL = "episodes.jsonl"
+TUNING = "tuning.jsonl"
 BEST, BEST_C, SUMMARY = "best.json", "best.c", "summary.json"
 _OF_THE_JOURNAL = ("index", "repeats", "reason")
 
 
 @dataclass(slots=True)
 class Search:
-    """A search that is open; ``c_text`` returns the C code of a schedule."""
+    """A search that is open; ``c_text`` returns the C code of a schedule under a mapping."""
 
     setting: Setting
     folder: Path
     journal: Journal
-    c_text: Callable[[Schedule], str]
+    c_text: Callable[[Schedule, Mapping], str]
     tally: Tally = field(default_factory=Tally)
+    trials: Trials = field(default_factory=Trials)
 
     def run(self, budget: int, evaluate: Callable[[Schedule], Evaluation]) -> Iterator[Explored]:
         """Go on until ``budget`` episodes are explored in all; yield each once it is written."""
@@ -60,15 +67,45 @@ class Search:
         ):
             line = _line(setting, event)
             self.journal.append(line)
-            if _add(self.tally, event):
+            if _add(self.tally, event) and self.best is self.tally.best:
                 self._write_best(line)
             yield event
 
+    def add_trial(self, evaluation: Evaluation, names: Dictionary[Schedule, int | str]) -> None:
+        """Write down what became of a schedule under another mapping; ``names`` says whose it is.
+
+        Raises:
+            OSError: it cannot be written; then it counts as not tried.
+        """
+        if self.trials.journal is None:
+            self.trials.journal = Journal.create(self.folder / TUNING, self.setting.to_json())
+        best = self.best
+        finding = Finding(names[evaluation.schedule], evaluation)
+        self.trials.add(finding)
+        if self.best is not best:
+            self.confirm(finding)
+
+    @property
+    def best(self) -> Finding | None:
+        """The fastest so far, each measured once."""
+        found = [one for one in (self.tally.best, self.trials.best) if one is not None]
+        return max(found, key=lambda one: one.evaluation.speedup, default=None)
+
     def confirm(self, finding: Finding) -> None:
         """Make a finding the best one, with what measuring it again has shown."""
-        line = read(self.journal.path).episodes[finding.index]
-        outcome = record.outcome_of(finding.evaluation, self.setting.subject)
-        self._write_best({**line, "outcome": outcome})
+        setting, evaluation = self.setting, finding.evaluation
+        if isinstance(finding.index, int):
+            line = read(self.journal.path).episodes[finding.index]
+        else:
+            line = setting.record_of_given(evaluation)
+        outcome = record.outcome_of(evaluation, setting.subject)
+        arguments = {**line["arguments"], "mapping": str(evaluation.mapping)}
+        self._write_best({**line, "arguments": arguments, "outcome": outcome})
+
+    def close(self) -> None:
+        """Close the journals; harmless the second time."""
+        self.journal.close()
+        self.trials.close()
 
     def write_summary(self, document: Json) -> None:
         """Write the summary."""
@@ -78,17 +115,19 @@ class Search:
         """Write the files about the episode of a line, the one by which a reader begins last."""
         best = {name: value for name, value in line.items() if name not in _OF_THE_JOURNAL}
         schedule = parse(line["schedule"], self.setting.subject.program.scop)
-        self._write(BEST_C, self.c_text(schedule))
-        self.write_summary(summary(self.setting, self.tally))
+        mapping = parse_mapping(line["arguments"]["mapping"])
+        self._write(BEST_C, self.c_text(schedule, mapping))
+        self.write_summary(summary(self))
         self._write(BEST, json.dumps(best, indent=2) + "\n")
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.folder / name, text.encode())
 
 
-def begin(setting: Setting, folder: Path, c_text: Callable[[Schedule], str]) -> Search:
+def begin(setting: Setting, folder: Path, c_text: Callable[[Schedule, Mapping], str]) -> Search:
     """Begin a search in a folder, which must hold none."""
-    there = [name for name in (JOURNAL, BEST, BEST_C, SUMMARY) if (folder / name).exists()]
+    names = (JOURNAL, TUNING, BEST, BEST_C, SUMMARY)
+    there = [name for name in names if (folder / name).exists()]
     if there:
         raise InputError(
             f"{folder}: expected a folder without the files of a search, found {there[0]}; "
@@ -97,7 +136,7 @@ def begin(setting: Setting, folder: Path, c_text: Callable[[Schedule], str]) -> 
     return Search(setting, folder, Journal.create(folder / JOURNAL, setting.to_json()), c_text)
 
 
-def resume(setting: Setting, folder: Path, c_text: Callable[[Schedule], str]) -> Search:
+def resume(setting: Setting, folder: Path, c_text: Callable[[Schedule, Mapping], str]) -> Search:
     """Continue the search in a folder, which must have the same setting."""
     journal, contents = Journal.open(folder / JOURNAL)
     try:
@@ -105,24 +144,37 @@ def resume(setting: Setting, folder: Path, c_text: Callable[[Schedule], str]) ->
         search = Search(setting, folder, journal, c_text)
         for line in contents.episodes:
             _add_line(search.tally, line, setting)
-        if search.tally.best is not None:
-            search._write_best(contents.episodes[search.tally.best.index])
+        if (folder / TUNING).exists():
+            search.trials = _resumed_trials(setting, folder / TUNING)
+        if search.best is not None:
+            search.confirm(search.best)
     except BaseException:
         journal.close()
         raise
     return search
 
 
-def summary(setting: Setting, tally: Tally) -> Json:
+def _resumed_trials(setting: Setting, path: Path) -> Trials:
+    journal, contents = Journal.open(path)
+    try:
+        _check_setting(setting, path, contents)
+        return Trials.of(journal, contents, setting.subject.program.scop)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def summary(search: Search) -> Json:
     """Return what a search has found so far, as JSON."""
-    best = None if tally.best is None else as_json(tally.best)
+    setting, tally = search.setting, search.tally
     return {
         **setting.to_json(),
         "explored": tally.explored,
         "distinct": len(tally.findings),
         "counts": dict(tally.counts),
-        "best": best,
-        "best_while_searching": best,
+        "mappings_tried": search.trials.count,
+        "best": None if search.best is None else as_json(search.best),
+        "best_while_searching": None if tally.best is None else as_json(tally.best),
         "convergence": [
             {"explored": explored, "speedup": speedup} for explored, speedup in tally.curve
         ],
@@ -130,19 +182,25 @@ def summary(setting: Setting, tally: Tally) -> Json:
 
 
 def as_json(finding: Finding) -> Json:
-    """Return a finding as JSON: the episode's number and what was measured."""
+    """Return a finding as JSON: the episode's number, or a name, and what was measured."""
     return {"index": finding.index, **finding.evaluation.to_json()}
 
 
-def _check(setting: Setting, path: Path, contents: Contents) -> None:
-    """Refuse to continue a search that would have explored other schedules."""
+def _check_setting(setting: Setting, path: Path, contents: Contents) -> tuple[str, str]:
+    """Refuse to continue another search; return polygym's version then and now."""
     before, now = dict(contents.setting), setting.to_json()
-    version = before.pop("polygym", None), now.pop("polygym", None)
+    version = str(before.pop("polygym", None)), str(now.pop("polygym", None))
     if found := differences(before, now):
         raise InputError(
             f"{path}: expected the search that is to be continued, found another one: "
             + "; ".join(found)
         )
+    return version
+
+
+def _check(setting: Setting, path: Path, contents: Contents) -> None:
+    """Refuse to continue a search that would have explored other schedules."""
+    version = _check_setting(setting, path, contents)
     if not contents.episodes:
         return
     index = len(contents.episodes) - 1

@@ -60,6 +60,10 @@ class Setting:
         """Return an episode as JSON that can be replayed."""
         return record.of(_ENVIRONMENT, self._arguments(), self.subject, episode, evaluation)
 
+    def record_of_given(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Return a schedule that no episode led to as JSON that can be replayed."""
+        return record.of_given(_ENVIRONMENT, self._arguments(), self.subject, evaluation)
+
     def to_json(self) -> dict[str, Any]:
         """Return everything that decides what is explored and how it is measured."""
         whole = self.record(self.subject.task.start(), None)

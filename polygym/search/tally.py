@@ -19,10 +19,18 @@ NO_SCHEDULE = "no schedule"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A distinct schedule, the episode that found it first, and what became of it."""
+    """A distinct schedule, the episode that found it first, and what became of it.
 
-    index: int
+    Schedules that need not be found (the original order, isl's) have their name for an episode.
+    """
+
+    index: int | str
     evaluation: Evaluation
+
+    @property
+    def label(self) -> str:
+        """What people read: ``#35``, ``isl``."""
+        return self.index if isinstance(self.index, str) else f"#{self.index}"
 
 
 @dataclass(slots=True)
@@ -61,7 +69,11 @@ class Tally:
 
     def known(self) -> dict[Schedule, int]:
         """Return the schedules that have been measured, with the episodes that found them."""
-        return {schedule: finding.index for schedule, finding in self.findings.items()}
+        return {
+            schedule: finding.index
+            for schedule, finding in self.findings.items()
+            if isinstance(finding.index, int)
+        }
 
     def fastest(self, count: int) -> tuple[Finding, ...]:
         """Return the best distinct schedules, the fastest first; of equal ones the earlier."""

@@ -90,7 +90,7 @@ def test_what_differs_from_the_default_is_printed(mapping: Mapping, text: str) -
         ("tile=2097152", r"tile: expected 1 to 1048576, found 2097152"),
         ("outer=a", r"expected sizes such as 4x4, or off for outer, found 'a'"),
         ("sink=true", r"expected on or off for sink, found 'true'"),
-        ("vector=64", r"vector: expected 128, 256, 512 or off, found 64"),
+        ("vector=64", r"vector: expected 128, 256, 512 or 0 for off, found 64"),
         ("vectors=17", r"vectors: expected 1 to 16, found 17"),
         ("jam=0", r"jam: expected 1 to 16, found 0"),
         ("jam=" + "9" * 5000, r"jam"),
@@ -105,3 +105,25 @@ def test_bad_texts_are_refused_with_what_was_expected(text: str, message: str) -
 def test_numbers_are_whole_numbers(threads: object) -> None:
     with pytest.raises(InputError, match="threads: expected 1 to 1024"):
         Mapping(threads=threads)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"parallel": "static"},
+        {"tile": [32, 64]},
+        {"tile": 32},
+        {"outer": None},
+        {"vector": True},
+        {"vector": "256"},
+        {"jam": 2.0},
+        {"wavefront": "off"},
+        {"diamond": 1},
+        {"sink": None},
+        {"hold": "on"},
+    ],
+)
+def test_values_from_code_have_their_types(values: dict[str, object]) -> None:
+    (name,) = values
+    with pytest.raises(InputError, match=rf"{name}: expected .*, found "):
+        Mapping(**values)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from polybench import Dataset
+from polygym.codegen.mapping import DEFAULT, Mapping
 from polygym.envs.kernels import Source
 from polygym.evaluation import Evaluation, EvaluationOptions
 from polygym.mdp.episode import TaskOptions
@@ -27,6 +28,7 @@ def pretended(schedule: Schedule) -> Evaluation:
             baseline_samples=(1.0,),
             error_type="Timeout",
             error_details="pretended",
+            mapping=DEFAULT,
         )
     speedup = (number % 1000 + 1) / 250
     return Evaluation(
@@ -39,6 +41,7 @@ def pretended(schedule: Schedule) -> Evaluation:
         baseline_samples=(1.0,),
         error_type="",
         error_details="",
+        mapping=DEFAULT,
     )
 
 
@@ -50,9 +53,14 @@ def setting(target: str = "mvt", policy: str = "bias_coeff_0", seed: int = 0) ->
 
 def begun(folder: Path, of: Setting | None = None) -> Search:
     """Return a search that has just begun."""
-    return begin(of or setting(), folder, str)
+    return begin(of or setting(), folder, as_c)
 
 
 def resumed(folder: Path, of: Setting | None = None) -> Search:
     """Return a search that goes on."""
-    return resume(of or setting(), folder, str)
+    return resume(of or setting(), folder, as_c)
+
+
+def as_c(schedule: Schedule, mapping: Mapping) -> str:
+    """Return a text that stands for the C code."""
+    return str(schedule) if mapping == DEFAULT else f"{schedule} {mapping}"
