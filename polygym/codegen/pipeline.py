@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from polygym.codegen.llvm.emit_module import emit_llvm
@@ -28,8 +29,12 @@ from polygym.poly.quota import DEFAULT_OPERATIONS, bounded
 # many dependences needs more, and instances in the code, of which each statement has several.
 _MOST_OPERATIONS = 800_000
 _OPERATIONS_FOR_A_DEPENDENCE = 20_000
+_PATIENCE = 3  # with the last thing that can be tried
 _INSTANCES_OF_ALL = 60
 _INSTANCES_OF_ONE = 40
+
+# What ends one way to make loops, and not the others: limits, and mistakes of isl's.
+_SIMPLER_MAY_DO = (InputError, InternalError, LimitError)
 
 
 def lower(
@@ -38,14 +43,48 @@ def lower(
     """Return the loops that realise a legal schedule on this machine, for all or for given sizes.
 
     Some schedules are so irregular that tiles of them are out of reach: then they go without, and
-    if that does not help, without any mapping. Effort is counted in isl's operations, not in
-    seconds, so that it does not depend on how busy the machine is. (At the very edge of the bound
-    it depends a little on what the process did before: isl counts what it allocates, and reuses
-    some.)
+    if that does not help, without any mapping but threads, in loops that are not split where what
+    runs in them changes: these are slow, but little work for isl. And where isl finds no end even
+    to these for the given sizes, or gets them wrong, they are made for all sizes, which is another
+    way through isl.
+
+    Effort is counted in isl's operations, not in seconds, so that it does not depend on how busy
+    the machine is. (At the very edge of the bound it depends a little on what the process did
+    before: isl counts what it allocates, and reuses some.)
     """
     tree = build_tree(legal)
-    hopeless: set[Tree] = set()
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
+    hopeless: set[Tree] = set()
+    found = _attempts(tree, legal, mapping, sizes, most, hopeless)
+    if found is not None:
+        return found
+    if mapping == SEQUENTIAL:
+        most = DEFAULT_OPERATIONS
+    if without_duties(tree) not in hopeless:
+        with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
+            return _lowered(tree, legal, SEQUENTIAL, sizes)
+    plain = replace(SEQUENTIAL, threads=mapping.threads, parallel=mapping.parallel)
+    with bounded("mapping the schedule to the machine", most):
+        mapped = plan(tree, legal, plain, this_machine())
+    if sizes is not None:
+        with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
+            return _lowered(mapped, legal, plain, sizes, whole=True)
+    with bounded("generating loops", most * _PATIENCE):
+        return _lowered(mapped, legal, plain, None, whole=True)
+
+
+def _attempts(
+    tree: Tree,
+    legal: LegalSchedule,
+    mapping: Mapping,
+    sizes: Sizes | None,
+    most: int,
+    hopeless: set[Tree],
+) -> LoopProgram | None:
+    """Return the loops under a mapping or a simpler one, None where isl gives up every time.
+
+    ``hopeless`` gets the trees of which isl makes no loops: another mapping may lead to them again.
+    """
     largest = _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(legal.scop.statements)
     for attempt in _simpler(mapping):
         try:
@@ -55,13 +94,12 @@ def lower(
                     continue
                 hopeless.add(without_duties(mapped))  # unless it turns out otherwise
                 program = _lowered(mapped, legal, attempt, sizes)
-        except (InputError, InternalError, LimitError):
-            continue  # some irregular schedules meet mistakes of isl's: simpler loops may not
+        except _SIMPLER_MAY_DO:
+            continue
         if count_instances(program.body) <= largest:
             return program
         hopeless.discard(without_duties(mapped))
-    with bounded("generating loops", DEFAULT_OPERATIONS if mapping == SEQUENTIAL else most):
-        return _lowered(tree, legal, SEQUENTIAL, sizes)
+    return None
 
 
 def _simpler(mapping: Mapping) -> Iterator[Mapping]:
@@ -74,9 +112,14 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
 
 
 def _lowered(
-    tree: Tree, legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None
+    tree: Tree,
+    legal: LegalSchedule,
+    mapping: Mapping,
+    sizes: Sizes | None,
+    *,
+    whole: bool = False,
 ) -> LoopProgram:
-    program = generate_loops(tree, legal, sizes)
+    program = generate_loops(tree, legal, sizes, whole=whole)
     check_ranges(program.body, legal.scop)
     rehearse(program.body, tree, legal, sizes)
     guarded = frozenset(name for name, _ in program.guarded)

@@ -8,12 +8,13 @@ import pytest
 
 from polybench import Dataset
 from polygym.codegen.loops import generate, rehearse
-from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, Node
-from polygym.codegen.loops.order import check_legal_order
-from polygym.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, Node, count_instances
+from polygym.codegen.loops.order import WrongLoopsError, check_legal_order
+from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.codegen.pipeline import lower
 from polygym.codegen.trees.build import build_tree
 from polygym.errors import LimitError
+from polygym.evaluation import EvaluationOptions, Evaluator
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import parse
@@ -37,22 +38,48 @@ S13[i, j] -> [-i + j + 5n - 6, -3i + 3j + 12n - 15, -i + j + n - 2, 2i + 2n, i, 
 S14[] -> [0, -3m - 3n - 6, -m - 2, -1, 0, 0, 14] }
 """
 
+PATIENT = EvaluationOptions(timeout_factor=1e5, compile_seconds=60.0)
+
 SIZES = {"n": 40, "m": 37, "k": 41, "t": 11}
 
 
-@pytest.mark.parametrize("mapping", [DEFAULT, SEQUENTIAL])
-def test_a_schedule_that_isl_gets_wrong_is_refused(mapping) -> None:  # type: ignore[no-untyped-def]
+def misordered() -> tuple[LegalSchedule, dict[str, int]]:
     program = load_program("correlation", dataset=Dataset.MEDIUM)
-    legal = LegalSchedule(program.scop, parse(MISORDERED, program.scop))
-    with pytest.raises(LimitError, match="in the wrong order"):
-        lower(legal, mapping, dict(program.parameters))
+    return LegalSchedule(program.scop, parse(MISORDERED, program.scop)), dict(program.parameters)
 
 
-def test_the_exact_judgement_alone_refuses_it() -> None:
-    program = load_program("correlation", dataset=Dataset.MEDIUM)
-    legal = LegalSchedule(program.scop, parse(MISORDERED, program.scop))
-    with pytest.raises(LimitError, match="in the wrong order"):
-        generate.generate_loops(build_tree(legal), legal, dict(program.parameters))
+@pytest.mark.parametrize("whole", [False, True])
+def test_loops_that_isl_gets_wrong_are_refused(whole: bool) -> None:
+    legal, sizes = misordered()
+    with pytest.raises(WrongLoopsError, match="in the wrong order"):
+        generate.generate_loops(build_tree(legal), legal, sizes, whole=whole)
+
+
+@pytest.mark.parametrize("mapping", [DEFAULT, SEQUENTIAL, Mapping(threads=2)])
+def test_loops_for_all_sizes_take_their_place(mapping: Mapping) -> None:
+    legal, sizes = misordered()
+    program = lower(legal, mapping, sizes)
+    assert program.sizes is None
+    assert count_instances(program.body) == len(legal.scop.statements)
+    rehearse.rehearse(program.body, build_tree(legal), legal, sizes)
+
+
+# A legal schedule of heat-3d; when isl may split its loops, there is no end to them.
+IRREGULAR = """
+[tsteps, n] -> { S0[t, i, j, k] -> [4t + 2j - 2k - 2tsteps - 2, 4t + 2i + 2j + 2k + 2tsteps
++ 2n - 2, 9t - 4j + 2k - n - 5, 4t - 2n + 1]; S1[t, i, j, k] -> [4t + 2j - 2k - 2tsteps,
+4t + 2i + 2j + 2k + 2tsteps + 2n, 9t - 4j + 2k - n, 4t - 2n + 2] }
+"""
+
+
+@pytest.mark.parametrize("mapping", [DEFAULT, Mapping(threads=2)])
+def test_loops_that_are_not_split_take_their_place(mapping: Mapping) -> None:
+    program = load_program("heat-3d", dataset=Dataset.MEDIUM)
+    schedule = parse(IRREGULAR, program.scop)
+    found = lower(LegalSchedule(program.scop, schedule), mapping, dict(program.parameters))
+    assert count_instances(found.body) == 2
+    with Evaluator(program, PATIENT) as evaluator:
+        assert evaluator.evaluate(schedule, mapping).is_ok
 
 
 def rearranged(node: Node) -> Iterator[Node]:

@@ -64,8 +64,13 @@ _OPERATORS = {
 }
 
 
-def generate_loops(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> LoopProgram:
-    """Return the loops that run the program in the order of the tree, for all or given sizes."""
+def generate_loops(
+    tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None, *, whole: bool = False
+) -> LoopProgram:
+    """Return the loops that run the program in the order of the tree, for all or given sizes.
+
+    ``whole`` loops are not split where what runs in them changes: conditions inside tell.
+    """
     scop = legal.scop
     sizes = known_sizes(scop, sizes)
     with bounded("generating loops"):
@@ -85,7 +90,7 @@ def generate_loops(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None)
         counters = counter_names(scop, depth(tree) + scop.depth)
         build = build.set_iterators(_id_list(counters))
         build, keep = build.set_at_each_domain(annotate)
-        ast = build.node_from_schedule(to_isl(tree, legal, sizes))
+        ast = build.node_from_schedule(to_isl(tree, legal, sizes, whole=whole))
         del keep  # the callback had to live until here
         if annotate.failure is not None:
             raise annotate.failure

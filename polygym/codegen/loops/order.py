@@ -33,6 +33,11 @@ from polygym.errors import InternalError, LimitError
 from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 
+
+class WrongLoopsError(LimitError):
+    """isl's loops do not do what the tree says."""
+
+
 WRONG_INSTANCES = "isl's loops do not run every instance once; the schedule is too irregular for it"
 WRONG_ORDER = "isl's loops run instances in the wrong order; the schedule is too irregular for it"
 
@@ -58,7 +63,7 @@ def check_legal_order(
     ``counters`` are the maps of the leaves, ``numbers`` finds a leaf's by the id of its instance.
 
     Raises:
-        LimitError: they do.
+        WrongLoopsError: they do.
     """
     leaves: dict[str, list[_Leaf]] = {statement.name: [] for statement in scop.statements}
     for instance, way in _ways(body, ()):
@@ -75,7 +80,7 @@ def check_legal_order(
         for first in leaves[source]:
             for second in leaves[sink]:
                 if not relation.is_disjoint(_reversed(first, second)):
-                    raise LimitError(WRONG_ORDER)
+                    raise WrongLoopsError(WRONG_ORDER)
 
 
 @lru_cache(maxsize=16)
@@ -99,7 +104,7 @@ def _check_complete(domain: isl.Set, leaves: list[_Leaf], context: isl.Set) -> N
     else:
         if found.is_equal(domain.intersect_params(context)):
             return
-    raise LimitError(WRONG_INSTANCES)
+    raise WrongLoopsError(WRONG_INSTANCES)
 
 
 def _ways(node: Node, way: tuple[_Step, ...]) -> Iterator[tuple[Instance, tuple[_Step, ...]]]:

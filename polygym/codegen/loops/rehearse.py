@@ -26,11 +26,10 @@ import islpy as isl
 
 from polygym.codegen.loops.boxes import Box
 from polygym.codegen.loops.ir import Node
-from polygym.codegen.loops.order import WRONG_INSTANCES, WRONG_ORDER
+from polygym.codegen.loops.order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
 from polygym.codegen.loops.running import Point, runner, sampler
 from polygym.codegen.sizes import Sizes, known_sizes
 from polygym.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
-from polygym.errors import LimitError
 from polygym.ir.scop import Scop
 from polygym.poly.legality import LegalSchedule, point_of
 
@@ -42,8 +41,8 @@ def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None =
     """Refuse loops that do not run what they should.
 
     Raises:
-        LimitError: an instance is missing, runs twice, or runs at the wrong time, or nearly all
-            iterations of the loops are without any.
+        WrongLoopsError: an instance is missing, runs twice, or runs at the wrong time, or nearly
+            all iterations of the loops are without any.
     """
     scop = legal.scop
     sizes = known_sizes(scop, sizes)
@@ -70,7 +69,7 @@ def _check_all(
     expected = {(box.statement, point) for box in boxes for point in box.points()}
     found = run(*sizes.values())
     if len(found) != len(expected) or set(found) != expected:
-        raise LimitError(WRONG_INSTANCES)
+        raise WrongLoopsError(WRONG_INSTANCES)
     _check_order(found, tree, legal, sizes)
 
 
@@ -82,7 +81,7 @@ def _check_sample(
     found = sampler(body, names)(*values)
     contains = {box.statement: box.contains for box in boxes}
     if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
-        raise LimitError(WRONG_INSTANCES)
+        raise WrongLoopsError(WRONG_INSTANCES)
     _check_order(found, tree, legal, sizes)
 
 
@@ -96,7 +95,7 @@ def _check_order(found: list[Point], tree: Tree, legal: LegalSchedule, sizes: Si
     for name, point in found:
         now = times[name](*point, *values)
         if now < before:
-            raise LimitError(WRONG_ORDER)
+            raise WrongLoopsError(WRONG_ORDER)
         before = now
 
 

@@ -32,8 +32,8 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.loops.order import WrongLoopsError
 from polygym.codegen.loops.turns import turns
-from polygym.errors import LimitError
 
 Point: TypeAlias = tuple[str, tuple[int, ...]]
 """An instance: the statement and the values of its iterators."""
@@ -85,7 +85,7 @@ class _Counted:
         found = range(lower, end, step)
         self.left -= len(found)
         if self.left < 0:
-            raise LimitError("isl's loops run far more often than there are instances")
+            raise WrongLoopsError("isl's loops run far more often than there are instances")
         return found
 
 

@@ -11,8 +11,14 @@ from polygym.codegen.trees.tree import Band, Leaf, Sequence, Tree
 from polygym.poly.legality import LegalSchedule
 
 
-def to_isl(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> isl.Schedule:
-    """Return the tree as isl's own schedule tree, ready for its AST generator."""
+def to_isl(
+    tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None, *, whole: bool = False
+) -> isl.Schedule:
+    """Return the tree as isl's own schedule tree, ready for its AST generator.
+
+    isl splits a loop where what runs in it changes; not so with ``whole``, which gives one loop for
+    each member, with conditions inside.
+    """
     scop = legal.scop
     domains = {
         statement.name: isl.UnionSet.from_set(at_sizes(isl.Set(statement.domain), sizes))
@@ -22,7 +28,8 @@ def to_isl(tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> isl.
     for one in domains.values():
         domain = domain.union(one)
     root = isl.Schedule.from_domain(domain).get_root()
-    return _insert(tree, root.child(0), _Making(legal, domains, sizes)).get_schedule()
+    making = _Making(legal, domains, sizes, whole)
+    return _insert(tree, root.child(0), making).get_schedule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class _Making:
     legal: LegalSchedule
     domains: dict[str, isl.UnionSet]
     sizes: Sizes | None
+    whole: bool
 
 
 def _insert(tree: Tree, node: isl.ScheduleNode, making: _Making) -> isl.ScheduleNode:
@@ -44,6 +52,8 @@ def _insert(tree: Tree, node: isl.ScheduleNode, making: _Making) -> isl.Schedule
             node = node.band_set_permutable(1)
             for position, member in enumerate(tree.members):
                 node = node.band_member_set_coincident(position, int(member.coincident))
+                if making.whole:
+                    node = node.band_member_set_ast_loop_type(position, isl.ast_loop_type.atomic)
             return _insert(tree.child, node.child(0), making).parent()
         case Sequence():
             filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(tree.branches))
