@@ -71,6 +71,7 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
     """Return a compilable C function; ``comment`` stands above it."""
     scop = program.scop
     body = list(_lines(program, program.body, 1))
+    made = [array for array in scop.arrays if array.storage is Storage.SCRATCH]
     lines = [f"/* {comment} */"] if comment else []
     if any(isinstance(node, MathCall) for s in scop.statements for node in walk(s.body)):
         absolute = any(
@@ -78,7 +79,9 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
             for s in scop.statements
             for node in walk(s.body)
         )
-        lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute else [])
+        lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute and not made else [])
+    if made:
+        lines.append("#include <stdlib.h>")
     if not scop.contraction:
         lines.append("#pragma STDC FP_CONTRACT OFF")
     text = "\n".join(body)
@@ -90,6 +93,11 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
     ]
     lines += ["", f"void {scop.name}({', '.join(_arguments(scop)) or 'void'})", "{"]
     lines += [f"  {_declaration(array)}{_initial(array)};" for array in _locals(scop)]
+    lines += [_allocation(array) for array in made]
+    if made:
+        missing = " || ".join(f"!{array.name}" for array in made)
+        lines.append(f"  if ({missing})\n    abort();")
+    body += [f"  free({array.name});" for array in made]
     return "\n".join([*lines, *body, "}", ""]).lstrip("\n")
 
 
@@ -241,6 +249,13 @@ def _declaration(array: Array) -> str:
     sizes = "".join(f"[{extent}]" for extent in array.extents_c)
     star = "*" if not array.rank and array.storage is Storage.ARGUMENT else ""
     return f"{array.type.value} {star}{array.name}{sizes}"
+
+
+def _allocation(array: Array) -> str:
+    """Return ``double (*B)[n] = malloc(sizeof(double[m][n]));``: C has no exception for it."""
+    kind, first, *rest = (array.type.value, *(f"[{extent}]" for extent in array.extents_c))
+    inner = "".join(rest)
+    return f"  {kind} (*{array.name}){inner} = malloc(sizeof({kind}{first}{inner}));"
 
 
 def _locals(scop: Scop) -> list[Array]:

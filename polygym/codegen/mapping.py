@@ -21,6 +21,7 @@ machine. Its text lists what differs from the default, which decides everything 
 ``vectors``    how many vectors of the vector loop run together
 ``jam``        how many iterations of a loop around it run together
 ``hold``       ``on``: what an inner loop accumulates lives in registers
+``pack``       ``on``: arrays that are only read, down columns by vectors, are copied beforehand
 =============  ==================================================================================
 """
 
@@ -67,13 +68,14 @@ class Mapping:
     vectors: int | None = None
     jam: int | None = None
     hold: bool = True
+    pack: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         _within("threads", self.threads, 1, _MOST_THREADS)
         if not isinstance(self.parallel, Sharing):
             raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for name in ("wavefront", "diamond", "sink", "hold"):
+        for name in ("wavefront", "diamond", "sink", "hold", "pack"):
             if not isinstance(found := getattr(self, name), bool):
                 raise InputError(f"{name}: expected True or False, found {found!r}")
         for name, sizes in (
@@ -112,6 +114,7 @@ SEQUENTIAL = Mapping(
     vector=0,
     jam=1,
     hold=False,
+    pack=False,
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
 
@@ -175,6 +178,7 @@ _READERS: Dictionary[str, Callable[[str], Any]] = {
     "vectors": _number,
     "jam": _number,
     "hold": _switch,
+    "pack": _switch,
 }
 _EXPECTED = {
     "threads": "a number",
@@ -188,6 +192,7 @@ _EXPECTED = {
     "vectors": "a number",
     "jam": "a number",
     "hold": "on or off",
+    "pack": "on or off",
 }
 
 

@@ -12,6 +12,7 @@ from polygym.codegen.loops.generate import generate_loops
 from polygym.codegen.loops.ir import LoopProgram, count_instances
 from polygym.codegen.loops.jam import jam_loops
 from polygym.codegen.loops.lanes import vectorise
+from polygym.codegen.loops.pack import pack
 from polygym.codegen.loops.ranges import check_ranges
 from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.machine import this_machine
@@ -124,8 +125,11 @@ def _lowered(
     rehearse(program.body, tree, legal, sizes)
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
-    check_ranges(body, legal.scop)
-    return replace(program, body=body, threads=mapping.threads)
+    program = replace(program, body=body, threads=mapping.threads)
+    if mapping.pack:
+        program = pack(program)
+    check_ranges(program.body, program.scop)
+    return program
 
 
 def compile_program(program: LoopProgram, mapping: Mapping = SEQUENTIAL) -> bytes:

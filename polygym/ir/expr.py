@@ -10,8 +10,8 @@ The union is closed: match on it exhaustively and end with ``assert_never``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias, assert_never
 
@@ -295,3 +295,26 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def loads(expression: Expression) -> tuple[Access, ...]:
     """Return the accesses that the expression reads, in the order of the source, repeats kept."""
     return tuple(node.access for node in walk(expression) if isinstance(node, Load))
+
+
+def replace_accesses(expression: Expression, replacements: Mapping[Access, Access]) -> Expression:
+    """Return the expression with some accesses in the place of others."""
+
+    def new(operand: Expression) -> Expression:
+        return replace_accesses(operand, replacements)
+
+    match expression:
+        case Load(access):
+            return replace(expression, access=replacements.get(access, access))
+        case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue():
+            return expression
+        case Unary() | Cast():
+            return replace(expression, operand=new(expression.operand))
+        case Binary() | Comparison():
+            return replace(expression, left=new(expression.left), right=new(expression.right))
+        case Conditional(condition, then, otherwise):
+            return Conditional(new(condition), new(then), new(otherwise), expression.type)
+        case Call():
+            return replace(expression, arguments=tuple(map(new, expression.arguments)))
+        case _:
+            assert_never(expression)

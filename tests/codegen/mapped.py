@@ -125,6 +125,31 @@ void f(int n, double A[n][n], double B[n][n], double s[n]) {
 #pragma endscop
 }
 """,
+    "columns": """
+void f(int n, int m, double C[n][n], double A[n][m], float B[m][n], float D[m][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      for (int k = 0; k < m; k++)
+        C[i][j] += A[i][k] * A[j][k];
+  for (int k = 0; k < m; k++)
+    for (int j = 0; j < n; j++)
+      for (int l = 0; l < m; l++)
+        D[k][j] += B[l][j] * A[j][m - 1 - l] + A[j][l];
+#pragma endscop
+}
+""",
+    "contraction_by_columns": """
+void f(int p, int q, double T[p][q], double X[q][p][4], int Y[4][q][p], double Z[p][4][q]) {
+#pragma scop
+  for (int i = 0; i < p; i++)
+    for (int j = 0; j < q; j++)
+      for (int k = 0; k < 4; k++)
+        for (int l = 0; l < p; l++)
+          T[i][j] += X[j][l][k] * Y[k][j][l] + Z[l][k][j];
+#pragma endscop
+}
+""",
     "recurrence": """
 void f(int n, double p[n][n], double q[n][n]) {
 #pragma scop
@@ -173,6 +198,7 @@ def random_mapping(generator: np.random.Generator) -> Mapping:
         vectors=[None, 1, 2, 3][generator.integers(4)],
         jam=[None, 1, 2, 3, 5][generator.integers(5)],
         hold=switch(),
+        pack=switch(),
     )
 
 

@@ -21,6 +21,7 @@ MAPPINGS = st.builds(
     vectors=st.none() | st.integers(1, 16),
     jam=st.none() | st.integers(1, 16),
     hold=st.booleans(),
+    pack=st.booleans(),
 )
 
 

@@ -108,6 +108,10 @@ GOLDENS = [
     ("lu", "isl", "threads=2"),
     ("recurrence", "original", "threads=2"),
     ("convolution", "isl", "tile=off vector=128"),
+    ("convolution", "isl", "threads=2"),
+    ("contraction", "isl", "threads=2"),
+    ("contraction", "original", "tile=16x24x4 pack=off"),
+    ("columns", "isl", "default"),
 ]
 
 

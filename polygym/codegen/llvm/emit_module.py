@@ -6,9 +6,10 @@ each ``noalias`` (the arguments of a program are distinct arrays), and its param
 
     int32_t polygym_run(void **arguments, int64_t *nanoseconds)
 
-``arguments`` holds the arrays' addresses in the order of ``Scop.arrays``, then the addresses of the
-parameters' int64_t values in the order of ``Scop.parameters``. It reads the monotonic clock right
-before and right after the kernel, stores the difference, and returns 0.
+``arguments`` holds the arrays' addresses in the order of ``Scop.arrays`` (but for those that the
+kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
+``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
+the difference, and returns 0, or 1 if there was no memory for what the kernel makes for itself.
 
 Scalars that nobody sees afterwards live in registers: they get a slot on the stack which LLVM
 promotes.
@@ -26,11 +27,14 @@ from polygym.codegen.llvm.emit_parallel import FORK
 from polygym.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loops.lanes import element_size
-from polygym.ir.scop import Array
+from polygym.ir.scop import Array, Scop, Storage
 
 ENTRY = "polygym_run"
 CLOCK_MONOTONIC = 1
 NANOSECONDS_PER_SECOND = 1_000_000_000
+
+_ALLOCATE, _FREE = "aligned_alloc", "free"
+_CACHE_LINE = 64
 
 
 def emit_llvm(program: LoopProgram) -> str:
@@ -54,8 +58,9 @@ class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
 def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
     """Emit the ``kernel`` function."""
     scop = program.scop
-    count = len(scop.arrays)
-    signature = ir.FunctionType(ir.VoidType(), [POINTER] * count + [I64] * len(scop.parameters))
+    given = _given(scop)
+    count = len(given)
+    signature = ir.FunctionType(I32, [POINTER] * count + [I64] * len(scop.parameters))
     function = ir.Function(module, signature, "kernel")
     function.linkage = "internal"
     function.attributes = _Attributes(["noinline", "nounwind"])
@@ -73,16 +78,62 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
         parameters = {name: ir.Constant(I64, value) for name, value in program.sizes}
     storage: dict[str, Any] = {}
     extents: dict[str, tuple[Any, ...]] = {}
-    for array, argument in zip(scop.arrays, function.args[:count], strict=True):
+    for array, argument in zip(given, function.args[:count], strict=True):
         argument.add_attribute("noalias")
         storage[array.name] = _place(module, builder, program, array, argument)
+    made: list[Any] = []
     for array, sizes in zip(scop.arrays, program.extents, strict=True):
+        values = tuple(emit_index(builder, size, parameters) for size in sizes)
+        if array.storage is Storage.SCRATCH:
+            storage[array.name] = _made(module, builder, array, values, made)
         # The outermost size takes no part in an address.
-        extents[array.name] = tuple(emit_index(builder, size, parameters) for size in sizes[1:])
+        extents[array.name] = values[1:]
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents)
     emitter.node(program.body, dict(parameters))
-    builder.ret_void()
+    _give_back(module, builder, made)
+    builder.ret(ir.Constant(I32, 0))
     return function
+
+
+def _given(scop: Scop) -> tuple[Array, ...]:
+    """Return the arrays that the caller has; the kernel makes the others for itself."""
+    return tuple(array for array in scop.arrays if array.storage is not Storage.SCRATCH)
+
+
+def _made(
+    module: ir.Module,
+    builder: ir.IRBuilder,
+    array: Array,
+    sizes: tuple[Any, ...],
+    made: list[Any],
+) -> Any:
+    """Return new memory for an array; where there is none, give back what is there and return 1."""
+    allocate = module.globals.get(_ALLOCATE)
+    if allocate is None:
+        allocate = ir.Function(module, ir.FunctionType(POINTER, [I64, I64]), _ALLOCATE)
+        allocate.return_value.add_attribute("noalias")
+    size: Any = ir.Constant(I64, array.type.size)
+    for extent in sizes:
+        size = builder.mul(size, extent)
+    # A whole number of cache lines, one at least.
+    line = ir.Constant(I64, _CACHE_LINE)
+    size = builder.mul(builder.add(builder.udiv(size, line), ir.Constant(I64, 1)), line)
+    memory = builder.call(allocate, [line, size], name=array.name)
+    missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
+    with builder.if_then(missing, likely=False):
+        _give_back(module, builder, made)
+        builder.ret(ir.Constant(I32, 1))
+    made.append(memory)
+    return memory
+
+
+def _give_back(module: ir.Module, builder: ir.IRBuilder, made: list[Any]) -> None:
+    if made:
+        free = module.globals.get(_FREE)
+        if free is None:
+            free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), _FREE)
+        for memory in made:
+            builder.call(free, [memory])
 
 
 def _widest(program: LoopProgram, node: Node) -> int:
@@ -148,7 +199,7 @@ def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) ->
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     block, nanoseconds = function.args
     arguments = []
-    count = len(program.scop.arrays)
+    count = len(_given(program.scop))
     for position in range(count + len(program.scop.parameters)):
         slot = builder.gep(block, [ir.Constant(I64, position)], source_etype=POINTER)
         argument = builder.load(slot, typ=POINTER)
@@ -158,11 +209,11 @@ def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) ->
     clock = ir.Function(module, ir.FunctionType(I32, [I32, POINTER]), "clock_gettime")
     times = [builder.alloca(I64, 2) for _ in range(2)]
     builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[0]])
-    builder.call(kernel, arguments)
+    code = builder.call(kernel, arguments)
     builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[1]])
     start, end = (_nanoseconds(builder, time) for time in times)
     builder.store(builder.sub(end, start), nanoseconds)
-    builder.ret(ir.Constant(I32, 0))
+    builder.ret(code)
 
 
 def _start_threads(module: ir.Module, builder: ir.IRBuilder, count: int) -> None:

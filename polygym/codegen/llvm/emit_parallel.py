@@ -39,6 +39,7 @@ from polygym.codegen.loops.ir import (
     Node,
     Operation,
 )
+from polygym.ir.scop import Storage
 
 FORK = "polygym_fork"
 """The function that runs a task in several threads; whoever loads the code provides it."""
@@ -123,7 +124,8 @@ def _region(
             builder.store(argument, slot)
             storage[name] = slot
         else:
-            if isinstance(emitter.storage[name], ir.Argument):
+            is_scratch = program.scop.array(name).storage is Storage.SCRATCH
+            if is_scratch or isinstance(emitter.storage[name], ir.Argument):
                 argument.add_attribute("noalias")
             storage[name] = argument
     rest = rest[len(arrays) :]

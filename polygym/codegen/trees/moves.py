@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from polygym.codegen.packable import is_packable, turned_dimension
+from polygym.ir.expr import Access
 from polygym.ir.scop import Scop
 from polygym.poly.innermost import displacement, independent, innermost
 from polygym.poly.schedule import Row
@@ -50,8 +52,13 @@ def moves_of(
     outer: Sequence[Row],
     band: Sequence[Row],
     position: int,
+    *,
+    pack: bool = False,
 ) -> Moves:
-    """Return the moves with one member of a band; ``outer`` are the rows of loops around it."""
+    """Return the moves with one member of a band; ``outer`` are the rows of loops around it.
+
+    With ``pack``, what a copy of the array would make a neighbour counts as one.
+    """
     found = scop.statement(statement)
     others = [row.iterators for row in outer]
     others += [row.iterators for place, row in enumerate(band) if place != position]
@@ -64,8 +71,10 @@ def moves_of(
         return Moves(move, (move,) * len(found.reads))
     loop = innermost(found.domain, [rows[place] for place in kept])
 
-    def move_of(access: object) -> Move:
-        vector = displacement(found, access, loop)  # type: ignore[arg-type]
+    def move_of(access: Access) -> Move:
+        vector = displacement(found, access, loop)
+        if vector is not None and pack and turned_dimension(vector) is not None:
+            return Move.NEXT if is_packable(scop, found, access) else Move.FAR
         if vector is None or any(vector[:-1]):
             return Move.FAR
         if not any(vector):
@@ -80,11 +89,15 @@ def table(
     statements: tuple[str, ...],
     outer: Mapping[str, Sequence[Row]],
     band: Sequence[tuple[Row, ...]],
+    *,
+    pack: bool = False,
 ) -> tuple[Mapping[str, Moves], ...]:
     """Return the moves of every statement with every member, whose rows are ``band``."""
     return tuple(
         {
-            name: moves_of(scop, name, outer[name], [rows[place] for rows in band], position)
+            name: moves_of(
+                scop, name, outer[name], [rows[place] for rows in band], position, pack=pack
+            )
             for place, name in enumerate(statements)
         }
         for position in range(len(band))

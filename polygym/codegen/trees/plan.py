@@ -12,6 +12,13 @@ does to a band depends on what stands below:
   Side condition: within one tile all of S now runs before all of T, so no pair may lead from a
   later branch to an earlier one; and the points of ``i`` and the members of a branch are one band
   only if they are permutable with each other, asked of the pairs alive above ``i``;
+* a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
+  their points move *through* the others into the band below. ::
+
+      Band(i, j, k) → Band(l)    →    Band(⌊i/64⌋, ⌊j/64⌋) → Band(k) → Band(i, j, l)
+
+  Side condition: none, a coincident member has δ = 0 for every pair, wherever it runs. This is a
+  sum over two loops, k and l, which cannot be permuted: the order of the terms is kept;
 * nothing but statements: it is tiled, its points get their order and their duties;
 * anything else: it stays as it is.
 
@@ -98,12 +105,12 @@ class _Planner:
     def band(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band of points, some of which may be tiled further out: by those sizes."""
         match band.child:
-            case Leaf():
-                return self._points(band, tiled, around)
-            case Sequence(branches) if all(isinstance(b.child, Leaf) for b in branches):
+            case _ if _is_last(band):
                 return self._points(band, tiled, around)
             case Sequence() if (sunk := self._sunk(band, tiled, around)) is not None:
                 return sunk
+            case Band() if (through := self._through(band, tiled, around)) is not None:
+                return through
             case _:
                 return self._plain(band, around)
 
@@ -140,6 +147,43 @@ class _Planner:
         )
         below = Sequence(branches)
         return Band(band.statements, outer, below) if outer else below
+
+    def _through(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree | None:
+        """Let the points of coincident members run inside the band below, or return None."""
+        assert isinstance(band.child, Band)
+        statements, child = band.statements, band.child
+        if not self.mapping.sink or self.mapping.tile == ():
+            return None
+        moving = [place for place, member in enumerate(band.members) if member.coincident]
+        staying = tuple(member for member in band.members if not member.coincident)
+        inside = around.inside(band.members, statements)
+        if not moving or not staying or self._is_rewarding(child, inside):
+            return None
+        below = around.inside(staying, statements)
+        points = tuple(band.members[place] for place in moving)
+        inner = Band(statements, below.reviewed((*points, *child.members), statements), child.child)
+        before = tuple(tiled[place] for place in moving)
+        rest = (1,) * len(child.members)
+        sizes = (_SINKING,) * len(moving)
+        if self.mapping.tile is not None:
+            whole = sizes_for(self.mapping.tile, len(band.members))
+            sizes = tuple(whole[place] for place in moving)
+        elif _is_last(inner):
+            arrangement = self.arranger.arrangement(inner, below)
+            if not arrangement.is_rewarding:
+                return None
+            found = self._sizes(inner, arrangement, (*before, *rest), below)[: len(moving)]
+            sizes = found if any(size > 1 for size in found) else sizes
+        sizes = tuple(1 if done > 1 else size for done, size in zip(before, sizes, strict=True))
+        outer, parallel = self._shared(tiles(points, sizes), around.parallel)
+        now = tuple(max(pair) for pair in zip(before, sizes, strict=True))
+        tree: Tree = self.band(inner, (*now, *rest), replace(below, parallel=parallel))
+        tree = Band(statements, staying, tree)
+        return Band(statements, outer, tree) if outer else tree
+
+    def _is_rewarding(self, band: Band, around: Around) -> bool:
+        """Whether a band as it is runs in vectors, if that can be said already."""
+        return _is_last(band) and self.arranger.arrangement(band, around).is_rewarding
 
     def _branch(self, band: Band, branch: Branch, tiled: tuple[int, ...], around: Around) -> Branch:
         """Return a branch with the points of the band above moved into it."""
@@ -211,9 +255,9 @@ class _Planner:
                     *self.scop.statement(name).reads,
                 )
             )
-            moves = table(
-                self.scop, band.statements, around.rows, [member.rows for member in members]
-            )
+            rows = [member.rows for member in members]
+            pack = self.mapping.pack
+            moves = table(self.scop, band.statements, around.rows, rows, pack=pack)
             sizes = tile_sizes(
                 members,
                 moves,
@@ -308,3 +352,14 @@ class _Planner:
 
     def _parallel(self) -> Parallel:
         return Parallel(self.mapping.parallel is Sharing.DYNAMIC)
+
+
+def _is_last(band: Band) -> bool:
+    """Whether there are no more loops below a band."""
+    match band.child:
+        case Leaf():
+            return True
+        case Sequence(branches):
+            return all(isinstance(branch.child, Leaf) for branch in branches)
+        case Band():
+            return False

@@ -176,7 +176,8 @@ class Arranger:
         self, statements: tuple[str, ...], members: tuple[Member, ...], around: Around
     ) -> Group:
         members = around.reviewed(members, statements)
-        moves = table(self.scop, statements, around.rows, [member.rows for member in members])
+        rows = [member.rows for member in members]
+        moves = table(self.scop, statements, around.rows, rows, pack=self.mapping.pack)
         chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
         return Group(statements, members, around, moves, chosen)
 

@@ -1,0 +1,236 @@
+"""Packing: reads that vectors find far apart go to a turned copy of the array, made beforehand.
+
+::
+
+    for i, j by 8, k:                         for j, k:  B[k][j] = A[j][k]
+      C[i][j ..] += A[i][k] * A[j ..][k]  →   for i, j by 8, k:
+                                                C[i][j ..] += A[i][k] * B[k][j ..]
+
+Side conditions: nothing writes the array (:mod:`polygym.codegen.packable`), and along the lanes one
+subscript grows by 1 that is not the last, the others not at all. The result has one array and one
+statement more; the array lives on the heap while the kernel runs. The copy is made in square
+blocks, so that of both sides whole cache lines are used, and in parallel if there are threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar, assert_never
+
+from polygym.codegen.duty import SEQUENTIAL, Duty, Parallel
+from polygym.codegen.loops.index import coefficient, minimum, plus
+from polygym.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Variable,
+)
+from polygym.codegen.packable import is_packable, turned, turned_dimension
+from polygym.errors import Place
+from polygym.ir.expr import Access, Load, replace_accesses
+from polygym.ir.scop import Array, Scop, Statement, Storage
+
+T = TypeVar("T")
+
+_BLOCK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A copy of an array: its dimensions in another order."""
+
+    array: Array
+    order: tuple[int, ...]
+    name: str
+
+    def permuted(self, entries: tuple[T, ...]) -> tuple[T, ...]:
+        """Return what belongs to the dimensions in the order of the copy."""
+        return tuple(entries[place] for place in self.order)
+
+
+def pack(program: LoopProgram) -> LoopProgram:
+    """Carry out the packing of every read for which it makes vectors contiguous."""
+    scop = program.scop
+    wanted = _wanted(scop, program.body)
+    if not wanted:
+        return program
+    copies: dict[tuple[str, int], _Copy] = {}
+    redirected: dict[str, dict[Access, _Copy]] = {}
+    taken = {array.name for array in scop.arrays} | {p.name for p in scop.parameters}
+    taken |= {statement.name for statement in scop.statements} | set(scop.signature)
+    for (statement, access), dimension in wanted.items():
+        key = (access.array, dimension)
+        if key not in copies:
+            array = scop.array(access.array)
+            name = _unused(f"{array.name}_packed", taken)
+            copies[key] = _Copy(array, turned(dimension, array.rank), name)
+        redirected.setdefault(statement, {})[access] = copies[key]
+    statements = tuple(
+        _reading(statement, redirected.get(statement.name, {})) for statement in scop.statements
+    )
+    made = list(copies.values())
+    sizes = dict(zip((array.name for array in scop.arrays), program.extents, strict=True))
+    # The dynamic or static of a parallel loop does not matter here: all blocks cost the same.
+    duty = Parallel(dynamic=False) if program.threads > 1 else SEQUENTIAL
+    nests = [_nest(copy, sizes[copy.array.name], duty) for copy in made]
+    return replace(
+        program,
+        scop=replace(
+            scop,
+            arrays=(*scop.arrays, *(_array(copy) for copy in made)),
+            statements=(*statements, *(_statement(copy) for copy in made)),
+        ),
+        body=Block((*nests, _redirected(program.body, scop, redirected))),
+        extents=(
+            *program.extents,
+            *(copy.permuted(sizes[copy.array.name]) for copy in made),
+        ),
+    )
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return a name that nothing has yet, and take it."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _wanted(scop: Scop, body: Node) -> dict[tuple[str, Access], int]:
+    """Return the reads to be packed, by statement, with the dimension that moves along the lanes.
+
+    A read that wants different dimensions in different places, or is contiguous in some, is left.
+    """
+    found: dict[tuple[str, Access], set[int | None]] = {}
+    for instance in _vectors(body):
+        statement = scop.statement(instance.statement)
+        assert instance.lanes is not None
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True):
+            if not is_packable(scop, statement, access):
+                continue
+            steps = [coefficient(subscript, instance.lanes.variable) for subscript in subscripts]
+            if any(steps):  # an element that all lanes share is as good in either
+                known = [step for step in steps if step is not None]
+                dimension = turned_dimension(known) if len(known) == len(steps) else None
+                found.setdefault((statement.name, access), set()).add(dimension)
+    return {
+        key: dimension
+        for key, dimensions in found.items()
+        if len(dimensions) == 1 and (dimension := next(iter(dimensions))) is not None
+    }
+
+
+def _vectors(node: Node) -> Iterator[Instance]:
+    match node:
+        case Block(children):
+            for child in children:
+                yield from _vectors(child)
+        case Loop():
+            yield from _vectors(node.body)
+        case Guard(_, then, otherwise):
+            yield from _vectors(then)
+            if otherwise is not None:
+                yield from _vectors(otherwise)
+        case Instance():
+            if node.lanes is not None:
+                yield node
+        case _:
+            assert_never(node)
+
+
+def _reading(statement: Statement, copies: Mapping[Access, _Copy]) -> Statement:
+    """Return the statement with some reads from copies."""
+    if not copies:
+        return statement
+    elsewhere = {access: replace(access, array=copy.name) for access, copy in copies.items()}
+    return replace(statement, body=replace_accesses(statement.body, elsewhere))
+
+
+def _redirected(node: Node, scop: Scop, redirected: Mapping[str, Mapping[Access, _Copy]]) -> Node:
+    """Return the loops with the subscripts of those reads in the order of the copies."""
+    match node:
+        case Block(children):
+            return Block(tuple(_redirected(child, scop, redirected) for child in children))
+        case Loop():
+            return replace(node, body=_redirected(node.body, scop, redirected))
+        case Guard(condition, then, otherwise):
+            return Guard(
+                condition,
+                _redirected(then, scop, redirected),
+                None if otherwise is None else _redirected(otherwise, scop, redirected),
+            )
+        case Instance(statement=name, reads=reads):
+            if name not in redirected:
+                return node
+            copies = redirected[name]
+            return replace(
+                node,
+                reads=tuple(
+                    copies[access].permuted(subscripts) if access in copies else subscripts
+                    for access, subscripts in zip(scop.statement(name).reads, reads, strict=True)
+                ),
+            )
+        case _:
+            assert_never(node)
+
+
+def _array(copy: _Copy) -> Array:
+    array = copy.array
+    return replace(
+        array,
+        name=copy.name,
+        extents=copy.permuted(array.extents),
+        extents_c=copy.permuted(array.extents_c),
+        storage=Storage.SCRATCH,
+        live_out=False,
+        initial=None,
+    )
+
+
+def _counters(copy: _Copy) -> tuple[str, ...]:
+    return tuple(f"{copy.name}_{place}" for place in range(copy.array.rank))
+
+
+def _statement(copy: _Copy) -> Statement:
+    """Return the statement that copies one element; its iterators are the array's dimensions."""
+    array, names = copy.array, _counters(copy)
+    there, here = ", ".join(names), ", ".join(copy.permuted(names))
+    space = f"{copy.name}[{there}]"
+    read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
+    return Statement(
+        copy.name,
+        names,
+        f"{{ {space} }}",
+        Access(copy.name, f"{{ {space} -> {copy.name}[{here}] }}", copy.name),
+        Load(read, array.type),
+        f"{copy.name} = {array.name}",
+        Place("", 1, 1),
+    )
+
+
+def _nest(copy: _Copy, extents: tuple[Index, ...], duty: Duty) -> Node:
+    """Return the loops that make a copy: blocks of the dimensions that are last on either side.
+
+    Inside of a block the last dimension of the copy runs innermost.
+    """
+    names = _counters(copy)
+    blocked = (copy.order[-1], copy.array.rank - 1)
+    counters = tuple(Variable(name) for name in names)
+    node: Node = Instance(copy.name, counters, copy.permuted(counters), (counters,))
+    last = {place: plus(extent, -1) for place, extent in enumerate(extents)}
+    for place in blocked:
+        block = Variable(f"{names[place]}_block")
+        end = minimum(plus(block, _BLOCK - 1), last[place])
+        node = Loop(names[place], block, end, 1, node)
+    for place in blocked:
+        node = Loop(f"{names[place]}_block", Number(0), last[place], _BLOCK, node)
+    for place in reversed([place for place in range(copy.array.rank) if place not in blocked]):
+        node = Loop(names[place], Number(0), last[place], 1, node)
+    assert isinstance(node, Loop)
+    return replace(node, duty=duty)

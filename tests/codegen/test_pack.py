@@ -1,0 +1,157 @@
+"""Turned copies of arrays: which reads get one, and that the copy is the array."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from polygym.codegen.c_printer import print_c
+from polygym.codegen.loops.ir import Block, LoopProgram
+from polygym.codegen.mapping import Mapping, parse_mapping
+from polygym.codegen.pipeline import lower
+from polygym.errors import PolygymError
+from polygym.evaluation import EvaluationOptions, Evaluator
+from polygym.frontend import parse_text
+from polygym.ir.scop import Storage
+from polygym.measure.outcome import OutOfMemory, Status
+from polygym.measure.session import Session
+from polygym.measure.worker import Worker, WorkerOptions
+from polygym.poly.baselines import original
+from polygym.poly.legality import LegalSchedule
+from polygym.programs import load_program
+from polygym.programs.compiling import compile_problem, compile_schedule
+from tests.oracles.loops import events
+
+PRODUCT = """
+void f(int n, int m, double C[n][n], {types}) {{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < m; k++)
+        C[i][j] += {read};
+#pragma endscop
+}}
+"""
+
+
+def lowered(text: str, mapping: str = "", **sizes: int) -> LoopProgram:
+    scop = parse_text(text)
+    legal = LegalSchedule(scop, original(scop))
+    return lower(legal, parse_mapping(mapping), sizes or None)
+
+
+def packed(program: LoopProgram) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the copies: the array that is read and the sizes of the copy."""
+    return [
+        (program.scop.statement(array.name).reads[0].array, array.extents_c)
+        for array in program.scop.arrays
+        if array.storage is Storage.SCRATCH
+    ]
+
+
+@pytest.mark.parametrize(
+    ("types", "read", "expected"),
+    [
+        ("double A[n][m]", "A[i][k] * A[j][k]", [("A", ("m", "n"))]),
+        ("double A[n][m], double B[n][m]", "A[i][k] * B[j][k]", [("B", ("m", "n"))]),
+        ("double A[n][m], double B[m][n]", "A[i][k] * B[k][j]", []),
+        ("double A[n][m][n]", "A[j][k][i]", [("A", ("m", "n", "n"))]),
+        ("double A[m][n][n]", "A[k][j][i]", [("A", ("m", "n", "n"))]),
+        # as many loops as dimensions: each element is read once
+        ("double A[n][m][n]", "A[j][k][i] * A[i][k][j]", []),
+        # not written by itself, but C is
+        ("double A[n][m]", "A[i][k] * C[j][i]", []),
+        ("double A[n + n][m]", "A[2 * j][k]", []),
+        ("double A[n + n][m + n]", "A[i + j][k + j]", []),
+    ],
+)
+def test_which_reads_are_packed(
+    types: str, read: str, expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    text = PRODUCT.format(types=types, read=read)
+    if read == "A[j][k][i]" or read == "A[k][j][i]":
+        # four loops around three dimensions
+        text = text.replace("for (int k", "for (int l = 0; l < m; l++)\n for (int k")
+    assert packed(lowered(text)) == expected
+    assert packed(lowered(text, "pack=off")) == []
+    assert packed(lowered(text, "sequential")) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("sizes", list(product((1, 15, 16, 17, 40), (1, 33))))
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_a_copy_has_every_element_once(
+    sizes: tuple[int, int], threads: int, dimension: int
+) -> None:
+    read = ("A[j][k][i]", "A[k][j][i]")[dimension]
+    text = PRODUCT.format(types=f"double A[{'nmn' if not dimension else 'mnn'}]", read=read)
+    text = text.replace("A[nmn]", "A[n][m][n]").replace("A[mnn]", "A[m][n][n]")
+    text = text.replace("for (int k", "for (int l = 0; l < m; l++)\n for (int k")
+    n, m = sizes
+    n = min(n, 18)
+    program = lowered(text, f"threads={threads}")
+    ((name, _),) = packed(program)
+    assert name == "A"
+    body = program.body
+    assert isinstance(body, Block)
+    found = list(events(body.children[0], {"n": n, "m": m}))
+    extents = (n, m, n) if not dimension else (m, n, n)
+    assert len(found) == n * m * n
+    assert {event.reads[0] for event in found} == set(product(*map(range, extents)))
+    order = (1, 2, 0) if not dimension else (0, 2, 1)
+    assert all(event.write == tuple(event.reads[0][k] for k in order) for event in found)
+
+
+def test_one_copy_serves_all_reads_and_names_do_not_clash() -> None:
+    text = """
+void f(int n, double A[n][n], double A_packed[n][n], double C[n][n], double D[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++) {
+        C[i][j] += A[j][k] * A[i][k];
+        D[i][j] += A[j][k] * A_packed[j][n - 1 - k];
+      }
+#pragma endscop
+}
+"""
+    program = lowered(text)
+    assert [name for name, _ in packed(program)] == ["A", "A_packed"]
+    names = [array.name for array in program.scop.arrays]
+    assert len(set(names)) == len(names) == 6
+    assert "free(A_packed_);" in print_c(program)
+
+
+def test_memory_that_is_not_there_is_an_outcome() -> None:
+    program = load_program("syrk", parameters={"n": 40, "m": 1_500_000})
+    compiled = compile_schedule(program, original(program.scop), Mapping())
+    problem = compile_problem(program)
+    bytes_of_a = 40 * 1_500_000 * 8
+
+    def outcome(limit: int | None) -> object:
+        with Worker(WorkerOptions(memory_limit=limit)) as worker:
+            session: Session = worker.open(problem)
+            return session.measure(compiled)
+
+    found = None
+    for copies in (2.6, 3.0, 3.4, 3.8):  # the array, what it begins with, and nearly a copy
+        try:
+            found = outcome(int(copies * bytes_of_a))
+        except PolygymError:
+            continue  # not even the arrays
+        break
+    assert isinstance(found, OutOfMemory), found
+
+
+def test_the_fast_way_is_taken_and_computes_the_same() -> None:
+    program = load_program("syrk", parameters={"n": 130, "m": 70})
+    with Evaluator(program, EvaluationOptions(threads=2)) as evaluator:
+        for mapping in ("default", "threads=2 tile=8x16x32", "vectors=1 jam=1"):
+            chosen = replace(parse_mapping(mapping), threads=2)
+            loops = lower(
+                LegalSchedule(program.scop, original(program.scop)),
+                chosen,
+                dict(program.parameters),
+            )
+            assert [name for name, _ in packed(loops)] == ["A"]
+            assert evaluator.evaluate(original(program.scop), chosen).status is Status.OK
