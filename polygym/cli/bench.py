@@ -25,7 +25,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say
 from polygym.cli.text import shorten
-from polygym.codegen.mapping import DEFAULT
+from polygym.codegen.mapping import DEFAULT, TOLERANCE
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.ir.scop import Scop
@@ -38,7 +38,7 @@ from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
-from polygym.programs.foreign import FOREIGN, TOLERANCE, compile_foreign
+from polygym.programs.foreign import FOREIGN, compile_foreign
 
 _ORIGINAL = "original"
 _LLVM = "llvm-O3"
@@ -73,6 +73,11 @@ class _How:
     compilers: tuple[str, ...]
     mapping: MachineMapping
     repeat: int
+
+    @property
+    def tolerance(self) -> float | None:
+        """How outputs are compared: bit for bit (None), or to a relative tolerance."""
+        return TOLERANCE if self.compilers else self.mapping.tolerance
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -147,6 +152,8 @@ def command(
     if as_json:
         return Answer(code, _report(entries, means, dataset, how, interrupted))
     print_entries(results, names, means)
+    if how.mapping.caveat:
+        say(how.mapping.caveat)
     if interrupted:
         say("interrupted", err=True)
     return Answer(code)
@@ -231,7 +238,7 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
             problem, candidates = _compile(program, how, texts, errors)
         try:
             session = worker.open(problem, Repetition(minimum=1))
-            options = MeasureOptions(tolerance=TOLERANCE if how.compilers else None)
+            options = MeasureOptions(tolerance=how.tolerance)
             measured = session.measure_together(tuple(candidates.values()), how.repeat, options)
             outcomes = dict(zip(candidates, measured, strict=True))
             session.close()
@@ -291,7 +298,7 @@ def _report(
         "dataset": str(dataset or Dataset.LARGE),
         "repeat": how.repeat,
         "mapping": str(how.mapping),
-        "tolerance": TOLERANCE if how.compilers else None,
+        "tolerance": how.tolerance,
         "interrupted": interrupted,
         "entries": [entry.to_json() for entry in entries],
         "geometric_mean": dict(means),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -51,7 +52,16 @@ def json_option(function: F) -> F:
 
 
 def mapping_options(function: F) -> F:
-    """Add ``--mapping`` and ``--threads``, both into one argument ``mapping``."""
+    """Add ``--mapping`` and ``--reassociate``, into one argument ``mapping``, and ``--threads``."""
+    function = click.option(
+        "--reassociate",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_remember_reassociate,
+        help="Sums of floats may be computed in another order; outputs are then compared to a "
+        "tolerance, not bit for bit. The same as the word reassociate=on of a mapping.",
+    )(function)
     function = click.option(
         "--threads",
         type=click.IntRange(1, 1024),
@@ -70,13 +80,22 @@ def mapping_options(function: F) -> F:
     )(function)
 
 
-def _parse_mapping(_: click.Context, __: click.Parameter, value: str | None) -> Mapping | None:
+_REASSOCIATE = "polygym.reassociate"
+
+
+def _remember_reassociate(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[_REASSOCIATE] = value
+
+
+def _parse_mapping(context: click.Context, _: click.Parameter, value: str | None) -> Mapping | None:
+    reassociate = context.meta.get(_REASSOCIATE, False)
     if value is None:
-        return None
+        return Mapping(reassociate=True) if reassociate else None
     try:
-        return parse_mapping(value)
+        mapping = parse_mapping(value)
     except InputError as error:
         raise click.BadParameter(shorten(str(error), 400)) from None
+    return replace(mapping, reassociate=True) if reassociate else mapping
 
 
 def size_options(function: F) -> F:

@@ -102,6 +102,8 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
     say(_counted(tally, budget))
     if search.trials.count:
         _print_mappings(search.trials.count, ranking.findings)
+    if caveat := search.setting.measuring.mapping.caveat:
+        say(f"{caveat[0].upper()}{caveat[1:]}.")
     if ranking.isl.reason:
         say(f"isl: {ranking.isl.reason}")
     if tally.best is not None and (note := timed_again(tally.best, ranking)):

@@ -147,6 +147,8 @@ def _print(
         return
     say(f"  schedule  {without_parameters(str(schedule))}")
     say(f"  mapping   {played.measuring.mapping}")
+    if caveat := played.measuring.mapping.caveat:
+        say(f"            {caveat}")
     say("  legal     ", newline=False)
     if violation is not None:
         say(f"no: {violation}", fg="red")

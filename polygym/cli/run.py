@@ -29,7 +29,7 @@ from polygym.cli.output import (
 )
 from polygym.cli.tables import print_table
 from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
-from polygym.measure.options import WorkerOptions
+from polygym.measure.options import MeasureOptions, WorkerOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.session import Session
 from polygym.measure.timing import Repetition, available_memory, this_machine
@@ -118,13 +118,15 @@ def command(
             baseline: Outcome = session.baseline
             outcome: Outcome = session.baseline
             if not is_original:
-                baseline, outcome = session.measure_together((problem.original, candidate), repeat)
+                compared = MeasureOptions(tolerance=mapping.tolerance)
+                both = (problem.original, candidate)
+                baseline, outcome = session.measure_together(both, repeat, compared)
             if isinstance(outcome, Ok):
-                # What was measured left these very bits: that is what Ok means.
+                # What was measured left these very bits, or nearly: that is what Ok means.
                 arrays = _summaries(program, session)
         except ProblemError as error:
             baseline = outcome = error.outcome
-    report = _report(program, schedule, baseline, outcome, compile_seconds, arrays)
+    report = _report(program, schedule, mapping, baseline, outcome, compile_seconds, arrays)
     code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
         return Answer(code, report)
@@ -160,6 +162,7 @@ def _check_memory(program: Program, output: Output) -> None:
 def _report(
     program: Program,
     schedule: Schedule,
+    mapping: Mapping,
     baseline: Outcome,
     outcome: Outcome,
     compile_seconds: float,
@@ -171,6 +174,9 @@ def _report(
         "function": program.scop.name,
         "parameters": dict(program.parameters),
         "schedule": str(schedule),
+        "mapping": str(mapping),
+        "tolerance": mapping.tolerance,
+        "caveat": mapping.caveat,
         "status": outcome.status.value,
         "outcome": outcome_to_json(outcome),
         "seconds": outcome.best if isinstance(outcome, Ok) else None,
@@ -198,6 +204,8 @@ def _print(report: dict[str, Any], outcome: Outcome) -> None:
         say(f"  original  {seconds(report['baseline_seconds'])}", newline=False)
         say(f"    speedup {report['speedup']:.3g}x")
     say(f"  compile   {seconds(report['compile_seconds'])}")
+    if report["caveat"]:
+        say(f"  {report['caveat']}")
     if report["arrays"]:
         heading("\nOutputs")
         print_table(

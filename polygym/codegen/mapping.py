@@ -22,7 +22,11 @@ machine. Its text lists what differs from the default, which decides everything 
 ``jam``        how many iterations of a loop around it run together
 ``hold``       ``on``: what an inner loop accumulates lives in registers
 ``pack``       ``on``: arrays that are only read, down columns by vectors, are copied beforehand
+``reassociate`` ``on``: sums and products of floats may be computed in another order
 =============  ==================================================================================
+
+Every mapping keeps the results bit for bit, but for the last one: what is computed under it is
+compared to a tolerance, and whoever reports its times has to say so.
 """
 
 from __future__ import annotations
@@ -34,6 +38,10 @@ from enum import Enum
 from typing import Any
 
 from polygym.errors import InputError
+
+TOLERANCE = 1e-6
+"""How far from the original's a result may be, relatively, where sums may be reassociated; elements
+in single precision a hundred times as far (:mod:`polygym.measure.compare`)."""
 
 _MOST_THREADS = 1024
 _LARGEST_TILE = 1 << 20
@@ -69,13 +77,14 @@ class Mapping:
     jam: int | None = None
     hold: bool = True
     pack: bool = True
+    reassociate: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         _within("threads", self.threads, 1, _MOST_THREADS)
         if not isinstance(self.parallel, Sharing):
             raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for name in ("wavefront", "diamond", "sink", "hold", "pack"):
+        for name in ("wavefront", "diamond", "sink", "hold", "pack", "reassociate"):
             if not isinstance(found := getattr(self, name), bool):
                 raise InputError(f"{name}: expected True or False, found {found!r}")
         for name, sizes in (
@@ -91,6 +100,21 @@ class Mapping:
         for name, count in (("vectors", self.vectors), ("jam", self.jam)):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)
+
+    @property
+    def tolerance(self) -> float | None:
+        """The tolerance to which outputs are compared; None is bit for bit."""
+        return TOLERANCE if self.reassociate else None
+
+    @property
+    def caveat(self) -> str:
+        """What has to be said beside times under this mapping; "" where nothing has."""
+        if not self.reassociate:
+            return ""
+        return (
+            "sums may be reassociated: outputs are compared to a relative tolerance of "
+            f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision)"
+        )
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_mapping` reads it back to an equal value."""
@@ -179,6 +203,7 @@ _READERS: Dictionary[str, Callable[[str], Any]] = {
     "jam": _number,
     "hold": _switch,
     "pack": _switch,
+    "reassociate": _switch,
 }
 _EXPECTED = {
     "threads": "a number",
@@ -193,6 +218,7 @@ _EXPECTED = {
     "jam": "a number",
     "hold": "on or off",
     "pack": "on or off",
+    "reassociate": "on or off",
 }
 
 

@@ -125,7 +125,7 @@ def _lowered(
     rehearse(program.body, tree, legal, sizes)
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
-    program = replace(program, body=body, threads=mapping.threads)
+    program = replace(program, body=body, threads=mapping.threads, reassociate=mapping.reassociate)
     if mapping.pack:
         program = pack(program)
     check_ranges(program.body, program.scop)

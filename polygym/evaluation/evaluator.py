@@ -197,14 +197,15 @@ class Evaluator:
         compiled = self._compile(choice)
         if isinstance(compiled, NotCompiled):
             return _not_compiled(choice, compiled)
-        look = session.measure(compiled, self.measuring())
+        options = self.measuring(choice[1].tolerance)
+        look = session.measure(compiled, options)
         baseline = self._current_baseline(session)
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
             return _judged(choice, look, baseline)
         rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
-        original, again = session.measure_together(programs, rounds, self.measuring())
+        original, again = session.measure_together(programs, rounds, options)
         return _judged(choice, again, self._renew(original) or baseline)
 
     def _together(
@@ -213,7 +214,9 @@ class Evaluator:
         compiled = [self._compile(choice) for choice in choices]
         good = [one for one in compiled if isinstance(one, Compiled)]
         programs = (session.problem.original, *good)
-        original, *outcomes = session.measure_together(programs, rounds, self.measuring())
+        tolerances = [mapping.tolerance for _, mapping in choices if mapping.tolerance]
+        options = self.measuring(max(tolerances, default=None))
+        original, *outcomes = session.measure_together(programs, rounds, options)
         baseline = self._renew(original) or self._current_baseline(session)
         rest = iter(outcomes)
         return tuple(

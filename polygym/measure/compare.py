@@ -8,9 +8,11 @@ stands for the expected e if both are NaN, or f = e, or
     |f - e| <= t * max(|e|, m),   m = the mean of |e| over all finite elements e of the array.
 
 The mean m is there because a sum whose terms cancel has an error in proportion to the terms, not to
-the result. Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next to
-elements around 1e8 and with t = 1e-6 that is accepted (1 <= 100), a change of an element 1e8 by 200
-is not.
+the result. Elements in single precision have a hundred times the tolerance: a sum of a thousand of
+them is not known to 1e-6.
+
+Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next to elements around
+1e8 and with t = 1e-6 that is accepted (1 <= 1e4), a change of an element 1e8 by 2e4 is not.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from typing import assert_never
 from polygym.ir.types import ScalarType
 from polygym.measure.memory import equal_bytes
 from polygym.measure.problem import Buffer
+
+_SINGLE = 100.0
 
 _C_TYPE: dict[
     ScalarType, type[ctypes.c_int32 | ctypes.c_int64 | ctypes.c_float | ctypes.c_double]
@@ -96,6 +100,8 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     memory = ctypes.c_char * buffer.size
     e = np.frombuffer(memoryview(memory.from_address(expected)), dtype=kind)
     f = np.frombuffer(memoryview(memory.from_address(found)), dtype=kind)
+    if buffer.type is ScalarType.FLOAT:
+        tolerance *= _SINGLE
     with np.errstate(all="ignore"):
         magnitude = np.abs(e.astype(np.float64))
         finite = magnitude[np.isfinite(magnitude)]

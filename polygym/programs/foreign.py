@@ -25,7 +25,6 @@ from polygym.measure.problem import Program as Compiled
 from polygym.programs.program import Program
 
 # Other compilers may round a sum of products once or twice: what C leaves open.
-TOLERANCE = 1e-6
 
 _SECONDS = 300.0
 _COMMON = ("-O3", "-march=native")

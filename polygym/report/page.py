@@ -208,6 +208,7 @@ def _conditions(page: Page) -> str:
         ("seed", str(setting.seed)),
         ("threads", str(setting.threads)),
         ("mapping", str(setting.measuring.mapping)),
+        ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),
         ("cut off after", f"{setting.timeout_factor:g} times the original order's time"),
         ("code given up after", f"{setting.compile_seconds:g} s of generating it"),
         ("page made on", f"{machine.processor}, {machine.cores} cores, {machine.system}"),

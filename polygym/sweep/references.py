@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polygym.codegen.mapping import TOLERANCE
 from polygym.errors import PolygymError
 from polygym.evaluation import Evaluator
 from polygym.measure.outcome import Ok, Outcome, Status
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program
-from polygym.programs.foreign import TOLERANCE, compile_foreign
+from polygym.programs.foreign import compile_foreign
 from polygym.sweep.rows import Timing
 
 ORIGINAL_SEED, ISL_SEED = "original", "isl"

@@ -22,6 +22,7 @@ MAPPINGS = st.builds(
     jam=st.none() | st.integers(1, 16),
     hold=st.booleans(),
     pack=st.booleans(),
+    reassociate=st.booleans(),
 )
 
 

@@ -62,6 +62,7 @@ class ExpressionEmitter:
     load: Callable[[int], Any]
     guarded: frozenset[int]
     contract: bool
+    flags: tuple[str, ...]
     lanes: int | None = None
 
     def emit(self, expression: Expression, start: int = 0) -> Any:
@@ -165,7 +166,7 @@ class ExpressionEmitter:
         intrinsic = self.module.declare_intrinsic(
             "llvm.fmuladd", [kind], ir.FunctionType(kind, [kind] * 3)
         )
-        return self.builder.call(intrinsic, [first, second, addend])
+        return self.builder.call(intrinsic, [first, second, addend], fastmath=self.flags)
 
     def _factors(self, a: Expression, b: Expression, start: int) -> tuple[Any, Any]:
         return self.emit(a, start), self.emit(b, start + len(loads(a)))
@@ -173,11 +174,11 @@ class ExpressionEmitter:
     def _floating(self, operator: BinaryOperator, left: Any, right: Any) -> Any:
         match operator:
             case BinaryOperator.ADD:
-                return self.builder.fadd(left, right)
+                return self.builder.fadd(left, right, flags=self.flags)
             case BinaryOperator.SUBTRACT:
-                return self.builder.fsub(left, right)
+                return self.builder.fsub(left, right, flags=self.flags)
             case BinaryOperator.MULTIPLY:
-                return self.builder.fmul(left, right)
+                return self.builder.fmul(left, right, flags=self.flags)
             case BinaryOperator.DIVIDE:
                 return self.builder.fdiv(left, right)
             case _:

@@ -132,7 +132,8 @@ class LoopProgram:
     ``extents`` are the sizes of every array of the Scop, in its order. ``guarded`` names the reads
     (statement, position among its reads) that are inside the array only where a condition of the
     body holds: they must not be hoisted above it. ``sizes`` are the values of the parameters for
-    which alone the loops are right; None where they are for all.
+    which alone the loops are right; None where they are for all. With ``reassociate``, sums and
+    products of floats may be computed in another order.
     """
 
     scop: Scop
@@ -141,6 +142,7 @@ class LoopProgram:
     guarded: frozenset[tuple[str, int]]
     threads: int = 1
     sizes: tuple[tuple[str, int], ...] | None = None
+    reassociate: bool = False
 
 
 def count_instances(node: Node) -> int:

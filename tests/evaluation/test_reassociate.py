@@ -1,0 +1,104 @@
+"""Sums in another order: only when asked for, compared to a tolerance, and said in every report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polygym.cli import dispatch
+from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+from polygym.evaluation import EvaluationOptions, Evaluator
+from polygym.measure.outcome import Status
+from polygym.poly.baselines import original
+from polygym.programs import load_program
+
+# Terms of very different sizes: another order gives another sum.
+DOT = """
+void init(int n, double x[n], float z[n]) {
+  for (int i = 0; i < n; i++) {
+    x[i] = i % 7 == 0 ? 1.0e6 : 1.0 / (i + 1.0);
+    z[i] = i % 5 == 0 ? 1.0e4f : 1.0f / (i + 1);
+  }
+}
+
+void dot(int n, double s[1], double x[n], float t[1], float z[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    s[0] += x[i] * x[i];
+  for (int i = 0; i < n; i++)
+    t[0] += z[i];
+#pragma endscop
+}
+"""
+WORDS = "relative tolerance of 1e-06 (0.0001 in single precision)"
+
+
+@pytest.fixture
+def dot(tmp_path: Path) -> str:
+    path = tmp_path / "dot.c"
+    path.write_text(DOT[DOT.index("void dot") :])
+    return str(path)
+
+
+def test_only_a_mapping_that_says_so_has_a_tolerance() -> None:
+    assert DEFAULT.tolerance is None
+    assert SEQUENTIAL.tolerance is None
+    assert (DEFAULT.caveat, SEQUENTIAL.caveat) == ("", "")
+    assert parse_mapping("reassociate=on").tolerance == 1e-6
+    assert WORDS in parse_mapping("sequential reassociate=on").caveat
+
+
+def test_the_bits_differ_and_are_accepted_only_then(dot: str) -> None:
+    program = load_program(dot, parameters={"n": 100_000})
+    with Evaluator(program, EvaluationOptions(timeout_factor=100)) as evaluator:
+        schedule = original(program.scop)
+        assert evaluator.evaluate(schedule, DEFAULT).is_ok
+        found = evaluator.evaluate(schedule, Mapping(reassociate=True))
+        assert found.is_ok
+        assert found.mapping.reassociate
+        # The same code, judged bit for bit, is refused: so it did add in another order.
+        code = evaluator._compile((schedule, Mapping(reassociate=True)))
+        outcome = evaluator.session.measure(code, evaluator.measuring())  # type: ignore[arg-type]
+        assert outcome.status is Status.WRONG_OUTPUT
+        together = evaluator.evaluate_together(
+            [(schedule, DEFAULT), (schedule, Mapping(reassociate=True))], 3
+        )
+        assert [one.status for one in together] == [Status.OK, Status.OK]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--schedule", "isl", "--reassociate"),
+        ("run", "--schedule", "isl", "--mapping", "reassociate=on"),
+        ("run", "--mapping", "sequential", "--reassociate"),
+        ("bench", "--reassociate"),
+        ("optimize", "--budget", "1", "--reassociate"),
+    ],
+)
+def test_every_report_says_so(
+    capsys: pytest.CaptureFixture[str],
+    dot: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, *options = arguments
+    assert dispatch.run([name, dot, "-p", "n=1000", *options]) == 0
+    assert WORDS in capsys.readouterr().out
+    without = [word for word in options if "reassociate" not in word and word != "--mapping"]
+    if "sequential" not in options:
+        assert dispatch.run([name, dot, "-p", "n=1000", *without]) == 0
+        assert "tolerance" not in capsys.readouterr().out
+
+
+def test_a_replay_says_so_too(capsys: pytest.CaptureFixture[str], dot: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["-p", "n=1000", "--budget", "1", "--reassociate", "--out", str(out)]
+    assert dispatch.run(["optimize", dot, *options]) == 0
+    best = json.loads((out / "best.json").read_text())
+    assert "reassociate=on" in best["arguments"]["mapping"]
+    capsys.readouterr()
+    assert dispatch.run(["replay", str(out / "best.json")]) == 0
+    assert WORDS in capsys.readouterr().out
