@@ -1,0 +1,146 @@
+"""Mapped code as C under AddressSanitizer: no access beside an array, no leak, the right numbers.
+
+The arrays are on the heap, each with red zones around it, as large as the program declares them.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygym.codegen.c_printer import print_c
+from polygym.codegen.pipeline import lower
+from polygym.errors import LimitError
+from polygym.ir.scop import Scop, Storage
+from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.legality import LegalSchedule
+from tests.codegen.mapped import PROGRAMS, random_mapping, scop_of
+from tests.codegen.test_native import observable
+from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.random_schedules import random_legal_schedule
+
+GCC = shutil.which("gcc")
+FLAGS = (
+    "-O1", "-g", "-fwrapv", "-fopenmp", "-ffp-contract=off", "-fsanitize=address,bounds,null",
+    "-fno-sanitize-recover=all",
+)  # fmt: skip
+NAMES = [
+    name
+    for name in PROGRAMS
+    if not any(array.storage is Storage.GLOBAL for array in scop_of(name).arrays)
+]
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+static void *take(FILE *file, size_t size)
+{{
+  void *memory = malloc(size);
+  if (!memory || fread(memory, 1, size, file) != size)
+    exit(7);
+  return memory;
+}}
+int main(void)
+{{
+  FILE *file = fopen("in", "rb"), *out = fopen("out", "wb");
+{taken}
+  {name}({arguments});
+{given}
+  fclose(file);
+  return fclose(out);
+}}
+"""
+
+
+def driver(
+    scop: Scop, parameters: dict[str, int], arrays: dict[str, np.ndarray]
+) -> tuple[str, bytes]:
+    """Return a main function and what it reads."""
+    given = [array for array in scop.arrays if array.name in scop.signature]
+    taken = [
+        f"  {a.type.value} *polygym_{a.name} = take(file, {arrays[a.name].nbytes});" for a in given
+    ]
+    by_value = {a.name for a in given if a.storage is Storage.VALUE}
+    arguments = [
+        str(parameters[name])
+        if name in parameters
+        else f"{'*' if name in by_value else '(void *)'}polygym_{name}"
+        for name in scop.signature
+    ]
+    back = [
+        f"  fwrite(polygym_{a.name}, 1, {arrays[a.name].nbytes}, out);\n  free(polygym_{a.name});"
+        for a in given
+    ]
+    text = MAIN.format(
+        name=scop.name,
+        taken="\n".join(taken),
+        given="\n".join(back),
+        arguments=", ".join(arguments),
+    )
+    return text, b"".join(arrays[a.name].tobytes() for a in given)
+
+
+@pytest.mark.skipif(GCC is None, reason="needs gcc")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_access_beside_an_array(name: str, seed: int, tmp_path: Path) -> None:
+    scop = scop_of(name)
+    generator = np.random.default_rng([seed, len(name), 77])
+    schedule = (
+        isl_schedule(scop)
+        if seed == 0
+        else random_legal_schedule(scop, generator, rows=int(generator.integers(1, 4)))
+    )
+    mapping = random_mapping(generator)
+    parameters = {p.name: int(generator.integers(3, 14)) for p in scop.parameters}
+    start = random_arrays(scop, parameters, generator)
+    expected = {key: value.copy() for key, value in start.items()}
+    run_natively(scop, original(scop), parameters, expected)
+    try:
+        text = print_c(lower(LegalSchedule(scop, schedule), mapping), f"{schedule} {mapping}")
+    except LimitError:
+        pytest.skip("too irregular for isl")
+    main, data = driver(scop, parameters, start)
+    (tmp_path / "program.c").write_text(text + main)
+    (tmp_path / "in").write_bytes(data)
+    assert GCC is not None
+    built = subprocess.run(
+        [GCC, *FLAGS, "program.c", "-o", "program", "-lm"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    if "cannot find -lasan" in built.stderr or "libgomp.spec" in built.stderr:
+        pytest.skip("gcc is here without its sanitizer or OpenMP")
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr + text
+    left = (tmp_path / "out").read_bytes()
+    for array in scop.arrays:
+        if array.name not in scop.signature:
+            continue
+        size = start[array.name].nbytes
+        found = np.frombuffer(left[:size], dtype=start[array.name].dtype)
+        left = left[size:]
+        if array.name in observable(scop):
+            # No multiplication and addition is fused here, so the last bits may differ.
+            np.testing.assert_allclose(
+                found, expected[array.name].ravel(), rtol=1e-5, atol=1e-7, err_msg=text
+            )
+
+
+@pytest.mark.skipif(GCC is None, reason="needs gcc")
+def test_an_access_beside_an_array_is_noticed(tmp_path: Path) -> None:
+    scop = scop_of("product")
+    parameters = {p.name: 8 for p in scop.parameters}
+    start = random_arrays(scop, parameters, np.random.default_rng(1))
+    smaller = {key: value[:-1] if value.ndim > 1 else value for key, value in start.items()}
+    main, data = driver(scop, parameters, smaller)
+    text = print_c(lower(LegalSchedule(scop, original(scop))))
+    (tmp_path / "program.c").write_text(text + main)
+    (tmp_path / "in").write_bytes(data)
+    assert GCC is not None
+    subprocess.run([GCC, *FLAGS, "program.c", "-o", "program", "-lm"], cwd=tmp_path, check=True)
+    ran = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode != 0
+    assert "AddressSanitizer" in ran.stderr
