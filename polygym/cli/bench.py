@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import click
@@ -16,6 +16,7 @@ from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
 from polygym.cli.options import (
     TARGET_HELP,
+    chosen_mapping,
     found_compilers,
     function_option,
     json_option,
@@ -24,12 +25,11 @@ from polygym.cli.options import (
     size_options,
 )
 from polygym.cli.output import progress, say
-from polygym.cli.text import shorten
+from polygym.cli.text import listed, shorten
 from polygym.codegen.mapping import DEFAULT, TOLERANCE
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.ir.scop import Scop
-from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError
 from polygym.measure.problem import Problem
 from polygym.measure.problem import Program as CompiledProgram
@@ -73,11 +73,6 @@ class _How:
     compilers: tuple[str, ...]
     mapping: MachineMapping
     repeat: int
-
-    @property
-    def tolerance(self) -> float | None:
-        """How outputs are compared: bit for bit (None), or to a relative tolerance."""
-        return TOLERANCE if self.compilers else self.mapping.tolerance
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -129,7 +124,7 @@ def command(
     how = _How(
         {name: schedule_maker(name) for name in schedule_names},
         compilers,
-        replace(mapping or DEFAULT, threads=threads),
+        chosen_mapping(mapping, DEFAULT, threads),
         repeat,
     )
     names = how.contenders
@@ -154,6 +149,9 @@ def command(
     print_entries(results, names, means)
     if how.mapping.caveat:
         say(how.mapping.caveat)
+    if how.compilers:
+        others = ", ".join(how.compilers)
+        say(f"outputs of {others}: compared to a relative tolerance of {TOLERANCE:g}")
     if interrupted:
         say("interrupted", err=True)
     return Answer(code)
@@ -161,7 +159,7 @@ def command(
 
 def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the schedules and the other compilers that are to be measured."""
-    named = [name.strip() for name in against.split(",") if name.strip()]
+    named = listed(against)
     known = (_LLVM, _ISL, *FOREIGN)
     for name in named:
         if name not in known:
@@ -238,8 +236,7 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
             problem, candidates = _compile(program, how, texts, errors)
         try:
             session = worker.open(problem, Repetition(minimum=1))
-            options = MeasureOptions(tolerance=how.tolerance)
-            measured = session.measure_together(tuple(candidates.values()), how.repeat, options)
+            measured = session.measure_together(tuple(candidates.values()), how.repeat)
             outcomes = dict(zip(candidates, measured, strict=True))
             session.close()
         except ProblemError as error:
@@ -298,7 +295,9 @@ def _report(
         "dataset": str(dataset or Dataset.LARGE),
         "repeat": how.repeat,
         "mapping": str(how.mapping),
-        "tolerance": how.tolerance,
+        "tolerance": how.mapping.tolerance,
+        "caveat": how.mapping.caveat,
+        "tolerance_of_compilers": TOLERANCE if how.compilers else None,
         "interrupted": interrupted,
         "entries": [entry.to_json() for entry in entries],
         "geometric_mean": dict(means),

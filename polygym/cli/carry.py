@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from polygym.cli.text import shorten
+from polygym.cli.text import listed, shorten
 from polygym.errors import InputError
 from polygym.poly.dependences import Dependence
 from polygym.poly.schedule import MOST_DIMENSIONS
@@ -96,7 +96,7 @@ def _chosen(text: str, polyhedra: Polyhedra) -> Mapping[int, int]:
     """Return the dimension of every dependence that the text gives."""
     labels = names(polyhedra.dependences)
     found: dict[int, int] = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
+    for item in listed(text):
         for index, dimension in _meant(item, polyhedra):
             if index in found:
                 raise InputError(

@@ -11,6 +11,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.invocation import Orders
 from polygym.cli.options import (
     TARGET_HELP,
+    chosen_mapping,
     function_option,
     json_option,
     mapping_options,
@@ -77,7 +78,8 @@ Examples:
     default=0,
     show_default=True,
     metavar="N",
-    help="Then try N mappings (tiles, copies, vectors ...) for the fastest schedules.",
+    help="Then try mappings (tiles, copies, vectors ...) for the fastest schedules: N in all, "
+    "those of the search that is resumed included.",
 )
 @click.option(
     "--policy",
@@ -160,7 +162,7 @@ def command(
     """Read the options and search."""
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
-    mapping = mapping or DEFAULT
+    mapping = chosen_mapping(mapping, DEFAULT, threads)
     orders = Orders(budget, mappings, plot)
     source = Source(_lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     setting = Setting(

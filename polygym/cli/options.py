@@ -14,6 +14,7 @@ from polybench import Dataset
 from polygym.cli.output import say
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
+from polygym.codegen.llvm.loader import is_parallel
 from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
@@ -52,7 +53,11 @@ def json_option(function: F) -> F:
 
 
 def mapping_options(function: F) -> F:
-    """Add ``--mapping`` and ``--reassociate``, into one argument ``mapping``, and ``--threads``."""
+    """Add ``--mapping``, ``--reassociate`` and ``--threads``.
+
+    The command gets the arguments ``mapping``, None where it is not given, and ``threads``;
+    :func:`chosen_mapping` makes one of them.
+    """
     function = click.option(
         "--reassociate",
         is_flag=True,
@@ -65,10 +70,9 @@ def mapping_options(function: F) -> F:
     function = click.option(
         "--threads",
         type=click.IntRange(1, 1024),
-        default=1,
-        show_default=True,
         metavar="T",
-        help="Threads for parallel loops.",
+        callback=_checked_threads,
+        help="Threads for parallel loops. (Default: those of --mapping, else 1.)",
     )(function)
     return click.option(
         "--mapping",
@@ -87,15 +91,33 @@ def _remember_reassociate(context: click.Context, _: click.Parameter, value: boo
     context.meta[_REASSOCIATE] = value
 
 
-def _parse_mapping(context: click.Context, _: click.Parameter, value: str | None) -> Mapping | None:
-    reassociate = context.meta.get(_REASSOCIATE, False)
+def _parse_mapping(_: click.Context, __: click.Parameter, value: str | None) -> Mapping | None:
     if value is None:
-        return Mapping(reassociate=True) if reassociate else None
+        return None
     try:
-        mapping = parse_mapping(value)
+        return parse_mapping(value)
     except InputError as error:
         raise click.BadParameter(shorten(str(error), 400)) from None
-    return replace(mapping, reassociate=True) if reassociate else mapping
+
+
+def _checked_threads(context: click.Context, _: click.Parameter, value: int | None) -> int:
+    """Return the number of threads; options that are given are read before those that are not."""
+    mapping = context.params.get("mapping")
+    threads = value or (1 if mapping is None else int(mapping.threads))
+    if threads > 1 and not is_parallel():
+        say(
+            "no OpenMP library was found (libgomp or libomp; on Debian: apt-get install libgomp1): "
+            "everything runs in one thread",
+            err=True,
+        )
+    return threads
+
+
+def chosen_mapping(mapping: Mapping | None, usual: Mapping, threads: int) -> Mapping:
+    """Return the mapping that was asked for, or the usual one, with what other options say."""
+    found = mapping or usual
+    reassociate = click.get_current_context().meta.get(_REASSOCIATE, False)
+    return replace(found, threads=threads, reassociate=found.reassociate or reassociate)
 
 
 def size_options(function: F) -> F:

@@ -16,6 +16,9 @@ from polygym.programs.wording import without_parameters
 from polygym.search.search import Search, as_json, summary
 from polygym.search.tally import Finding, Tally
 
+ISL = "isl"
+"""What findings call isl's schedule, which no episode led to."""
+
 _LONGEST_SCHEDULE = 70
 
 # Two runs of one program differ by that much for no reason of the program's.
@@ -46,7 +49,7 @@ class Ranking:
     @property
     def best(self) -> Finding | None:
         """The fastest that ran, isl's schedule among them, or None."""
-        isl = [] if self.isl.evaluation is None else [Finding("isl", self.isl.evaluation)]
+        isl = [] if self.isl.evaluation is None else [Finding(ISL, self.isl.evaluation)]
         ran = [one for one in (*self.findings, *isl) if one.evaluation.is_ok]
         return max(ran, key=lambda one: one.evaluation.speedup, default=None)
 
@@ -78,6 +81,8 @@ def document(
         "isl": None if isl.evaluation is None else isl.evaluation.to_json(),
         "isl_error": isl.reason or None,
         "measured_together": ranking.together,
+        "tolerance": search.setting.measuring.mapping.tolerance,
+        "caveat": search.setting.measuring.mapping.caveat,
         "improved": ranking.is_improvement,
         "ranking": [
             {**as_json(one), "speedup_over_isl": over(one.evaluation, isl.evaluation)}

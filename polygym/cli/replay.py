@@ -115,6 +115,8 @@ def _as_json(
         "source_changed": played.changed,
         "schedule": None if schedule is None else str(schedule),
         "mapping": str(played.measuring.mapping),
+        "tolerance": played.measuring.mapping.tolerance,
+        "caveat": played.measuring.mapping.caveat,
         "legal": None if schedule is None else violation is None,
         "violation": None if violation is None else str(violation),
         "recorded": recorded.get("outcome"),

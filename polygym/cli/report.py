@@ -42,19 +42,25 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out: expected a name that ends in .html, found {page.name}")
     with working("drawing"):
-        files, found = write_report(read(folder), page)
+        contents = read(folder)
+        files, found = write_report(contents, page)
+    mapping = contents.setting.measuring.mapping
     if as_json:
         return Answer(
             0,
             {
+                "tolerance": mapping.tolerance,
+                "caveat": mapping.caveat,
                 "files": [str(path) for path in files],
                 "kernels": [one.to_json() for one in found],
             },
         )
     print_summaries(found)
+    if mapping.caveat:
+        say(mapping.caveat)
     wrong = sum(one.wrong for one in found)
     if wrong:
-        say(f"{wrong} wrong outputs: a defect of polygym", err=True, fg="red", bold=True)
+        say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)
     heading("\nFiles")
     for path in files:
         say(f"  {path}")

@@ -13,6 +13,7 @@ from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
     TARGET_HELP,
+    chosen_mapping,
     function_option,
     json_option,
     mapping_options,
@@ -29,7 +30,7 @@ from polygym.cli.output import (
 )
 from polygym.cli.tables import print_table
 from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
-from polygym.measure.options import MeasureOptions, WorkerOptions
+from polygym.measure.options import WorkerOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.session import Session
 from polygym.measure.timing import Repetition, available_memory, this_machine
@@ -100,8 +101,8 @@ def command(
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     schedule = resolve_schedule(schedule_text, program.scop)
     in_order = schedule == original(program.scop)
-    mapping = replace(mapping or (SEQUENTIAL if in_order else DEFAULT), threads=threads)
-    is_original = in_order and mapping == SEQUENTIAL
+    mapping = chosen_mapping(mapping, SEQUENTIAL if in_order else DEFAULT, threads)
+    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
     start = time.perf_counter()
     with working("compiling"):
         problem = compile_problem(program)
@@ -118,9 +119,8 @@ def command(
             baseline: Outcome = session.baseline
             outcome: Outcome = session.baseline
             if not is_original:
-                compared = MeasureOptions(tolerance=mapping.tolerance)
                 both = (problem.original, candidate)
-                baseline, outcome = session.measure_together(both, repeat, compared)
+                baseline, outcome = session.measure_together(both, repeat)
             if isinstance(outcome, Ok):
                 # What was measured left these very bits, or nearly: that is what Ok means.
                 arrays = _summaries(program, session)

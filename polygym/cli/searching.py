@@ -6,7 +6,7 @@ by what was found so far and the words with which to go on.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from polygym.cli.exploring import exploring, tuning
 from polygym.cli.failures import failure_of
 from polygym.cli.invocation import Orders, resuming
 from polygym.cli.output import heading, say, working
-from polygym.cli.ranking import Ranking, Reference, document, print_ranking
+from polygym.cli.ranking import ISL, Ranking, Reference, document, print_ranking
 from polygym.cli.stopping import Stop, stoppable
 from polygym.codegen.mapping import Mapping
 from polygym.errors import PolygymError
@@ -85,6 +85,9 @@ def search_and_report(
         ranking = Ranking(original(program.scop), isl, _fastest(search), False)
         if not end.code:
             ranking, end = _confirm(search, ranking, evaluator)
+        elif ranking.best is not None and ranking.best.index == ISL:
+            with suppress(OSError):  # a full disk, perhaps, which has been said
+                search.confirm(ranking.best)
     return _report(search, ranking, orders, end, as_json)
 
 
@@ -142,7 +145,7 @@ def _tune(search: Search, count: int, isl: Reference, evaluator: Evaluator) -> _
     names: dict[Schedule, int | str] = {one.evaluation.schedule: one.index for one in best}
     known = {(one.evaluation.schedule, start): one.evaluation for one in best}
     if isl.evaluation is not None:
-        names.setdefault(isl.evaluation.schedule, "isl")
+        names.setdefault(isl.evaluation.schedule, ISL)
         known.setdefault((isl.evaluation.schedule, start), isl.evaluation)
     names.setdefault(original(program.scop), "original")
     known |= {
@@ -237,7 +240,7 @@ def _files(search: Search, ranking: Ranking, plot: bool) -> dict[str, str]:
     names = {"episodes": JOURNAL, "summary": SUMMARY}
     if search.trials.count:
         names |= {"tuning": TUNING}
-    if search.best is not None or (ranking.together and ranking.best is not None):
+    if ranking.best is not None:
         names |= {"best": BEST, "best_c": BEST_C}
     if plot:
         names["plot"] = _PICTURE

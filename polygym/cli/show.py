@@ -66,8 +66,10 @@ def command(
     schedule = resolve_schedule(schedule_text, scop)
     legal = LegalSchedule(scop, schedule)
     mapping = parse_mapping(mapping_text)
-    title = f"{scop.name}: {schedule}" + ("" if mapping == SEQUENTIAL else f", {mapping}")
-    code = print_c(lower(legal, mapping), title)
+    loops = lower(legal, mapping)
+    # What was done may be less than what was asked for.
+    done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
+    code = print_c(loops, f"{scop.name}: {schedule}{done}")
     if only_c and not as_json:
         click.echo(code, nl=False)
         return Answer()

@@ -14,11 +14,16 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
-from polygym.cli.options import found_compilers, json_option, mapping_options
+from polygym.cli.options import (
+    chosen_mapping,
+    found_compilers,
+    json_option,
+    mapping_options,
+)
 from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
-from polygym.cli.text import shorten
+from polygym.cli.text import listed, shorten
 from polygym.codegen.mapping import DEFAULT, Mapping
 from polygym.envs.kernels import targets
 from polygym.errors import InputError
@@ -237,7 +242,7 @@ def command(
         dataset,
         threads,
         timeout_factor,
-        mapping or DEFAULT,
+        chosen_mapping(mapping, DEFAULT, threads),
         TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         compile_seconds,
         _listed(seeds, "--seeds") if seeds.strip() != "none" else (),
@@ -254,7 +259,7 @@ def command(
         confirm,
         seconds,
         at_once,
-        found_compilers(filter(None, (name.strip() for name in against.split(",")))),
+        found_compilers(listed(against)),
     )
     return _sweep(out, setting, orders, plan, as_json)
 
@@ -274,7 +279,7 @@ def _policies(text: str) -> tuple[str, ...]:
 
 def _listed(text: str, option: str) -> tuple[str, ...]:
     """Return the names of a list with commas, each once."""
-    names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
+    names = tuple(dict.fromkeys(listed(text)))
     if not names:
         raise InputError(f"{option}: expected at least one name, found {text!r}")
     return names
@@ -297,13 +302,13 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
     code = code or int(troubled)
     if as_json:
         return Answer(code, _document(setting, orders, found, bool(stop.number)))
-    _print(found, out)
+    _print(found, out, setting.measuring.mapping)
     if stop.number:
         resuming(shlex.join(["polygym", *sys.argv[1:]]))
     return Answer(code)
 
 
-def _print(found: Sequence[KernelSummary], out: Path) -> None:
+def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
     sizes = " and ".join(sorted({one.dataset for one in found if one.best is not None}))
@@ -312,11 +317,13 @@ def _print(found: Sequence[KernelSummary], out: Path) -> None:
         f"the best {ratio(mean_best(found))}, isl's {ratio(mean_reference(found, ISL))}; "
         f"the best over isl's: {ratio(mean_over(found, ISL))}"
     )
+    if mapping.caveat:
+        say(mapping.caveat)
     for one in found:
         if one.error:
             say(f"{one.label}: {one.error}", err=True)
         if one.wrong:
-            say(f"{one.label}: {one.wrong} wrong outputs, a defect of polygym", err=True, fg="red")
+            say(f"{one.label}: {one.wrong} wrong outputs, {mapping.blame}", err=True, fg="red")
         if one.drift is not None and one.drift > _DRIFT:
             say(f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True)
     say(f"polygym report {shlex.quote(str(out))} draws it")
@@ -328,6 +335,8 @@ def _document(
     """Return everything that ``--json`` prints."""
     return {
         **setting.to_json(),
+        "tolerance": setting.measuring.mapping.tolerance,
+        "caveat": setting.measuring.mapping.caveat,
         "policies": list(orders.policies),
         "budget": orders.budget,
         "interrupted": interrupted,

@@ -80,3 +80,12 @@ def _shown_place(place: Place) -> Place:
         len(before) + 1 if place.text else place.column,
         printable(place.text),
     )
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the entries of a list with commas.
+
+    >>> listed("gcc, polly,")
+    ('gcc', 'polly')
+    """
+    return tuple(filter(None, (part.strip() for part in text.split(","))))

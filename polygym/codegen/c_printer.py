@@ -79,9 +79,7 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
             for s in scop.statements
             for node in walk(s.body)
         )
-        lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute and not made else [])
-    if made:
-        lines.append("#include <stdlib.h>")
+        lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute else [])
     if not scop.contraction:
         lines.append("#pragma STDC FP_CONTRACT OFF")
     text = "\n".join(body)
@@ -96,8 +94,8 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
     lines += [_allocation(array) for array in made]
     if made:
         missing = " || ".join(f"!{array.name}" for array in made)
-        lines.append(f"  if ({missing})\n    abort();")
-    body += [f"  free({array.name});" for array in made]
+        lines.append(f"  if ({missing})\n    __builtin_trap();")
+    body += [f"  __builtin_free({array.name});" for array in made]
     return "\n".join([*lines, *body, "}", ""]).lstrip("\n")
 
 
@@ -252,10 +250,14 @@ def _declaration(array: Array) -> str:
 
 
 def _allocation(array: Array) -> str:
-    """Return ``double (*B)[n] = malloc(sizeof(double[m][n]));``: C has no exception for it."""
+    """Return ``double (*B)[n] = __builtin_malloc(sizeof(double[m][n]) + 1);``.
+
+    gcc's and clang's names need no header, whose own names the source may use for something else;
+    no more than nothing could be a null pointer.
+    """
     kind, first, *rest = (array.type.value, *(f"[{extent}]" for extent in array.extents_c))
     inner = "".join(rest)
-    return f"  {kind} (*{array.name}){inner} = malloc(sizeof({kind}{first}{inner}));"
+    return f"  {kind} (*{array.name}){inner} = __builtin_malloc(sizeof({kind}{first}{inner}) + 1);"
 
 
 def _locals(scop: Scop) -> list[Array]:

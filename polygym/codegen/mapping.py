@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
 
@@ -102,6 +102,17 @@ class Mapping:
                 _within(name, count, 1, _MOST_COPIES)
 
     @property
+    def leaves_order(self) -> bool:
+        """Whether loops run as the schedule has them: only threads, and LLVM, may change that."""
+        alone = replace(self, threads=1, parallel=Sharing.OFF, reassociate=False)
+        return alone == SEQUENTIAL
+
+    @property
+    def shares(self) -> bool:
+        """Whether loops may run in several threads."""
+        return self.threads > 1 and self.parallel is not Sharing.OFF
+
+    @property
     def tolerance(self) -> float | None:
         """The tolerance to which outputs are compared; None is bit for bit."""
         return TOLERANCE if self.reassociate else None
@@ -115,6 +126,11 @@ class Mapping:
             "sums may be reassociated: outputs are compared to a relative tolerance of "
             f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision)"
         )
+
+    @property
+    def blame(self) -> str:
+        """What a wrong output is under this mapping."""
+        return f"{'beyond the tolerance, or ' * self.reassociate}a defect of polygym"
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_mapping` reads it back to an equal value."""

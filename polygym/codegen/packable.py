@@ -5,24 +5,82 @@ A[j][k] with it down a column. A copy of A with its dimensions turned, B[k][j] =
 elements side by side. Making it costs one pass over the array, which pays where each element is
 read many times, and is possible where nothing writes the array: the copy is made once, before.
 
-So a read may be packed if its array has two dimensions or more, is never written, and the statement
-has more loops than the array has dimensions.
+So a read may be packed if its array has two dimensions or more, is never written, and is read
+often:
+
+* at unknown sizes, if the statement has more loops than the array has dimensions;
+* at known sizes, if the box around the statement's instances has 16 times as many points as the
+  array has elements, and the copy takes no more than 512 MiB. (A triangle of three loops fills a
+  sixth of its box, or a half.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
 
+import islpy as isl
+
+from polygym.codegen.mapping import Mapping
+from polygym.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop, Statement
+from polygym.poly.evaluate import evaluate
+
+_OFTEN = 16
+_MOST_BYTES = 512 << 20
 
 
-def is_packable(scop: Scop, statement: Statement, access: Access) -> bool:
-    """Whether a read of a statement may go to a copy of its array, and often enough to pay."""
-    array = scop.array(access.array)
-    if array.rank < 2 or array.initial is not None or statement.depth <= array.rank:
-        return False
-    return all(other.write.array != access.array for other in scop.statements)
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Says which reads of a program may be packed, at unknown or at known sizes."""
+
+    scop: Scop
+    sizes: tuple[tuple[str, int], ...] | None
+    _decided: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False)
+
+    def allows(self, statement: Statement, access: Access) -> bool:
+        """Whether a read of a statement may go to a copy of its array, and often enough to pay."""
+        key = (statement.name, access.array)
+        if key not in self._decided:
+            self._decided[key] = self._decide(statement, access)
+        return self._decided[key]
+
+    def _decide(self, statement: Statement, access: Access) -> bool:
+        array = self.scop.array(access.array)
+        if array.rank < 2 or array.initial is not None or statement.depth <= array.rank:
+            return False
+        if any(other.write.array == access.array for other in self.scop.statements):
+            return False
+        if self.sizes is None:
+            return True
+        elements = prod(evaluate(extent, dict(self.sizes)) for extent in array.extents)
+        return (
+            elements * array.type.size <= _MOST_BYTES
+            and _box(statement.domain, self.sizes) >= _OFTEN * elements
+        )
+
+
+def packing_of(scop: Scop, mapping: Mapping, sizes: Sizes | None) -> Packing | None:
+    """Return what may be packed under a mapping; None where nothing is."""
+    if not mapping.pack:
+        return None
+    known = known_sizes(scop, sizes)
+    return Packing(scop, None if known is None else tuple(known.items()))
+
+
+@lru_cache(maxsize=256)
+def _box(domain: str, sizes: tuple[tuple[str, int], ...]) -> int:
+    """Return how many points the smallest box around a domain has."""
+    points = at_sizes(isl.Set(domain), dict(sizes))
+    if points.is_empty():
+        return 0
+    return prod(
+        points.dim_max_val(place).to_python() - points.dim_min_val(place).to_python() + 1
+        for place in range(points.dim(isl.dim_type.set))
+    )
 
 
 def turned_dimension(steps: Sequence[int]) -> int | None:

@@ -59,14 +59,18 @@ def lower(
     found = _attempts(tree, legal, mapping, sizes, most, hopeless)
     if found is not None:
         return found
-    if mapping == SEQUENTIAL:
+    if mapping.leaves_order:
         most = DEFAULT_OPERATIONS
+    plain = replace(
+        SEQUENTIAL,
+        threads=mapping.threads,
+        parallel=mapping.parallel,
+        reassociate=mapping.reassociate,
+    )
+    mapped = plan(tree, legal, plain, this_machine(), sizes)
     if without_duties(tree) not in hopeless:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
-            return _lowered(tree, legal, SEQUENTIAL, sizes)
-    plain = replace(SEQUENTIAL, threads=mapping.threads, parallel=mapping.parallel)
-    with bounded("mapping the schedule to the machine", most):
-        mapped = plan(tree, legal, plain, this_machine())
+            return _lowered(mapped, legal, plain, sizes)
     if sizes is not None:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
             return _lowered(mapped, legal, plain, sizes, whole=True)
@@ -90,7 +94,7 @@ def _attempts(
     for attempt in _simpler(mapping):
         try:
             with bounded("mapping the schedule to the machine", most):
-                mapped = plan(tree, legal, attempt, this_machine())
+                mapped = plan(tree, legal, attempt, this_machine(), sizes)
                 if without_duties(mapped) in hopeless:
                     continue
                 hopeless.add(without_duties(mapped))  # unless it turns out otherwise
@@ -105,7 +109,7 @@ def _attempts(
 
 def _simpler(mapping: Mapping) -> Iterator[Mapping]:
     """Yield a mapping, then what is left when tiling, and copying, are given up."""
-    if mapping == SEQUENTIAL:
+    if mapping.leaves_order:
         return
     yield mapping
     yield replace(mapping, tile=(), sink=False)
@@ -125,13 +129,16 @@ def _lowered(
     rehearse(program.body, tree, legal, sizes)
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
-    program = replace(program, body=body, threads=mapping.threads, reassociate=mapping.reassociate)
+    program = replace(program, body=body, mapping=mapping)
     if mapping.pack:
         program = pack(program)
     check_ranges(program.body, program.scop)
     return program
 
 
-def compile_program(program: LoopProgram, mapping: Mapping = SEQUENTIAL) -> bytes:
-    """Return the machine code of a loop program, lowered under a mapping, as an object file."""
-    return compile_object(emit_llvm(program), 3 if mapping == SEQUENTIAL else 2)
+def compile_program(program: LoopProgram) -> bytes:
+    """Return the machine code of a loop program as an object file.
+
+    Where loops are as the schedule has them, LLVM is to do what it can.
+    """
+    return compile_object(emit_llvm(program), 3 if program.mapping.leaves_order else 2)

@@ -108,11 +108,13 @@ def evaluation_options(
         factor = float(timeout_factor)
     except OverflowError:
         factor = inf
-    return EvaluationOptions(
-        threads=whole("threads", threads),
-        timeout_factor=factor,
-        mapping=parse_mapping(text("mapping", mapping)),
-    )
+    number, chosen = whole("threads", threads), parse_mapping(text("mapping", mapping))
+    if chosen.threads not in (1, number):
+        raise InputError(
+            f"mapping: expected {number} threads, as the argument threads has it, found "
+            f"threads={chosen.threads}"
+        )
+    return EvaluationOptions(threads=number, timeout_factor=factor, mapping=chosen)
 
 
 def check(given: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polybench import Dataset
+from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.codegen.mapping import parse_mapping
 from polygym.envs import arguments, kernels
 from polygym.envs.arguments import evaluation_options
@@ -88,7 +89,9 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
         tuple(actions.integer(key, 0, options.actions - 1) for key in actions.values),
         None if phase == GIVEN else Phase(phase),
         schedule,
-        None if whole.any("outcome") is None else _outcome(whole.part("outcome"), schedule),
+        None
+        if whole.any("outcome") is None
+        else _outcome(whole.part("outcome"), schedule, measuring.mapping),
     )
 
 
@@ -148,7 +151,7 @@ def _agree(given: Entries, program: Entries, process: Entries) -> None:
             raise given.wrong("parameters", f"{key} = {found} as {sizes.place(key)} has it")
 
 
-def _outcome(outcome: Entries, schedule: str) -> Mapping[str, int]:
+def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping) -> Mapping[str, int]:
     """Check what was measured, and return the sizes for which it was."""
     outcome.only(_OUTCOME)
     if outcome.text("schedule") != schedule:
@@ -162,9 +165,11 @@ def _outcome(outcome: Entries, schedule: str) -> Mapping[str, int]:
             samples.number(position)
     for key in ("error_type", "error_details"):
         outcome.text(key)
-    mapping = outcome.text("mapping")
+    text = outcome.text("mapping")
     try:
-        parse_mapping(mapping)
+        found = parse_mapping(text)
     except InputError as error:
         raise InputError(f"{outcome.file}: the entry {outcome.place('mapping')}: {error}") from None
+    if found != mapping:
+        raise outcome.wrong("mapping", f"{str(mapping)!r} as the arguments have it")
     return _sizes(outcome)

@@ -140,7 +140,8 @@ def _compile_problem(program: Program, body: Json) -> object:
 
 def _print_c(program: Program, body: Json) -> object:
     legal = LegalSchedule(program.scop, parse(body["schedule"], program.scop))
-    return print_c(lower(legal, parse_mapping(body["mapping"])))
+    loops = lower(legal, parse_mapping(body["mapping"]))
+    return print_c(loops, f"{program.scop.name}: {legal.schedule}, {loops.mapping}")
 
 
 _TASKS: dict[str, Callable[[Program, Json], object]] = {

@@ -1,7 +1,7 @@
 """Schedules of one program, measured against its original order.
 
 A schedule is compiled in the compiler's process and run in the worker's, where it first shows what
-it can: once, or for some milliseconds, each run cut off at the time limit. One that is clearly
+it can: twice, or for some 30 milliseconds, each run cut off at the time limit. One that is clearly
 slower than the original is left at that. One that may be faster is then run in turn with the
 original, in one process and by one clock, several times; its speedup is the ratio of the two best
 times, so that nothing which slows the machine down for a while looks like a property of the
@@ -45,7 +45,9 @@ _REMEMBERED = 4096
 _PROBLEMS_OPEN = 4
 
 # A first look at a candidate, and how much slower than the original it may be to get a second one.
-_LOOK = Repetition(minimum=1, minimum_seconds=0.005, maximum=20)
+# Never a single run: a thread that wakes up late, by some of the system's time slices, would make
+# a schedule of microseconds one of ten milliseconds.
+_LOOK = Repetition(minimum=2, minimum_seconds=0.03, maximum=20)
 _CLEARLY_SLOWER = 1.5
 
 # The original order when a program is opened: three times, or once where that takes long.
@@ -197,15 +199,14 @@ class Evaluator:
         compiled = self._compile(choice)
         if isinstance(compiled, NotCompiled):
             return _not_compiled(choice, compiled)
-        options = self.measuring(choice[1].tolerance)
-        look = session.measure(compiled, options)
+        look = session.measure(compiled, self.measuring())
         baseline = self._current_baseline(session)
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
             return _judged(choice, look, baseline)
         rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
-        original, again = session.measure_together(programs, rounds, options)
+        original, again = session.measure_together(programs, rounds, self.measuring())
         return _judged(choice, again, self._renew(original) or baseline)
 
     def _together(
@@ -214,9 +215,7 @@ class Evaluator:
         compiled = [self._compile(choice) for choice in choices]
         good = [one for one in compiled if isinstance(one, Compiled)]
         programs = (session.problem.original, *good)
-        tolerances = [mapping.tolerance for _, mapping in choices if mapping.tolerance]
-        options = self.measuring(max(tolerances, default=None))
-        original, *outcomes = session.measure_together(programs, rounds, options)
+        original, *outcomes = session.measure_together(programs, rounds, self.measuring())
         baseline = self._renew(original) or self._current_baseline(session)
         rest = iter(outcomes)
         return tuple(
@@ -247,10 +246,9 @@ class Evaluator:
             raise IllegalScheduleError(found.reason)
         return found
 
-    def measuring(self, tolerance: float | None = None) -> MeasureOptions:
-        """Return how programs are run and compared here."""
-        limit = TimeLimit(self.options.timeout_factor, _LEAST_LIMIT)
-        return MeasureOptions(_LOOK, limit, tolerance)
+    def measuring(self) -> MeasureOptions:
+        """Return how programs are run here."""
+        return MeasureOptions(_LOOK, TimeLimit(self.options.timeout_factor, _LEAST_LIMIT))
 
 
 class _NotMeasuredError(Exception):

@@ -42,7 +42,6 @@ class Job:
     repetition: Repetition
     run_seconds: float
     preparation_seconds: float
-    tolerance: float | None = None
     keep_contents: bool = False
 
 
@@ -73,7 +72,6 @@ def job_to_message(job: Job) -> tuple[Json, list[bytes]]:
         "repetition": asdict(job.repetition),
         "run_seconds": job.run_seconds,
         "preparation_seconds": job.preparation_seconds,
-        "tolerance": job.tolerance,
         "keep_contents": job.keep_contents,
     }
     return body, blobs
@@ -87,7 +85,6 @@ def job_from_message(body: Json, blobs: Sequence[bytes]) -> Job:
         repetition=Repetition(**body["repetition"]),
         run_seconds=body["run_seconds"],
         preparation_seconds=body["preparation_seconds"],
-        tolerance=body["tolerance"],
         keep_contents=body["keep_contents"],
     )
 
@@ -142,8 +139,14 @@ def _program_to_message(program: Program, blobs: list[bytes]) -> Json:
         "code": len(blobs) - 1,
         "buffers": list(program.buffers),
         "parameters": list(program.parameters),
+        "tolerance": program.tolerance,
     }
 
 
 def _program_from_message(body: Json, blobs: Sequence[bytes]) -> Program:
-    return Program(blobs[body["code"]], tuple(body["buffers"]), tuple(body["parameters"]))
+    return Program(
+        blobs[body["code"]],
+        tuple(body["buffers"]),
+        tuple(body["parameters"]),
+        body["tolerance"],
+    )

@@ -35,12 +35,9 @@ class WorkerOptions:
 class MeasureOptions:
     """How a program is measured.
 
-    ``tolerance`` is None for the comparison bit for bit, or a relative tolerance for arrays of
-    float and double (:mod:`polygym.measure.compare` says relative to what). With
-    ``keep_contents``, ``Session.contents`` can read what the last run left in the buffers.
+    With ``keep_contents``, ``Session.contents`` can read what the last run left in the buffers.
     """
 
     repetition: Repetition = field(default_factory=Repetition)
     time_limit: TimeLimit = field(default_factory=TimeLimit)
-    tolerance: float | None = None
     keep_contents: bool = False

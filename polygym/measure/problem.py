@@ -44,12 +44,14 @@ class Program:
     ``object_code`` is a relocatable object that exports ``polygym_run`` (the contract stands in
     :mod:`polygym.codegen.llvm.loader`). Its argument block holds the address of each buffer in
     ``buffers`` (indices into the problem's), then the address of a 64-bit integer for each of
-    ``parameters``.
+    ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
+    ``tolerance``, to a relative one (:mod:`polygym.measure.compare` says relative to what).
     """
 
     object_code: bytes
     buffers: tuple[int, ...]
     parameters: tuple[int, ...] = ()
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

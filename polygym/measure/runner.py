@@ -124,6 +124,7 @@ class _Execution:
         self.samples: list[float] = []
         self._loaded = loaded
         self._working = working
+        self._tolerance = program.tolerance
         parameters = (ctypes.c_int64 * len(program.parameters))(*program.parameters)
         first = ctypes.addressof(parameters)
         addresses = [working.addresses[index] for index in program.buffers]
@@ -172,16 +173,16 @@ class _Execution:
             case Purpose.EXPECT if len(samples) == 1:
                 memory.expected.publish(self._working, memory.compared)
             case Purpose.EXPECT | Purpose.COMPARE:
-                return self._compare(memory, job.tolerance)
+                return self._compare(memory)
             case _:
                 assert_never(job.purpose)
         return None
 
-    def _compare(self, memory: ProblemMemory, tolerance: float | None) -> WrongOutput | None:
+    def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
         for index in memory.compared:
             buffer = memory.buffers[index]
             expected, found = memory.expected.address(index), self._working.addresses[index]
-            if difference := first_difference(buffer, expected, found, tolerance):
+            if difference := first_difference(buffer, expected, found, self._tolerance):
                 return WrongOutput(
                     buffer.name,
                     difference.index,

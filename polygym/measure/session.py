@@ -128,7 +128,6 @@ class Session:
             repetition=options.repetition,
             run_seconds=options.time_limit.seconds(self.baseline.best),
             preparation_seconds=self._worker.options.preparation_seconds,
-            tolerance=options.tolerance,
             keep_contents=options.keep_contents,
         )
         body, blobs = job_to_message(job)

@@ -160,7 +160,7 @@ class Supervisor:
 
     def _measure(self, opened: OpenProblem, job: Job) -> list[Outcome]:
         """Run the programs together; those left over by one that fails start anew without it."""
-        if job.tolerance is not None:
+        if any(program.tolerance is not None for program in job.programs):
             prepare_tolerance()
         outcomes: dict[int, Outcome] = {}
         remaining = list(range(len(job.programs)))

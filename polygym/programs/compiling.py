@@ -39,9 +39,10 @@ def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping)
     loops = lower(LegalSchedule(scop, schedule), mapping, dict(program.parameters))
     names = [name for name, _ in _buffers(program)]
     return measure.Program(
-        compile_program(loops, mapping),
+        compile_program(loops),
         tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
+        mapping.tolerance,
     )
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from polygym.codegen.mapping import TOLERANCE
 from polygym.errors import InputError
 from polygym.ir.scop import Array, Scop, Storage
 from polygym.measure.problem import Program as Compiled
@@ -85,7 +86,7 @@ def missing(name: str) -> str:
 
 
 def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
-    """Return the program compiled by another compiler.
+    """Return the program compiled by another compiler, which may add in another order.
 
     Raises:
         InputError: the compiler is missing, or refuses the file.
@@ -109,6 +110,7 @@ def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
         code,
         tuple(names.index(array.name) for array in _passed(scop)),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
+        TOLERANCE,
     )
 
 

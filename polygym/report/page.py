@@ -70,7 +70,7 @@ def html_of(page: Page) -> str:
     parts = [
         "<h1>polygym sweep</h1>",
         f'<p class="faint">{escape(_subtitle(page))}</p>',
-        _alarm(found),
+        _alarm(page),
         _errors(found),
         _numbers(found),
         *(_figure(one) for one in page.figures),
@@ -98,15 +98,16 @@ def _subtitle(page: Page) -> str:
     )
 
 
-def _alarm(found: Sequence[KernelSummary]) -> str:
+def _alarm(page: Page) -> str:
     """Say loudly that something was computed wrong; nothing where all was right."""
-    wrong = [one for one in found if one.wrong]
+    wrong = [one for one in page.summaries if one.wrong]
     if not wrong:
         return ""
     which = ", ".join(f"{one.label} ({one.wrong})" for one in wrong)
     return (
         f'<div class="alarm" role="alert">Wrong outputs: {sum(one.wrong for one in wrong)}. '
-        "Schedules computed something else than the original order, which is a defect of polygym. "
+        "Schedules computed something else than the original order: "
+        f"{page.setting.measuring.mapping.blame}. "
         f"Programs: {escape(which)}.</div>"
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polygym.codegen.mapping import TOLERANCE
 from polygym.errors import PolygymError
 from polygym.evaluation import Evaluator
 from polygym.measure.outcome import Ok, Outcome, Status
@@ -54,7 +53,7 @@ def compiler_timings(
         return
     session = evaluator.session
     programs = (session.problem.original, *codes.values())
-    base, *found = session.measure_together(programs, rounds, evaluator.measuring(TOLERANCE))
+    base, *found = session.measure_together(programs, rounds, evaluator.measuring())
     for name, outcome in zip(codes, found, strict=True):
         yield name, _timing(outcome, base)
 

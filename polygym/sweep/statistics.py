@@ -24,9 +24,10 @@ from polygym.sweep.rows import ISL, Episode, Outcome
 class KernelSummary:
     """What is known of one program.
 
-    ``best`` and ``references`` are speedups over the original order; they belong to ``dataset``,
-    where the best were confirmed if ``is_confirmed``, else to the search's size, as do ``speedups``
-    (of every distinct schedule that ran) and ``search_references``.
+    ``best`` and ``references`` are speedups over the original order; isl's schedule is among the
+    best if the search began with it. They belong to ``dataset``, where the best were confirmed if
+    ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
+    ran) and ``search_references``.
     """
 
     kernel: str
@@ -215,6 +216,12 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         speedup = one.timing.speedup
         if speedup is not None and (best is None or speedup > best):
             best, schedule = speedup, texts.get(one.outcome, "")
+    references = _references(contents, kernel, dataset)
+    if again and (seed := _isl_seed(contents, episodes)) is not None:
+        # Explored like the others, and measured beside the best whether or not it was among them.
+        speedup = references.get(ISL)
+        if speedup is not None and (best is None or speedup > best):
+            best, schedule = speedup, texts.get(seed, "")
     return KernelSummary(
         kernel,
         label_of(kernel),
@@ -223,7 +230,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         bool(again),
         best,
         schedule,
-        _references(contents, kernel, dataset),
+        references,
         _references(contents, kernel, str(setting.search_dataset)),
         speedups,
         len(episodes),
@@ -233,6 +240,15 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         wrong,
         _drift(contents, kernel),
     )
+
+
+def _isl_seed(contents: Contents, episodes: Sequence[Episode]) -> int | None:
+    """Return the outcome of isl's schedule, if the search began with it."""
+    seeds = contents.setting.seeds
+    if ISL not in seeds:
+        return None
+    place = seeds.index(ISL)
+    return next((one.outcome for one in episodes if one.index == place), None)
 
 
 def _best(outcomes: Sequence[Outcome]) -> tuple[float | None, str]:

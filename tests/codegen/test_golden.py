@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from polygym.codegen.c_printer import print_c
+from polygym.codegen.mapping import parse_mapping
 from polygym.codegen.pipeline import lower
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.tree import Band, Leaf, Sequence, Tree
@@ -13,6 +14,7 @@ from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule, parse
+from tests.codegen.mapped import scop_of
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 
 WAVEFRONT = "[n] -> { S[i] -> [i, 0]; T[i, j] -> [i + j, i + 1] }"
@@ -50,6 +52,26 @@ def cases() -> Iterator[tuple[str, Scop, Schedule]]:
     for name in ("downward", "strided", "triangular_guarded"):
         scop = parse_text(SMALL_PROGRAMS[name])
         yield f"{name}-original", scop, original(scop)
+
+
+# Everything that depends on the machine is given.
+MAPPED = [
+    ("product", "tile=16x24x8 jam=2 vector=256 vectors=2 threads=2"),
+    ("columns", "tile=off jam=1 vector=256 vectors=1"),
+    ("columns", "tile=off jam=1 vector=256 vectors=1 pack=off"),
+    ("triangular_product", "tile=off jam=3 vector=128 vectors=1"),
+    ("contraction", "tile=8x16 jam=1 vector=256 vectors=1"),
+    ("jacobi", "tile=4x32 threads=2 vector=256 vectors=1 jam=1 diamond=off"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), MAPPED)
+def test_mapped_c(name: str, text: str, golden: Callable[[str, str], None]) -> None:
+    """Jam, lanes and their masked rest, packing, wavefronts, as C."""
+    scop = scop_of(name)
+    legal = LegalSchedule(scop, isl_schedule(scop))
+    words = text.replace("=", "").replace(" ", "-")
+    golden(f"mapped_c/{name}-{words}.c", print_c(lower(legal, parse_mapping(text)), text))
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,15 @@ from itertools import product
 import pytest
 
 from polygym.codegen.c_printer import print_c
+from polygym.codegen.llvm import emit_module
 from polygym.codegen.loops.ir import Block, LoopProgram
 from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.codegen.pipeline import lower
-from polygym.errors import PolygymError
 from polygym.evaluation import EvaluationOptions, Evaluator
 from polygym.frontend import parse_text
 from polygym.ir.scop import Storage
-from polygym.measure.outcome import OutOfMemory, Status
-from polygym.measure.session import Session
-from polygym.measure.worker import Worker, WorkerOptions
+from polygym.measure.outcome import Ok, OutOfMemory, Status
+from polygym.measure.worker import Worker
 from polygym.poly.baselines import original
 from polygym.poly.legality import LegalSchedule
 from polygym.programs import load_program
@@ -119,28 +118,62 @@ void f(int n, double A[n][n], double A_packed[n][n], double C[n][n], double D[n]
     assert [name for name, _ in packed(program)] == ["A", "A_packed"]
     names = [array.name for array in program.scop.arrays]
     assert len(set(names)) == len(names) == 6
-    assert "free(A_packed_);" in print_c(program)
+    assert "__builtin_free(A_packed_);" in print_c(program)
 
 
-def test_memory_that_is_not_there_is_an_outcome() -> None:
-    program = load_program("syrk", parameters={"n": 40, "m": 1_500_000})
+def test_memory_that_is_not_there_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A cache line so long that there is no memory for one.
+    monkeypatch.setattr(emit_module, "_CACHE_LINE", 1 << 62)
+    program = load_program("syrk", parameters={"n": 40, "m": 30})
     compiled = compile_schedule(program, original(program.scop), Mapping())
-    problem = compile_problem(program)
-    bytes_of_a = 40 * 1_500_000 * 8
+    with Worker() as worker:
+        session = worker.open(compile_problem(program))
+        assert isinstance(session.measure(compiled), OutOfMemory)
+        monkeypatch.undo()
+        compiled = compile_schedule(program, original(program.scop), Mapping())
+        assert isinstance(session.measure(compiled), Ok)
 
-    def outcome(limit: int | None) -> object:
-        with Worker(WorkerOptions(memory_limit=limit)) as worker:
-            session: Session = worker.open(problem)
-            return session.measure(compiled)
 
-    found = None
-    for copies in (2.6, 3.0, 3.4, 3.8):  # the array, what it begins with, and nearly a copy
-        try:
-            found = outcome(int(copies * bytes_of_a))
-        except PolygymError:
-            continue  # not even the arrays
-        break
-    assert isinstance(found, OutOfMemory), found
+def test_at_known_sizes_a_copy_has_to_pay() -> None:
+    few = PRODUCT.format(types="double A[n][m]", read="A[i][k] * A[j][k]")
+    assert packed(lowered(few, n=100, m=50)) == [("A", ("m", "n"))]
+    assert packed(lowered(few, n=4, m=5000)) == []
+    assert packed(lowered(few, n=40_000, m=40_000)) == []  # 12 GB
+    batched = """
+void f(int b, int n, double y[b][n], double A[n][n], double x[b][n]) {
+#pragma scop
+  for (int k = 0; k < b; k++)
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++)
+        y[k][i] += A[i][j] * x[k][j];
+#pragma endscop
+}
+"""
+    assert [name for name, _ in packed(lowered(batched))] == ["A"]
+    assert packed(lowered(batched, b=2, n=400)) == []
+    assert [name for name, _ in packed(lowered(batched, b=64, n=400))] == ["A"]
+
+
+def test_copies_are_made_in_one_thread_where_loops_are() -> None:
+    text = PRODUCT.format(types="double A[n][m]", read="A[i][k] * A[j][k]")
+    for mapping, expected in (("threads=4", True), ("threads=4 parallel=off", False)):
+        program = lowered(text, mapping)
+        assert ("#pragma omp" in print_c(program)) == expected
+        assert packed(program)
+
+
+def test_counters_of_a_copy_hide_nothing() -> None:
+    text = """
+void f(int A_packed_0, int m, double C[A_packed_0][A_packed_0], double A[A_packed_0][m]) {
+#pragma scop
+  for (int i = 0; i < A_packed_0; i++)
+    for (int j = 0; j < A_packed_0; j++)
+      for (int k = 0; k < m; k++)
+        C[i][j] += A[i][k] * A[j][k];
+#pragma endscop
+}
+"""
+    assert "long A_packed_0_ =" in print_c(lowered(text))
 
 
 def test_the_fast_way_is_taken_and_computes_the_same() -> None:

@@ -12,7 +12,7 @@ from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
-from polygym.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree
+from polygym.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree, without_duties
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
@@ -95,6 +95,22 @@ def test_the_sequential_mapping_leaves_the_tree_alone() -> None:
         legal = LegalSchedule(scop, isl_schedule(scop))
         tree = build_tree(legal)
         assert plan(tree, legal, SEQUENTIAL, SMALL) is tree
+        for text in ("threads=4", "reassociate=on", "threads=2 reassociate=on"):
+            assert plan(tree, legal, parse_mapping(f"sequential {text}"), SMALL) is tree
+
+
+@pytest.mark.parametrize("name", ["product", "jacobi", "statistics", "columns"])
+def test_threads_alone_change_no_order(name: str) -> None:
+    scop = scop_of(name)
+    run, schedule = small_run(scop), original(scop)
+    legal = LegalSchedule(scop, schedule)
+    tree = build_tree(legal)
+    shared = plan(tree, legal, parse_mapping("sequential threads=2 parallel=dynamic"), SMALL)
+    assert without_duties(shared) == without_duties(tree)
+    duties = {type(member.duty) for member in members_of(shared)}
+    assert Parallel in duties
+    assert not duties & {Jam, Vector, Hold}
+    check_tree(shared, run, schedule.parameters)
 
 
 GOLDENS = [

@@ -10,7 +10,7 @@ from polygym.codegen.mapping import SEQUENTIAL
 from polygym.errors import IllegalScheduleError
 from polygym.evaluation import EvaluationOptions, Evaluator, evaluator_for
 from polygym.evaluation import evaluator as module
-from polygym.evaluation.evaluator import _judged
+from polygym.evaluation.evaluator import _LOOK, _judged
 from polygym.measure.outcome import Ok, Status
 from tests.evaluation import programs
 from tests.evaluation.programs import Imposter, gemm, illegal, interchanged, plain
@@ -161,3 +161,12 @@ def test_copies_share_nothing(evaluator):
             assert other._worker.process_id != evaluator._worker.process_id
             assert other._compiler.process_id != evaluator._compiler.process_id
         assert evaluator.evaluate(plain(), fresh=True).is_ok
+
+
+def test_one_run_is_no_judgement() -> None:
+    """A thread that wakes up late takes ten milliseconds for what takes microseconds."""
+    assert not _LOOK.is_enough([0.012])
+    assert not _LOOK.is_enough([0.012, 0.0001])
+    assert not _LOOK.is_enough([0.9])
+    assert _LOOK.is_enough([0.9, 0.9])
+    assert _LOOK.is_enough([0.0001] * 20)

@@ -2,6 +2,7 @@
 
 import gc
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -69,11 +70,14 @@ def test_index_of_no_buffer(session):
 
 
 def test_tolerance(session):
-    close, far = objects.scaled(2.0 + 2**-30), objects.scaled(2.0 + 2**-10)
-    options = MeasureOptions(tolerance=1e-6)
-    assert isinstance(session.measure(objects.program(close)), WrongOutput)
-    assert isinstance(session.measure(objects.program(close), options), Ok)
-    assert isinstance(session.measure(objects.program(far), options), WrongOutput)
+    close, far = (objects.program(objects.scaled(2.0 + 2**-power)) for power in (30, 10))
+    lenient = [replace(program, tolerance=1e-6) for program in (close, far)]
+    assert isinstance(session.measure(close), WrongOutput)
+    assert isinstance(session.measure(lenient[0]), Ok)
+    assert isinstance(session.measure(lenient[1]), WrongOutput)
+    # Each program is judged by its own.
+    together = session.measure_together((close, *lenient), 2)
+    assert [type(outcome) for outcome in together] == [WrongOutput, Ok, WrongOutput]
 
 
 def test_together(session):

@@ -55,7 +55,7 @@ def run_natively(
     """Compile the schedule, for all sizes or for these alone, and run it on the arrays in place."""
     known = parameters if is_known else None
     program = lower(LegalSchedule(scop, schedule), mapping, known)
-    loaded = load(compile_program(program, mapping))
+    loaded = load(compile_program(program))
     sizes = [ctypes.c_int64(parameters[parameter.name]) for parameter in scop.parameters]
     addresses = [arrays[array.name].ctypes.data for array in scop.arrays]
     addresses += [ctypes.addressof(size) for size in sizes]

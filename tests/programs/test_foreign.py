@@ -1,11 +1,11 @@
 """Other compilers' code runs in the worker as polygym's own does."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from polygym.errors import InputError
-from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok
 from polygym.measure.timing import Repetition
 from polygym.measure.worker import Worker
@@ -33,7 +33,7 @@ def test_outputs_agree(name, threads):
     with Worker() as worker:
         session = worker.open(compile_problem(program), Repetition(minimum=1))
         code = foreign.compile_foreign(name, program, threads)
-        outcome = session.measure(code, MeasureOptions(tolerance=1e-9))
+        outcome = session.measure(replace(code, tolerance=1e-9))
         assert isinstance(outcome, Ok), outcome
 
 
@@ -45,10 +45,10 @@ def test_a_file_of_ones_own(tmp_path):
     with Worker() as worker:
         session = worker.open(compile_problem(program), Repetition(minimum=1))
         code = foreign.compile_foreign("gcc", program, 1)
-        assert isinstance(session.measure(code, MeasureOptions(tolerance=1e-9)), Ok)
+        assert isinstance(session.measure(replace(code, tolerance=1e-9)), Ok)
         path.write_text(MINE.replace("+ 1.0", "+ 2.0"))
         wrong = foreign.compile_foreign("gcc", program, 1)
-        assert not isinstance(session.measure(wrong, MeasureOptions(tolerance=1e-9)), Ok)
+        assert not isinstance(session.measure(replace(wrong, tolerance=1e-9)), Ok)
 
 
 def test_a_compiler_that_refuses(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Means, curves and counts, against what can be worked out by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,21 @@ def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
     contents = read(tmp_path)
     assert summaries(contents) == ()
     assert curves(contents) == {}
+
+
+def test_the_seed_of_isls_is_among_the_best_even_if_others_were_confirmed(tmp_path: Path) -> None:
+    setting = replace(SETTING, seeds=("original", "isl"))
+    with create_or_open(tmp_path, setting) as store:
+        store.add_kernels(("a",))
+        store.add_measured(Episode("a", "p", 0, None), "original", timing(1.0))
+        store.add_measured(Episode("a", "p", 1, None), "isl's", timing(0.5))
+        number = store.add_measured(Episode("a", "p", 2, None), "best at mini", timing(2.0))
+        store.set_confirmations(
+            [Confirmation(number, "a", "small", timing(3.0))],
+            [Reference("a", "small", ISL, timing(60.0))],
+        )
+    contents = read(tmp_path)
+    (found,) = summaries(contents)
+    assert (found.best, found.best_schedule, found.over_isl) == (60.0, "isl's", 1.0)
+    (unseeded,) = summaries(replace(contents, setting=SETTING))
+    assert (unseeded.best, unseeded.best_schedule) == (3.0, "best at mini")

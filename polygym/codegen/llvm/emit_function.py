@@ -247,7 +247,7 @@ class FunctionEmitter:
                 position for name, position in self.program.guarded if name == instance.statement
             ),
             self.program.scop.contraction,
-            ("reassoc",) if self.program.reassociate else (),
+            ("reassoc",) if self.program.mapping.reassociate else (),
             None if lanes is None else lanes.width,
         )
         result = emitter.emit(statement.body)

@@ -87,6 +87,11 @@ def openmp() -> ctypes.CDLL | None:
     return None
 
 
+def is_parallel() -> bool:
+    """Whether code that asks for threads gets them here."""
+    return openmp() is not None
+
+
 @cache
 def _fork_address() -> int:
     library = openmp()

@@ -13,6 +13,8 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from polygym.codegen.duty import SEQUENTIAL, Duty
+from polygym.codegen.mapping import SEQUENTIAL as SEQUENTIAL_MAPPING
+from polygym.codegen.mapping import Mapping
 from polygym.ir.scop import Scop
 
 
@@ -132,17 +134,21 @@ class LoopProgram:
     ``extents`` are the sizes of every array of the Scop, in its order. ``guarded`` names the reads
     (statement, position among its reads) that are inside the array only where a condition of the
     body holds: they must not be hoisted above it. ``sizes`` are the values of the parameters for
-    which alone the loops are right; None where they are for all. With ``reassociate``, sums and
-    products of floats may be computed in another order.
+    which alone the loops are right; None where they are for all. ``mapping`` is what has been done
+    to them, which may be less than was asked for.
     """
 
     scop: Scop
     body: Node
     extents: tuple[tuple[Index, ...], ...]
     guarded: frozenset[tuple[str, int]]
-    threads: int = 1
     sizes: tuple[tuple[str, int], ...] | None = None
-    reassociate: bool = False
+    mapping: Mapping = SEQUENTIAL_MAPPING
+
+    @property
+    def threads(self) -> int:
+        """How many threads parallel loops may use."""
+        return self.mapping.threads if self.mapping.shares else 1
 
 
 def count_instances(node: Node) -> int:

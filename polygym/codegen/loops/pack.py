@@ -31,7 +31,7 @@ from polygym.codegen.loops.ir import (
     Number,
     Variable,
 )
-from polygym.codegen.packable import is_packable, turned, turned_dimension
+from polygym.codegen.packable import Packing, turned, turned_dimension
 from polygym.errors import Place
 from polygym.ir.expr import Access, Load, replace_accesses
 from polygym.ir.scop import Array, Scop, Statement, Storage
@@ -43,11 +43,16 @@ _BLOCK = 16
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """A copy of an array: its dimensions in another order."""
+    """A copy of an array: its dimensions in another order.
+
+    ``counters`` are the names of loops over its dimensions, ``blocks`` of loops over blocks.
+    """
 
     array: Array
     order: tuple[int, ...]
     name: str
+    counters: tuple[str, ...]
+    blocks: tuple[str, ...]
 
     def permuted(self, entries: tuple[T, ...]) -> tuple[T, ...]:
         """Return what belongs to the dimensions in the order of the copy."""
@@ -57,7 +62,7 @@ class _Copy:
 def pack(program: LoopProgram) -> LoopProgram:
     """Carry out the packing of every read for which it makes vectors contiguous."""
     scop = program.scop
-    wanted = _wanted(scop, program.body)
+    wanted = _wanted(Packing(scop, program.sizes), program.body)
     if not wanted:
         return program
     copies: dict[tuple[str, int], _Copy] = {}
@@ -69,7 +74,14 @@ def pack(program: LoopProgram) -> LoopProgram:
         if key not in copies:
             array = scop.array(access.array)
             name = _unused(f"{array.name}_packed", taken)
-            copies[key] = _Copy(array, turned(dimension, array.rank), name)
+            places = range(array.rank)
+            copies[key] = _Copy(
+                array,
+                turned(dimension, array.rank),
+                name,
+                tuple(_unused(f"{name}_{place}", taken) for place in places),
+                tuple(_unused(f"{name}_{place}_block", taken) for place in places),
+            )
         redirected.setdefault(statement, {})[access] = copies[key]
     statements = tuple(
         _reading(statement, redirected.get(statement.name, {})) for statement in scop.statements
@@ -102,17 +114,17 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _wanted(scop: Scop, body: Node) -> dict[tuple[str, Access], int]:
+def _wanted(packing: Packing, body: Node) -> dict[tuple[str, Access], int]:
     """Return the reads to be packed, by statement, with the dimension that moves along the lanes.
 
     A read that wants different dimensions in different places, or is contiguous in some, is left.
     """
     found: dict[tuple[str, Access], set[int | None]] = {}
     for instance in _vectors(body):
-        statement = scop.statement(instance.statement)
+        statement = packing.scop.statement(instance.statement)
         assert instance.lanes is not None
         for access, subscripts in zip(statement.reads, instance.reads, strict=True):
-            if not is_packable(scop, statement, access):
+            if not packing.allows(statement, access):
                 continue
             steps = [coefficient(subscript, instance.lanes.variable) for subscript in subscripts]
             if any(steps):  # an element that all lanes share is as good in either
@@ -193,13 +205,9 @@ def _array(copy: _Copy) -> Array:
     )
 
 
-def _counters(copy: _Copy) -> tuple[str, ...]:
-    return tuple(f"{copy.name}_{place}" for place in range(copy.array.rank))
-
-
 def _statement(copy: _Copy) -> Statement:
     """Return the statement that copies one element; its iterators are the array's dimensions."""
-    array, names = copy.array, _counters(copy)
+    array, names = copy.array, copy.counters
     there, here = ", ".join(names), ", ".join(copy.permuted(names))
     space = f"{copy.name}[{there}]"
     read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
@@ -219,17 +227,17 @@ def _nest(copy: _Copy, extents: tuple[Index, ...], duty: Duty) -> Node:
 
     Inside of a block the last dimension of the copy runs innermost.
     """
-    names = _counters(copy)
+    names = copy.counters
     blocked = (copy.order[-1], copy.array.rank - 1)
     counters = tuple(Variable(name) for name in names)
     node: Node = Instance(copy.name, counters, copy.permuted(counters), (counters,))
     last = {place: plus(extent, -1) for place, extent in enumerate(extents)}
     for place in blocked:
-        block = Variable(f"{names[place]}_block")
+        block = Variable(copy.blocks[place])
         end = minimum(plus(block, _BLOCK - 1), last[place])
         node = Loop(names[place], block, end, 1, node)
     for place in blocked:
-        node = Loop(f"{names[place]}_block", Number(0), last[place], _BLOCK, node)
+        node = Loop(copy.blocks[place], Number(0), last[place], _BLOCK, node)
     for place in reversed([place for place in range(copy.array.rank) if place not in blocked]):
         node = Loop(names[place], Number(0), last[place], 1, node)
     assert isinstance(node, Loop)

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from polygym.codegen.packable import is_packable, turned_dimension
+from polygym.codegen.packable import Packing, turned_dimension
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop
 from polygym.poly.innermost import displacement, independent, innermost
@@ -52,12 +52,11 @@ def moves_of(
     outer: Sequence[Row],
     band: Sequence[Row],
     position: int,
-    *,
-    pack: bool = False,
+    packing: Packing | None = None,
 ) -> Moves:
     """Return the moves with one member of a band; ``outer`` are the rows of loops around it.
 
-    With ``pack``, what a copy of the array would make a neighbour counts as one.
+    With ``packing``, what a copy of the array would make a neighbour counts as one.
     """
     found = scop.statement(statement)
     others = [row.iterators for row in outer]
@@ -73,8 +72,8 @@ def moves_of(
 
     def move_of(access: Access) -> Move:
         vector = displacement(found, access, loop)
-        if vector is not None and pack and turned_dimension(vector) is not None:
-            return Move.NEXT if is_packable(scop, found, access) else Move.FAR
+        if vector is not None and packing and turned_dimension(vector) is not None:
+            return Move.NEXT if packing.allows(found, access) else Move.FAR
         if vector is None or any(vector[:-1]):
             return Move.FAR
         if not any(vector):
@@ -89,16 +88,14 @@ def table(
     statements: tuple[str, ...],
     outer: Mapping[str, Sequence[Row]],
     band: Sequence[tuple[Row, ...]],
-    *,
-    pack: bool = False,
+    packing: Packing | None = None,
 ) -> tuple[Mapping[str, Moves], ...]:
     """Return the moves of every statement with every member, whose rows are ``band``."""
+    own = {name: [rows[place] for rows in band] for place, name in enumerate(statements)}
     return tuple(
         {
-            name: moves_of(
-                scop, name, outer[name], [rows[place] for rows in band], position, pack=pack
-            )
-            for place, name in enumerate(statements)
+            name: moves_of(scop, name, outer[name], own[name], position, packing)
+            for name in statements
         }
         for position in range(len(band))
     )

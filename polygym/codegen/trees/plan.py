@@ -33,7 +33,9 @@ from dataclasses import dataclass, replace
 from polygym.codegen.duty import SEQUENTIAL as ALONE
 from polygym.codegen.duty import Parallel
 from polygym.codegen.machine import Machine
-from polygym.codegen.mapping import SEQUENTIAL, Mapping, Sharing
+from polygym.codegen.mapping import Mapping, Sharing
+from polygym.codegen.packable import Packing, packing_of
+from polygym.codegen.sizes import Sizes
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.model import tile_sizes
 from polygym.codegen.trees.moves import table
@@ -60,15 +62,24 @@ _SINKING = 64
 _SWEEP = 512
 
 
-def plan(tree: Tree, legal: LegalSchedule, mapping: Mapping, machine: Machine) -> Tree:
+def plan(
+    tree: Tree,
+    legal: LegalSchedule,
+    mapping: Mapping,
+    machine: Machine,
+    sizes: Sizes | None = None,
+) -> Tree:
     """Return the tree of loops that a mapping makes of a schedule's tree."""
-    if mapping == SEQUENTIAL:
+    if mapping.leaves_order and not mapping.shares:
         return tree
     with bounded("mapping the schedule to the machine"):
         names = tuple(part.statement for part in legal.schedule.statements)
         parameters = legal.schedule.parameters
         around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
-        return _Planner(legal.scop, mapping, machine).tree(tree, around)
+        planner = _Planner(legal.scop, mapping, machine, packing_of(legal.scop, mapping, sizes))
+        if mapping.leaves_order:
+            return planner.with_parallel(tree, parallel=False)
+        return planner.tree(tree, around)
 
 
 @dataclass(frozen=True)
@@ -78,11 +89,12 @@ class _Planner:
     scop: Scop
     mapping: Mapping
     machine: Machine
+    packing: Packing | None
 
     @property
     def arranger(self) -> Arranger:
         """What arranges the innermost loops."""
-        return Arranger(self.scop, self.mapping, self.machine)
+        return Arranger(self.scop, self.mapping, self.machine, self.packing)
 
     def tree(self, tree: Tree, around: Around) -> Tree:
         """Return the mapped tree."""
@@ -213,12 +225,12 @@ class _Planner:
         for level in self._tiles(band, sizes, around):
             level, parallel = self._shared(level, parallel)
             outer.append(level)
-        inner = self._with_parallel(self.arranger.tree(band, arrangement), parallel)
+        inner = self.with_parallel(self.arranger.tree(band, arrangement), parallel=parallel)
         for level in reversed(outer):
             inner = Band(band.statements, level, inner)
         return inner
 
-    def _with_parallel(self, tree: Tree, parallel: bool) -> Tree:
+    def with_parallel(self, tree: Tree, *, parallel: bool) -> Tree:
         """Make the outermost coincident loop on every way down parallel, unless one around is."""
         match tree:
             case Leaf():
@@ -226,13 +238,15 @@ class _Planner:
             case Sequence(branches):
                 return Sequence(
                     tuple(
-                        Branch(branch.statements, self._with_parallel(branch.child, parallel))
+                        Branch(
+                            branch.statements, self.with_parallel(branch.child, parallel=parallel)
+                        )
                         for branch in branches
                     )
                 )
             case Band(statements, members, child):
                 members, parallel = self._shared(members, parallel)
-                below = self._with_parallel(child, parallel)
+                below = self.with_parallel(child, parallel=parallel)
                 return Band(statements, members, below) if members else below
 
     def _sizes(
@@ -256,8 +270,7 @@ class _Planner:
                 )
             )
             rows = [member.rows for member in members]
-            pack = self.mapping.pack
-            moves = table(self.scop, band.statements, around.rows, rows, pack=pack)
+            moves = table(self.scop, band.statements, around.rows, rows, self.packing)
             sizes = tile_sizes(
                 members,
                 moves,
@@ -348,7 +361,7 @@ class _Planner:
         return members, False
 
     def _shares(self) -> bool:
-        return self.mapping.threads > 1 and self.mapping.parallel is not Sharing.OFF
+        return self.mapping.shares
 
     def _parallel(self) -> Parallel:
         return Parallel(self.mapping.parallel is Sharing.DYNAMIC)

@@ -24,6 +24,7 @@ from polygym.codegen.duty import SEQUENTIAL as ALONE
 from polygym.codegen.duty import Duty, Hold, Jam, Vector
 from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import Mapping
+from polygym.codegen.packable import Packing
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.arrange import Roles, Table, roles
 from polygym.codegen.trees.chain import is_chain
@@ -108,6 +109,7 @@ class Arranger:
     scop: Scop
     mapping: Mapping
     machine: Machine
+    packing: Packing | None = None
 
     def arrangement(self, band: Band, around: Around) -> Arrangement:
         """Return who does what among the points of a band."""
@@ -177,7 +179,7 @@ class Arranger:
     ) -> Group:
         members = around.reviewed(members, statements)
         rows = [member.rows for member in members]
-        moves = table(self.scop, statements, around.rows, rows, pack=self.mapping.pack)
+        moves = table(self.scop, statements, around.rows, rows, self.packing)
         chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
         return Group(statements, members, around, moves, chosen)
 
