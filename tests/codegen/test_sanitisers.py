@@ -203,7 +203,12 @@ def race_in(
     (folder / "in").write_bytes(data)
     # The shim has what -fopenmp would link.
     build(folder, "-fsanitize=thread", "-foffload=disable", "-Wl,--allow-multiple-definition")
-    ran = subprocess.run(["./program"], cwd=folder, capture_output=True, text=True)
+    # Where addresses are too random, the sanitizer finds no place for its own memory.
+    setarch = shutil.which("setarch")
+    command = [setarch, "-R", "./program"] if setarch else ["./program"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if "unexpected memory mapping" in ran.stderr or "setarch:" in ran.stderr:
+        pytest.skip("ThreadSanitizer does not run here")
     return ran.stderr if ran.returncode else ""
 
 
