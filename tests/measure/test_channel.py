@@ -84,11 +84,10 @@ def test_sending_to_nobody(pair):
 def test_job_and_problem_survive_as_messages():
     job = Job(
         Purpose.COMPARE,
-        (Program(b"one", (0, 2), (5, -1)), Program(b"two", ())),
+        (Program(b"one", (0, 2), (5, -1), 1e-9), Program(b"two", ())),
         Repetition(2, 0.5, 7),
         float("inf"),
         60.0,
-        1e-9,
         True,
     )
     assert job_from_message(*job_to_message(job)) == job
