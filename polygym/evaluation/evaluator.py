@@ -1,7 +1,7 @@
 """Schedules of one program, measured against its original order.
 
 A schedule is compiled in the compiler's process and run in the worker's, where it first shows what
-it can: twice, or for some 30 milliseconds, each run cut off at the time limit. One that is clearly
+it can: three times, or for some milliseconds, each run cut off at the time limit. One that is clearly
 slower than the original is left at that. One that may be faster is then run in turn with the
 original, in one process and by one clock, several times; its speedup is the ratio of the two best
 times, so that nothing which slows the machine down for a while looks like a property of the
@@ -47,7 +47,7 @@ _PROBLEMS_OPEN = 4
 # A first look at a candidate, and how much slower than the original it may be to get a second one.
 # Never a single run: a thread that wakes up late, by some of the system's time slices, would make
 # a schedule of microseconds one of ten milliseconds.
-_LOOK = Repetition(minimum=2, minimum_seconds=0.03, maximum=20)
+_LOOK = Repetition(minimum=3, minimum_seconds=0.005, maximum=20)
 _CLEARLY_SLOWER = 1.5
 
 # The original order when a program is opened: three times, or once where that takes long.
