@@ -1,10 +1,10 @@
 """Schedules of one program, measured against its original order.
 
 A schedule is compiled in the compiler's process and run in the worker's, where it first shows what
-it can: three times, or for some milliseconds, each run cut off at the time limit. One that is clearly
-slower than the original is left at that. One that may be faster is then run in turn with the
-original, in one process and by one clock, several times; its speedup is the ratio of the two best
-times, so that nothing which slows the machine down for a while looks like a property of the
+it can: three times, or for some milliseconds, each run cut off at the time limit. One that is
+clearly slower than the original is left at that. One that may be faster is then run in turn with
+the original, in one process and by one clock, several times; its speedup is the ratio of the two
+best times, so that nothing which slows the machine down for a while looks like a property of the
 schedule.
 
 The original order's time, against which a slow schedule is left at its first look, is taken again
