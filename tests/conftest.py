@@ -1,7 +1,8 @@
-"""What all tests share: golden files."""
+"""What all tests share: golden files, and a Ctrl-C that works."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files from what is found now, instead of comparing",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let SIGINT interrupt, here and in what the tests start.
+
+    A shell that starts a job in the background makes it ignore SIGINT, children inherit that, and
+    Python then leaves it ignored: the tests of Ctrl-C would wait for ever.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -100,8 +100,12 @@ def test_supervisor_killed_in_the_middle_of_a_run(worker):
             time.sleep(0.01)
 
     def is_busy(process: int) -> bool:
-        """Say whether a runner has computed for a fifth of a second."""
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        """Say whether a runner has computed for a fifth of a second, and is still there."""
+        try:
+            stat = Path(f"/proc/{process}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):  # it has just been replaced
+            return False
+        fields = stat.rpartition(")")[2].split()
         return int(fields[11]) + int(fields[12]) > os.sysconf("SC_CLK_TCK") / 5
 
     runners_seen: list[int] = []
