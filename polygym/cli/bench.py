@@ -231,6 +231,7 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
     outcomes: dict[str, Outcome] = {}
     texts: dict[str, str] = {}
     errors: dict[str, str] = {}
+    candidates: dict[str, CompiledProgram] = {}
     try:
         with held_back():
             problem, candidates = _compile(program, how, texts, errors)
@@ -252,6 +253,9 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
             outcomes.get(name),
             errors.get(name, ""),
             ratio(base, outcomes.get(name)),
+            how.mapping.simplified(candidates[name].done)
+            if name in candidates and name != _ORIGINAL
+            else "",
         )
         for name in how.contenders
     )

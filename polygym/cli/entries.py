@@ -17,7 +17,10 @@ _LONGEST_HEADING = 24
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One program with one schedule: its outcome, or why there is none."""
+    """One program with one schedule: its outcome, or why there is none.
+
+    ``simplified`` says under which mapping there is code if not under the one asked for.
+    """
 
     program: str
     schedule: str
@@ -25,6 +28,7 @@ class Entry:
     outcome: Outcome | None
     error: str
     ratio: float | None
+    simplified: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry with its raw samples."""
@@ -34,6 +38,7 @@ class Entry:
             "text": self.text,
             "status": self.outcome.status.value if self.outcome is not None else "error",
             "error": self.error or None,
+            "simplified": self.simplified or None,
             "outcome": outcome_to_json(self.outcome) if self.outcome is not None else None,
             "seconds": self.outcome.best if isinstance(self.outcome, Ok) else None,
             "samples": list(self.outcome.samples) if isinstance(self.outcome, Ok) else [],
@@ -79,6 +84,8 @@ def print_entries(
     for entry in (entry for entries in results for entry in entries):
         if entry.error:
             say(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.error}", err=True)
+        if entry.simplified:
+            say(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.simplified}")
 
 
 def _ratio_text(value: float | None) -> str:

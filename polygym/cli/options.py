@@ -53,12 +53,19 @@ def json_option(function: F) -> F:
 
 
 def mapping_options(function: F) -> F:
-    """Add ``--mapping``, ``--reassociate`` and ``--threads``.
+    """Add ``--mapping``, ``--reassociate`` and ``--threads``, for programs that are run.
 
     The command gets the arguments ``mapping``, None where it is not given, and ``threads``;
     :func:`chosen_mapping` makes one of them.
     """
-    function = click.option(
+    return mapping_option("default, but sequential for the original order")(
+        threads_option(reassociate_option(function))
+    )
+
+
+def reassociate_option(function: F) -> F:
+    """Add ``--reassociate``."""
+    return click.option(
         "--reassociate",
         is_flag=True,
         is_eager=True,
@@ -67,21 +74,28 @@ def mapping_options(function: F) -> F:
         help="Sums of floats may be computed in another order; outputs are then compared to a "
         "tolerance, not bit for bit. The same as the word reassociate=on of a mapping.",
     )(function)
-    function = click.option(
+
+
+def threads_option(function: F) -> F:
+    """Add ``--threads``."""
+    return click.option(
         "--threads",
         type=click.IntRange(1, 1024),
         metavar="T",
         callback=_checked_threads,
         help="Threads for parallel loops. (Default: those of --mapping, else 1.)",
     )(function)
+
+
+def mapping_option(usual: str) -> Callable[[F], F]:
+    """Return what adds ``--mapping``; ``usual`` says what it is where it is not given."""
     return click.option(
         "--mapping",
         metavar="TEXT",
         callback=_parse_mapping,
         help="What is done to the loops for the machine's sake: default, sequential, or words such "
-        "as 'tile=32x64 jam=4 vector=256'; docs/mapping.md lists them. (Default: default, but "
-        "sequential for the original order.)",
-    )(function)
+        f"as 'tile=32x64 jam=4 vector=256'; docs/mapping.md lists them. (Default: {usual}.)",
+    )
 
 
 _REASSOCIATE = "polygym.reassociate"

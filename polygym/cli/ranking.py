@@ -201,10 +201,16 @@ def _counted(tally: Tally, budget: int) -> str:
 def _print_best(best: Finding) -> None:
     say(f"Best: {_ratio(best.evaluation.speedup)}, schedule {best.label}:")
     say(f"  {without_parameters(str(best.evaluation.schedule))}")
-    say(f"  mapping: {best.evaluation.mapping}")
+    say(f"  mapping: {_mapping(best.evaluation)}")
 
 
 def _print_mappings(count: int, findings: Sequence[Finding]) -> None:
     say(f"{count} mappings tried; those of the table:")
     for one in findings:
-        say(f"  {one.label:8}  {one.evaluation.mapping}")
+        say(f"  {one.label:8}  {_mapping(one.evaluation)}")
+
+
+def _mapping(evaluation: Evaluation) -> str:
+    """Return the mapping that was asked for, and under which one the code was made instead."""
+    simpler = evaluation.mapping.simplified(evaluation.done)
+    return f"{evaluation.mapping}{simpler and f' ({simpler})'}"

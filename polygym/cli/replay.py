@@ -149,8 +149,9 @@ def _print(
         return
     say(f"  schedule  {without_parameters(str(schedule))}")
     say(f"  mapping   {played.measuring.mapping}")
-    if caveat := played.measuring.mapping.caveat:
-        say(f"            {caveat}")
+    simpler = played.measuring.mapping.simplified(None if found is None else found.done)
+    for note in filter(None, (simpler, played.measuring.mapping.caveat)):
+        say(f"            {note}")
     say("  legal     ", newline=False)
     if violation is not None:
         say(f"no: {violation}", fg="red")

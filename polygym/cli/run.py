@@ -126,7 +126,8 @@ def command(
                 arrays = _summaries(program, session)
         except ProblemError as error:
             baseline = outcome = error.outcome
-    report = _report(program, schedule, mapping, baseline, outcome, compile_seconds, arrays)
+    mappings = (mapping, mapping if is_original else candidate.done)
+    report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
     code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
         return Answer(code, report)
@@ -162,19 +163,22 @@ def _check_memory(program: Program, output: Output) -> None:
 def _report(
     program: Program,
     schedule: Schedule,
-    mapping: Mapping,
+    mappings: tuple[Mapping, Mapping | None],
     baseline: Outcome,
     outcome: Outcome,
     compile_seconds: float,
     arrays: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Return everything that `--json` prints."""
+    """Return everything that `--json` prints; of the mappings one was asked for, one was done."""
+    mapping, done = mappings
     return {
         "program": program.name,
         "function": program.scop.name,
         "parameters": dict(program.parameters),
         "schedule": str(schedule),
         "mapping": str(mapping),
+        "done": None if done is None else str(done),
+        "simplified": mapping.simplified(done),
         "tolerance": mapping.tolerance,
         "caveat": mapping.caveat,
         "status": outcome.status.value,
@@ -204,6 +208,8 @@ def _print(report: dict[str, Any], outcome: Outcome) -> None:
         say(f"  original  {seconds(report['baseline_seconds'])}", newline=False)
         say(f"    speedup {report['speedup']:.3g}x")
     say(f"  compile   {seconds(report['compile_seconds'])}")
+    if report["simplified"]:
+        say(f"  mapping   {report['simplified']}")
     if report["caveat"]:
         say(f"  {report['caveat']}")
     if report["arrays"]:

@@ -9,15 +9,19 @@ import click
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
     TARGET_HELP,
+    chosen_mapping,
     function_option,
     json_option,
+    mapping_option,
+    reassociate_option,
     resolve_schedule,
     target_argument,
+    threads_option,
 )
 from polygym.cli.output import heading, say
 from polygym.cli.text import shorten
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import SEQUENTIAL, parse_mapping
+from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.pipeline import lower
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.poly.baselines import original
@@ -40,21 +44,17 @@ from polygym.programs.wording import conditions_of, without_parameters
     help="Whose C to show: the source's order, isl's, or one from a file or isl text.",
 )
 @click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
-@click.option(
-    "--mapping",
-    "mapping_text",
-    metavar="TEXT",
-    default="sequential",
-    show_default=True,
-    help="Show the C under a mapping; docs/mapping.md lists the words.",
-)
+@mapping_option("sequential")
+@threads_option
+@reassociate_option
 @json_option
 def command(
     target: str,
     region: str | None,
     schedule_text: str,
     only_c: bool,
-    mapping_text: str,
+    mapping: Mapping | None,
+    threads: int,
     as_json: bool,
 ) -> Answer:
     """Print parameters, statements, dependences, the schedule and its C code.
@@ -65,8 +65,7 @@ def command(
     scop = load_scop(target, region)
     schedule = resolve_schedule(schedule_text, scop)
     legal = LegalSchedule(scop, schedule)
-    mapping = parse_mapping(mapping_text)
-    loops = lower(legal, mapping)
+    loops = lower(legal, chosen_mapping(mapping, SEQUENTIAL, threads))
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
     code = print_c(loops, f"{scop.name}: {schedule}{done}")

@@ -132,6 +132,13 @@ class Mapping:
         """What a wrong output is under this mapping."""
         return f"{'beyond the tolerance, or ' * self.reassociate}a defect of polygym"
 
+    def simplified(self, done: Mapping | None) -> str:
+        """Return what there is to say of loops made under another mapping; "" under this one.
+
+        Loops that are out of isl's reach under a mapping are made under a simpler one.
+        """
+        return "" if done in (None, self) else f"out of isl's reach, made under: {done}"
+
     def __str__(self) -> str:
         """Return the text; :func:`parse_mapping` reads it back to an equal value."""
         if self == SEQUENTIAL:

@@ -47,7 +47,8 @@ class Evaluation:
 
     ``seconds`` is the best of ``samples``, ``baseline_seconds`` the best time of the original order
     beside it, ``speedup`` their ratio. A schedule that failed has 0 for all of these and no
-    samples; ``error_type`` and ``error_details`` say why ("" where nothing failed).
+    samples; ``error_type`` and ``error_details`` say why ("" where nothing failed). ``done`` is the
+    mapping under which there is code, a simpler one where isl gives up; None where there is none.
     """
 
     schedule: Schedule
@@ -60,6 +61,7 @@ class Evaluation:
     error_type: str = ""
     error_details: str = ""
     mapping: Mapping = SEQUENTIAL
+    done: Mapping | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -79,6 +81,7 @@ class Evaluation:
             "error_type": self.error_type,
             "error_details": self.error_details,
             "mapping": str(self.mapping),
+            "done": None if self.done is None else str(self.done),
         }
 
     @staticmethod
@@ -96,6 +99,7 @@ class Evaluation:
                 _text(data["error_type"]),
                 _text(data["error_details"]),
                 parse_mapping(_text(data["mapping"])),
+                None if data.get("done") is None else parse_mapping(_text(data["done"])),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(

@@ -20,6 +20,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import ceil
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -49,6 +50,11 @@ _PROBLEMS_OPEN = 4
 # a schedule of microseconds one of ten milliseconds.
 _LOOK = Repetition(minimum=3, minimum_seconds=0.005, maximum=20)
 _CLEARLY_SLOWER = 1.5
+
+# A look at each of several that are to be run in turn: one that fails among the others would make
+# them all start anew, and one that is slow takes the time of many. Shorter runs cost nothing.
+_GLANCE = Repetition(minimum=1, minimum_seconds=0.0)
+_LONG_RUN = 0.1
 
 # The original order when a program is opened: three times, or once where that takes long.
 _FIRST = Repetition(minimum=1, minimum_seconds=0.3, maximum=20)
@@ -142,7 +148,9 @@ class Evaluator:
     ) -> tuple[Evaluation, ...]:
         """Run schedules and the original order in turn, ``rounds`` times each.
 
-        A schedule may come with a mapping of its own. Raises as :meth:`evaluate` does.
+        A schedule may come with a mapping of its own. Of several, those that fail in a first
+        run, or take long in it and are clearly slower than the original, are left at that. Raises
+        as :meth:`evaluate` does.
         """
         choices = tuple(
             (one, self.options.mapping) if isinstance(one, Schedule) else one for one in schedules
@@ -202,28 +210,41 @@ class Evaluator:
         look = session.measure(compiled, self.measuring())
         baseline = self._current_baseline(session)
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
-            return _judged(choice, look, baseline)
+            return _judged(choice, compiled, look, baseline)
         rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         programs = (session.problem.original, compiled)
         original, again = session.measure_together(programs, rounds, self.measuring())
-        return _judged(choice, again, self._renew(original) or baseline)
+        return _judged(choice, compiled, again, self._renew(original) or baseline)
 
     def _together(
         self, session: Session, choices: tuple[Choice, ...], rounds: int
     ) -> tuple[Evaluation, ...]:
         compiled = [self._compile(choice) for choice in choices]
-        good = [one for one in compiled if isinstance(one, Compiled)]
-        programs = (session.problem.original, *good)
+        good = {index: one for index, one in enumerate(compiled) if isinstance(one, Compiled)}
+        looks = self._glances(session, good) if len(good) > 1 else {}
+        kept = {index: one for index, one in good.items() if index not in looks}
+        programs = (session.problem.original, *kept.values())
         original, *outcomes = session.measure_together(programs, rounds, self.measuring())
         baseline = self._renew(original) or self._current_baseline(session)
-        rest = iter(outcomes)
+        outcome_of = looks | dict(zip(kept, outcomes, strict=True))
         return tuple(
             _not_compiled(choice, one)
             if isinstance(one, NotCompiled)
-            else _judged(choice, next(rest), baseline)
-            for choice, one in zip(choices, compiled, strict=True)
+            else _judged(choice, one, outcome_of[index], baseline)
+            for index, (choice, one) in enumerate(zip(choices, compiled, strict=True))
         )
+
+    def _glances(self, session: Session, programs: dict[int, Compiled]) -> dict[int, Outcome]:
+        """Look at each program alone; return what became of those that failed or are hopeless."""
+        hopeless = max(_CLEARLY_SLOWER * self._current_baseline(session).best, _LONG_RUN)
+        options = replace(self.measuring(), repetition=_GLANCE)
+        looks = {index: session.measure(one, options) for index, one in programs.items()}
+        return {
+            index: look
+            for index, look in looks.items()
+            if not isinstance(look, Ok) or look.best > hopeless
+        }
 
     def _current_baseline(self, session: Session) -> Ok:
         """Return the original order's time as it is now, give or take half a minute."""
@@ -282,7 +303,7 @@ def _not_compiled(choice: Choice, why: NotCompiled) -> Evaluation:
     )
 
 
-def _judged(choice: Choice, outcome: Outcome, baseline: Ok) -> Evaluation:
+def _judged(choice: Choice, compiled: Compiled, outcome: Outcome, baseline: Ok) -> Evaluation:
     schedule, mapping = choice
     if not isinstance(outcome, Ok):
         return Evaluation(
@@ -293,6 +314,7 @@ def _judged(choice: Choice, outcome: Outcome, baseline: Ok) -> Evaluation:
             error_type=type(outcome).__name__,
             error_details=str(outcome),
             mapping=mapping,
+            done=compiled.done,
         )
     return Evaluation(
         schedule,
@@ -303,6 +325,7 @@ def _judged(choice: Choice, outcome: Outcome, baseline: Ok) -> Evaluation:
         tuple(outcome.samples),
         tuple(baseline.samples),
         mapping=mapping,
+        done=compiled.done,
     )
 
 

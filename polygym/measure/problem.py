@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from polygym.codegen.mapping import Mapping
 from polygym.errors import InputError
 from polygym.ir.types import ScalarType
 
@@ -46,12 +47,14 @@ class Program:
     ``buffers`` (indices into the problem's), then the address of a 64-bit integer for each of
     ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
     ``tolerance``, to a relative one (:mod:`polygym.measure.compare` says relative to what).
+    ``done`` is the mapping under which polygym has made it, for those who ask; the worker does not.
     """
 
     object_code: bytes
     buffers: tuple[int, ...]
     parameters: tuple[int, ...] = ()
     tolerance: float | None = None
+    done: Mapping | None = None
 
 
 @dataclass(frozen=True, slots=True)

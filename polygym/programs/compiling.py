@@ -43,6 +43,7 @@ def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping)
         tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
         mapping.tolerance,
+        loops.mapping,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from polygym.cli import bench, dispatch
+from polygym.codegen import pipeline
 from polygym.measure.outcome import WorkerError
 
 DOUBLE = """
@@ -71,6 +72,24 @@ def test_what_fails_is_an_entry_and_the_rest_goes_on(
     assert [entry["status"] for entry in entries] == ["error", "error", "ok", "error"]
     assert entries[0]["error"] == "gone"
     assert "1 iterators" in entries[3]["error"]
+
+
+def test_a_mapping_that_is_out_of_reach_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With so little effort isl comes to loops of gemm only without tiles."""
+    monkeypatch.setattr(pipeline, "_MOST_OPERATIONS", 100_000)
+    monkeypatch.setattr(pipeline, "_OPERATIONS_FOR_A_DEPENDENCE", 0)
+    said = "out of isl's reach, made under: tile=off sink=off"
+    assert dispatch.run(["bench", "gemm", "-d", "large", "--repeat", "1"]) == 0
+    assert f"gemm, isl: {said}" in capsys.readouterr().out
+    command = ["run", "gemm", "-d", "large", "--schedule", "isl", "--repeat", "1"]
+    assert dispatch.run(command) == 0
+    assert said in capsys.readouterr().out
+    assert dispatch.run([*command, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["mapping"], report["done"]) == ("default", "tile=off sink=off")
+    assert report["simplified"] == said
 
 
 def test_nothing_is_measured_before_everything_is_loaded(

@@ -6,12 +6,13 @@ import re
 
 import pytest
 
-from polygym.codegen.mapping import SEQUENTIAL
+from polygym.codegen.mapping import DEFAULT, SEQUENTIAL
 from polygym.errors import IllegalScheduleError
 from polygym.evaluation import EvaluationOptions, Evaluator, evaluator_for
 from polygym.evaluation import evaluator as module
 from polygym.evaluation.evaluator import _LOOK, _judged
 from polygym.measure.outcome import Ok, Status
+from polygym.measure.problem import Program as Compiled
 from tests.evaluation import programs
 from tests.evaluation.programs import Imposter, gemm, illegal, interchanged, plain
 
@@ -60,6 +61,19 @@ def test_same_schedule_is_measured_once(evaluator):
     assert again is not first
     assert again.samples != first.samples
     assert evaluator.evaluate(interchanged()) is first
+
+
+def test_mapping_under_which_there_is_code(evaluator):
+    assert evaluator.evaluate(interchanged()).done == DEFAULT
+    assert evaluator.evaluate(interchanged(), SEQUENTIAL).done == SEQUENTIAL
+
+
+def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
+    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 1e-9)  # so everything is
+    monkeypatch.setattr(module, "_LONG_RUN", 1e-9)
+    found = evaluator.evaluate_together([plain(), interchanged()], 5)
+    assert [(one.is_ok, len(one.samples)) for one in found] == [(True, 1)] * 2
+    assert len(found[0].baseline_samples) == 5
 
 
 def test_several_at_once(evaluator):
@@ -115,7 +129,7 @@ def test_time_limit_follows_the_options():
 
 
 def test_run_too_short_for_the_clock():
-    found = _judged((plain(), SEQUENTIAL), Ok((0.0, 0.0)), Ok((0.0,)))
+    found = _judged((plain(), SEQUENTIAL), Compiled(b"", ()), Ok((0.0, 0.0)), Ok((0.0,)))
     assert found.is_ok
     assert found.speedup == 1.0
 
