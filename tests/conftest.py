@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +19,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let SIGINT interrupt, here and in what the tests start.
+@pytest.fixture(autouse=True)
+def _interrupts_interrupt() -> Iterator[None]:
+    """Let SIGINT interrupt each test and what it starts, which inherits that it is ignored.
 
-    A shell that starts a job in the background makes it ignore SIGINT, children inherit that, and
-    Python then leaves it ignored: the tests of Ctrl-C would wait for ever.
+    The command ignores it once it has its answer, also where a test runs it in its own process, and
+    a shell has what runs in the background ignore it.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ _PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
 _PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
-    "error_type", "error_details", "mapping", "parameters",
+    "error_type", "error_details", "mapping", "done", "parameters",
 )  # fmt: skip
 
 # The phase of a record about a schedule that no episode led to.
@@ -165,11 +165,16 @@ def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping) -> Mappin
             samples.number(position)
     for key in ("error_type", "error_details"):
         outcome.text(key)
-    text = outcome.text("mapping")
-    try:
-        found = parse_mapping(text)
-    except InputError as error:
-        raise InputError(f"{outcome.file}: the entry {outcome.place('mapping')}: {error}") from None
-    if found != mapping:
+    if _mapping(outcome, "mapping") != mapping:
         raise outcome.wrong("mapping", f"{str(mapping)!r} as the arguments have it")
+    if outcome.values.get("done") is not None:  # older versions do not say
+        _mapping(outcome, "done")
     return _sizes(outcome)
+
+
+def _mapping(outcome: Entries, key: str) -> MachineMapping:
+    text = outcome.text(key)
+    try:
+        return parse_mapping(text)
+    except InputError as error:
+        raise InputError(f"{outcome.file}: the entry {outcome.place(key)}: {error}") from None
