@@ -10,9 +10,11 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say, working
 from polygym.cli.sweeping import print_summaries
+from polygym.codegen.mapping import TOLERANCE
 from polygym.errors import InputError
 from polygym.report.files import write_report
 from polygym.sweep.reading import read
+from polygym.sweep.statistics import other_compilers
 
 _HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.
 
@@ -51,6 +53,7 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
             {
                 "tolerance": mapping.tolerance,
                 "caveat": mapping.caveat,
+                "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
                 "files": [str(path) for path in files],
                 "kernels": [one.to_json() for one in found],
             },
@@ -58,6 +61,8 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
     print_summaries(found)
     if mapping.caveat:
         say(mapping.caveat)
+    if others := other_compilers(found):
+        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCE:g}")
     wrong = sum(one.wrong for one in found)
     if wrong:
         say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import polygym
 from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
@@ -24,27 +25,29 @@ from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
-from polygym.codegen.mapping import DEFAULT, Mapping
+from polygym.codegen.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.envs.kernels import targets
 from polygym.errors import InputError
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
 from polygym.mdp.policies import policy
 from polygym.measure.timing import this_machine
 from polygym.poly.spaces.polyhedra import Limits
+from polygym.programs.foreign import version
 from polygym.sweep import reading
 from polygym.sweep.campaign import Campaign
 from polygym.sweep.cores import Plan, plan_cores, usable_cores
 from polygym.sweep.orders import Orders
-from polygym.sweep.rows import ISL
+from polygym.sweep.rows import ISL, Run
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.statistics import (
     KernelSummary,
     mean_best,
     mean_over,
     mean_reference,
+    other_compilers,
     summaries,
 )
-from polygym.sweep.store import claimed, create_or_open
+from polygym.sweep.store import claimed, create_or_open, now
 
 # Times of the original order that differ by more than this are worth a word.
 _DRIFT = 1.25
@@ -247,7 +250,7 @@ def command(
         compile_seconds,
         _listed(seeds, "--seeds") if seeds.strip() != "none" else (),
     )
-    plan = plan_cores(usable_cores(), jobs, threads)
+    plan = plan_cores(usable_cores(threads), jobs, threads)
     if plan.remark:
         say(plan.remark, err=True)
     at_once = len(plan.places)
@@ -291,6 +294,9 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
     stop = Stop()
     code = 0
     with claimed(out) as lock, create_or_open(out, setting) as store:
+        before = store.begin_run(_this_run(orders))
+        if before:
+            say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
         campaign = Campaign(store, setting, orders, plan, lock)
         try:
             with stoppable(stop), sweeping() as show:
@@ -308,6 +314,15 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
     return Answer(code)
 
 
+def _this_run(orders: Orders) -> Run:
+    """Return where this process is at work."""
+    machine = this_machine()
+    compilers = tuple((name, version(name)) for name in orders.against)
+    return Run(
+        now(), polygym.__version__, machine.processor, machine.cores, machine.system, compilers
+    )
+
+
 def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
@@ -319,6 +334,8 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     )
     if mapping.caveat:
         say(mapping.caveat)
+    if others := other_compilers(found):
+        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCE:g}")
     for one in found:
         if one.error:
             say(f"{one.label}: {one.error}", err=True)
@@ -337,6 +354,7 @@ def _document(
         **setting.to_json(),
         "tolerance": setting.measuring.mapping.tolerance,
         "caveat": setting.measuring.mapping.caveat,
+        "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
         "policies": list(orders.policies),
         "budget": orders.budget,
         "interrupted": interrupted,

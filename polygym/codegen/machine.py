@@ -16,7 +16,6 @@ class Machine:
     ``level_2`` is one core's own.
     """
 
-    level_1: int = 32 << 10
     level_2: int = 512 << 10
     vector_bits: int = 256
     registers: int = 16
@@ -34,7 +33,6 @@ def this_machine() -> Machine:
     else:
         bits, registers = 128, 32 if features.get("neon", False) else 16
     return Machine(
-        _cache_size("SC_LEVEL1_DCACHE_SIZE", usual.level_1),
         _cache_size("SC_LEVEL2_CACHE_SIZE", usual.level_2),
         bits,
         registers,

@@ -14,6 +14,6 @@ checked: two array arguments do not overlap, as if each were ``restrict``.
 
 from __future__ import annotations
 
-from polygym.frontend.translate import parse_file, parse_text, regions
+from polygym.frontend.translate import line_outside, parse_file, parse_text, regions
 
-__all__ = ["parse_file", "parse_text", "regions"]
+__all__ = ["line_outside", "parse_file", "parse_text", "regions"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import islpy as isl
+from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polygym.errors import InputError, LimitError, PolygymError, SourceError
@@ -86,6 +87,30 @@ def regions(text_or_path: str | Path) -> tuple[str, ...]:
         return tuple(region.name for region in find_regions(parse(source), source))
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
+
+
+def line_outside(path: str | Path, function: str) -> int | None:
+    """Return the line of what a function does beside its region; None if it does nothing else.
+
+    Declarations do nothing unless they call a function, nor does a ``return`` without a value. A
+    function with several regions does something beside each.
+    """
+    source = preprocess(_read(path), str(path))
+    found = find_regions(parse(source), source)
+    mine = [region for region in found if region.function.decl.name == function]
+    region = mine[0]
+    inside = {id(item) for item in (*region.items, region.begin, region.end)}
+    for item in region.function.body.block_items or ():
+        nothing = isinstance(item, c_ast.Decl) and "FuncCall" not in _kinds(item)
+        nothing |= isinstance(item, c_ast.Return) and item.expr is None
+        if not nothing and id(item) not in inside:
+            return source.place(item).line
+    return None
+
+
+def _kinds(node: Any) -> set[str]:
+    """Return the names of the kinds of nodes in a syntax tree."""
+    return {type(node).__name__}.union(*(_kinds(child) for _, child in node.children()))
 
 
 def _read(path: str | Path) -> str:

@@ -1,8 +1,11 @@
 """C compilers as contenders: the program's own C file, compiled by clang, gcc, or clang with Polly.
 
 What comes out has the convention of polygym's own code (``polygym_run``), so that the worker runs
-it on the same buffers, by the same clock, and compares its output. A few lines of C around the file
-do that; they also start OpenMP's threads before the clock does.
+it on the same buffers, by the same clock, and compares its output. A few lines of C behind the file
+do that, and nothing is declared there that the file might declare as well: the clock stands in a
+file of its own. OpenMP's threads are started before it.
+
+The function is called as a whole, so it must do nothing but its region.
 
 A compiler is found on the PATH, under its name or with a version (``clang-19``), newest first. What
 is not there is said, with the Debian package that has it.
@@ -21,13 +24,13 @@ from pathlib import Path
 
 from polygym.codegen.mapping import TOLERANCE
 from polygym.errors import InputError
+from polygym.frontend import line_outside
 from polygym.ir.scop import Array, Scop, Storage
 from polygym.measure.problem import Program as Compiled
 from polygym.programs.program import Program
 
-# Other compilers may round a sum of products once or twice: what C leaves open.
-
 _SECONDS = 300.0
+_BLOCK, _SOURCE = "polygym_arguments", "polygym_source.c"
 _COMMON = ("-O3", "-march=native")
 _POLLY = (
     "-polly",
@@ -78,6 +81,19 @@ def executable(name: str) -> str | None:
     return None
 
 
+@cache
+def version(name: str) -> str:
+    """Return what a compiler that is there calls itself."""
+    path = executable(name)
+    if path is None:
+        raise InputError(missing(name))
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return path
+    return next(iter(done.stdout.splitlines()), path)
+
+
 def missing(name: str) -> str:
     """Return the sentence about a compiler that is not there."""
     foreign = FOREIGN[name]
@@ -98,23 +114,36 @@ def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
     source = Path(scop.file).resolve()
     if not source.is_file():
         raise InputError(f"{name}: expected the program's C file at {source}, found none")
+    if line := line_outside(source, scop.name):
+        raise InputError(
+            f"{name}: expected a function that does nothing but its region, found that "
+            f"{scop.name} does more in line {line}: other compilers would be timed with it"
+        )
     with tempfile.TemporaryDirectory() as folder:
-        text, result = Path(folder, "program.c"), Path(folder, "program.o")
-        text.write_text(_wrapper(scop, source, threads), encoding="utf-8")
-        flags = FOREIGN[name].flags(threads)
-        command = [path, *flags, "-w", "-fPIC", "-Dmain=polygym_other_main"]
-        _run([*command, "-c", str(text), "-o", str(result)], name)
-        code = result.read_bytes()
+        # A name without quotes and the like; the file's own includes are looked for where it is.
+        Path(folder, _SOURCE).symlink_to(source)
+        texts = {"program": _wrapper(scop), "clock": _clock(threads)}
+        objects = []
+        for part, text in texts.items():
+            where, result = Path(folder, f"{part}.c"), Path(folder, f"{part}.o")
+            where.write_text(text, encoding="utf-8")
+            flags = [*FOREIGN[name].flags(threads), "-w", "-fPIC", "-Dmain=polygym_other_main"]
+            flags += ["-iquote", str(source.parent)]
+            _run([path, *flags, "-c", str(where), "-o", str(result)], name)
+            objects.append(str(result))
+        whole = Path(folder, "whole.o")
+        _run([path, "-r", "-nostdlib", *objects, "-o", str(whole)], name)
+        code = whole.read_bytes()
     names = [array.name for array in scop.arrays]
     return Compiled(
         code,
         tuple(names.index(array.name) for array in _passed(scop)),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
-        TOLERANCE,
+        TOLERANCE,  # others may round a sum of products once or twice: C leaves that open
     )
 
 
-def _wrapper(scop: Scop, source: Path, threads: int) -> str:
+def _wrapper(scop: Scop) -> str:
     """Return C that gives the program the worker's calling convention."""
     arrays = {array.name: array for array in scop.arrays}
     parameters = {parameter.name: parameter for parameter in scop.parameters}
@@ -124,26 +153,37 @@ def _wrapper(scop: Scop, source: Path, threads: int) -> str:
         if name in parameters:
             # Parameters follow the arrays in the argument block.
             place = len(positions) + list(parameters).index(name)
-            arguments.append(f"({parameters[name].type.value})*(long *)arguments[{place}]")
+            arguments.append(f"({parameters[name].type.value})*(long *){_BLOCK}[{place}]")
         elif name in arrays:
-            slot = f"arguments[{positions[name]}]"
+            slot = f"{_BLOCK}[{positions[name]}]"
             by_value = arrays[name].storage is Storage.VALUE
             arguments.append(f"*({arrays[name].type.value} *){slot}" if by_value else slot)
         else:
             arguments.append("0")  # the region does not use it
-    start = f"GOMP_parallel(polygym_idle, 0, {threads}, 0);" if threads > 1 else ""
+    return f"""#include "{_SOURCE}"
+long polygym_now(void);
+void polygym_wake(void);
+int polygym_run(void **polygym_arguments, long *polygym_nanoseconds) {{
+  polygym_wake();
+  long polygym_before = polygym_now();
+  {scop.name}({", ".join(arguments)});
+  *polygym_nanoseconds = polygym_now() - polygym_before;
+  return 0;
+}}
+"""
+
+
+def _clock(threads: int) -> str:
+    """Return C that reads the clock, and that starts the threads."""
+    wake = f"GOMP_parallel(polygym_idle, 0, {threads}, 0);" if threads > 1 else ""
     return f"""#include <time.h>
-#include "{source}"
 void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
 static void polygym_idle(void *nothing) {{ (void)nothing; }}
-int polygym_run(void **arguments, long *nanoseconds) {{
-  struct timespec start, end;
-  {start}
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  {scop.name}({", ".join(arguments)});
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  *nanoseconds = (end.tv_sec - start.tv_sec) * 1000000000L + end.tv_nsec - start.tv_nsec;
-  return 0;
+void polygym_wake(void) {{ {wake} }}
+long polygym_now(void) {{
+  struct timespec moment;
+  clock_gettime(CLOCK_MONOTONIC, &moment);
+  return moment.tv_sec * 1000000000L + moment.tv_nsec;
 }}
 """
 

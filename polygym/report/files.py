@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polygym.measure.timing import this_machine
 from polygym.report.figures import figures
 from polygym.report.page import Page, html_of
 from polygym.search.files import write_atomically
@@ -20,7 +19,7 @@ def write_report(contents: Contents, page: Path) -> tuple[tuple[Path, ...], list
     found = summaries(contents)
     drawn = figures(contents, found)
     policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
-    text = html_of(Page(contents.setting, policies, found, drawn, this_machine()))
+    text = html_of(Page(contents.setting, policies, found, drawn, contents.runs))
     page.parent.mkdir(parents=True, exist_ok=True)
     files = [(page, text.encode())]
     for one in drawn:

@@ -7,16 +7,22 @@ reader prefers a dark page. Wide things scroll by themselves, so that the page f
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from polygym.codegen.mapping import TOLERANCE
 from polygym.measure.outcome import Status
-from polygym.measure.timing import Machine
 from polygym.report.figures import Figure
-from polygym.sweep.rows import ISL
+from polygym.sweep.rows import ISL, Run
 from polygym.sweep.setting import SweepSetting
-from polygym.sweep.statistics import KernelSummary, mean_best, mean_over, mean_reference
+from polygym.sweep.statistics import (
+    KernelSummary,
+    mean_best,
+    mean_over,
+    mean_reference,
+    other_compilers,
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --faint: #5b6774; --paper: #ffffff;
@@ -61,7 +67,7 @@ class Page:
     policies: tuple[str, ...]
     summaries: tuple[KernelSummary, ...]
     figures: tuple[Figure, ...]
-    machine: Machine
+    runs: tuple[Run, ...]
 
 
 def html_of(page: Page) -> str:
@@ -201,7 +207,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
 
 
 def _conditions(page: Page) -> str:
-    setting, machine = page.setting, page.machine
+    setting = page.setting
     pairs = (
         ("searched at", str(setting.search_dataset)),
         ("confirmed at", str(setting.dataset)),
@@ -210,14 +216,38 @@ def _conditions(page: Page) -> str:
         ("threads", str(setting.threads)),
         ("mapping", str(setting.measuring.mapping)),
         ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),
+        ("outputs of other compilers", _tolerance(page.summaries)),
         ("cut off after", f"{setting.timeout_factor:g} times the original order's time"),
         ("code given up after", f"{setting.compile_seconds:g} s of generating it"),
-        ("page made on", f"{machine.processor}, {machine.cores} cores, {machine.system}"),
+        ("measured on", _each(f"{r.processor}, {r.cores} cores, {r.system}" for r in page.runs)),
+        ("by", _each(f"polygym {run.version}" for run in page.runs)),
+        *_compilers(page.runs),
     )
     entries = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs if value
     )
     return f"<dl>{entries}</dl>"
+
+
+def _tolerance(found: Sequence[KernelSummary]) -> str:
+    """Say how the outputs of other compilers are compared; nothing where there are none."""
+    others = other_compilers(found)
+    return f"{', '.join(others)}: to a relative tolerance of {TOLERANCE:g}" if others else ""
+
+
+def _compilers(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each other compiler and what it calls itself."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for name, text in run.compilers:
+            found.setdefault(name, []).append(text)
+    for name, texts in found.items():
+        yield name, _each(texts)
+
+
+def _each(texts: Iterable[str]) -> str:
+    """Return texts, each once."""
+    return "; ".join(dict.fromkeys(texts))
 
 
 def _cells(cells: Iterable[str]) -> str:

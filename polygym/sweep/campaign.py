@@ -16,8 +16,9 @@ from polygym.sweep import reading
 from polygym.sweep.confirming import is_confirmed
 from polygym.sweep.cores import Place, Plan
 from polygym.sweep.orders import Orders
-from polygym.sweep.process import ConfirmRequest, Request, Running, SearchRequest, start
+from polygym.sweep.process import Running, start
 from polygym.sweep.progress import Pace, Phase, Progress
+from polygym.sweep.requests import ConfirmRequest, Request, SearchRequest
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.shares import is_due, limit_of
 from polygym.sweep.store import Store
@@ -76,9 +77,11 @@ class Campaign:
     ) -> None:
         """Keep all places busy until there is nothing more to choose."""
         due = 0.0
-        has_been_told = False
+        has_been_told, has_changed = False, True
         while True:
-            while not is_stopped() and len(self.running) < len(self.plan.places):
+            # What there is to do is looked up when a place has become free, and not all the time:
+            # that would disturb the clocks of the others.
+            while has_changed and not is_stopped() and len(self.running) < len(self.plan.places):
                 chosen = choose()
                 if chosen is None:
                     break
@@ -95,25 +98,30 @@ class Campaign:
                 took = time.monotonic() - moment
                 due = moment + max(_SHOW_SECONDS, took / _SHOW_SHARE)
             time.sleep(_LOOK_SECONDS)
-            self._bury()
+            has_changed = self._bury()
 
     def _start(self, kernel: str, request: Request) -> None:
         place = next(one for one in self.plan.places if one not in self.running)
         self.running[place] = start(self.store.path.parent, kernel, request, place, self.lock)
 
-    def _bury(self) -> None:
-        """Take the processes that have ended off the list, and keep why one has failed."""
+    def _bury(self) -> bool:
+        """Take the processes that have ended off the list; say whether there were any.
+
+        Raises:
+            OSError: why one has failed cannot be written down: the disk is full, say.
+        """
+        before = len(self.running)
         for place, one in tuple(self.running.items()):
             if one.process.poll() is None:
                 continue
             del self.running[place]
-            reason = one.failure()
-            if reason and not one.is_stopped:
+            if reason := one.failure():
                 self.store.fail(one.kernel, reason)
             if one.process.returncode != 0:
                 self.failed.add(one.kernel)
             if one.process.returncode != 0 or self.orders.seconds is None:
                 self.left.add(one.kernel)
+        return len(self.running) < before
 
     def _next_search(self) -> tuple[str, Request] | None:
         """Return the next program to be searched and for how long, or None."""

@@ -3,7 +3,7 @@
 A job measures one program at a time on ``threads`` cores of its own, where nothing else runs
 meanwhile. Before it measures, it generates code there, and on its part of the cores that no job
 measures on. Two hardware threads of one core share everything that matters to a clock, so only the
-first of them is used.
+first of them is used, unless there are fewer cores than threads are asked for.
 
 Example: on eight cores, three jobs with two threads each measure on 0-1, 2-3 and 4-5; the first two
 of them generate code on 6 and on 7 as well.
@@ -68,22 +68,23 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def usable_cores(siblings: Callable[[int], str] | None = None) -> tuple[int, ...]:
+def usable_cores(least: int = 1, siblings: Callable[[int], str] | None = None) -> tuple[int, ...]:
     """Return the cores that this process may use, one hardware thread of each.
 
+    Where these are fewer than ``least``, further hardware threads of theirs make up for it.
     ``siblings`` returns the text in which Linux lists the hardware threads of a core.
 
-    >>> usable_cores(lambda number: "0-1023") == (min(os.sched_getaffinity(0)),)
+    >>> usable_cores(1, lambda number: "0-1023") == (min(os.sched_getaffinity(0)),)
     True
     """
     seen: set[str] = set()
-    chosen = []
+    chosen: list[int] = []
+    others: list[int] = []
     for number in sorted(os.sched_getaffinity(0)):
         same = (siblings or _siblings)(number)
-        if same not in seen:
-            seen.add(same)
-            chosen.append(number)
-    return tuple(chosen)
+        (others if same in seen else chosen).append(number)
+        seen.add(same)
+    return tuple(sorted([*chosen, *others[: max(0, least - len(chosen))]]))
 
 
 def _siblings(number: int) -> str:

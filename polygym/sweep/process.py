@@ -18,47 +18,26 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO, assert_never
+from typing import Any, BinaryIO, NoReturn, assert_never
 
 from polygym.errors import PolygymError
 from polygym.measure.outcome import crash_from_exit
 from polygym.measure.runner import die_with
 from polygym.sweep.confirming import confirm
 from polygym.sweep.cores import Place
+from polygym.sweep.requests import ConfirmRequest, Request, SearchRequest
 from polygym.sweep.searching import search
 from polygym.sweep.setting import setting_from_json
-from polygym.sweep.store import STORE, open_store, stored_setting
+from polygym.sweep.store import STORE, Store, open_store, stored_setting
 
-FAILED = 1
+# Exit statuses besides 0: the reason is in the store. Python's own, 1, is of an exception by which
+# nobody has been told anything.
+RECORDED = 3
 _LONGEST_REASON = 2000
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from polygym.sweep.process import main; main(sys.argv[2])"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """Explore every policy up to ``budget`` episodes, for ``seconds`` at most.
-
-    ``against`` names other compilers, as it does in a :class:`ConfirmRequest`.
-    """
-
-    policies: tuple[str, ...]
-    budget: int
-    seconds: float | None
-    against: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ConfirmRequest:
-    """Measure the ``count`` best again."""
-
-    count: int
-    against: tuple[str, ...] = ()
-
-
-Request = SearchRequest | ConfirmRequest
 
 
 @dataclass(slots=True)
@@ -88,10 +67,11 @@ class Running:
         self.log.seek(0)
         said = self.log.read().decode(errors="replace").strip()
         self.log.close()
-        if code in (0, FAILED):
+        if self.is_stopped or code in (0, RECORDED):
             return ""
         last = said.splitlines()[-1] if said else "it said nothing"
-        return f"its process ended ({crash_from_exit(code).name}): {last[:_LONGEST_REASON]}"
+        how = crash_from_exit(code).name if code < 0 else f"with {code}"
+        return f"its process ended ({how}): {last[:_LONGEST_REASON]}"
 
 
 def start(folder: Path, kernel: str, request: Request, place: Place, lock: int) -> Running:
@@ -118,7 +98,11 @@ def start(folder: Path, kernel: str, request: Request, place: Place, lock: int) 
 
 
 def main(text: str) -> None:
-    """Do what the campaign asks for, and exit with 0, or with 1 after recording why not."""
+    """Do what the campaign asks for, and exit with 0, or after recording why not with RECORDED.
+
+    What cannot be recorded, because the disk is full say, ends the process as any exception does;
+    the campaign reads what it printed.
+    """
     message = json.loads(text)
     with _termination() as is_stopped:
         die_with(message["parent"])
@@ -126,28 +110,33 @@ def main(text: str) -> None:
         cores = Place(tuple(place["measuring"]), tuple(place["compiling"]))
         with open_store(Path(message["folder"]) / STORE) as store:
             setting = setting_from_json(stored_setting(store.path, store.connection))
-            against = tuple(given["against"])
+            request = _request(message["kind"], given)
             try:
-                match message["kind"]:
-                    case SearchRequest.__name__:
-                        policies, budget = tuple(given["policies"]), given["budget"]
-                        search(
-                            store,
-                            setting,
-                            kernel,
-                            policies,
-                            budget,
-                            against,
-                            cores,
-                            given["seconds"],
-                            lambda: bool(is_stopped),
-                        )
+                match request:
+                    case SearchRequest():
+                        search(store, setting, kernel, request, cores, lambda: bool(is_stopped))
+                    case ConfirmRequest(count, against):
+                        confirm(store, setting, kernel, count, against, cores)
                     case _:
-                        confirm(store, setting, kernel, given["count"], against, cores)
+                        assert_never(request)
             except (PolygymError, MemoryError, RecursionError) as error:
-                reason = str(error) or type(error).__name__
-                store.fail(kernel, reason[:_LONGEST_REASON])
-                sys.exit(FAILED)
+                _record(store, kernel, str(error) or type(error).__name__)
+            except Exception as error:  # a defect, or the machine: the others go on
+                _record(store, kernel, f"{type(error).__name__}: {error}")
+
+
+def _request(kind: str, given: dict[str, Any]) -> Request:
+    """Return the request of a message."""
+    against = tuple(given["against"])
+    if kind == ConfirmRequest.__name__:
+        return ConfirmRequest(given["count"], against)
+    return SearchRequest(tuple(given["policies"]), given["budget"], given["seconds"], against)
+
+
+def _record(store: Store, kernel: str, reason: str) -> NoReturn:
+    """Keep why a program was left, and end."""
+    store.fail(kernel, reason[:_LONGEST_REASON])
+    sys.exit(RECORDED)
 
 
 @contextmanager

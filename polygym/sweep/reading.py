@@ -23,6 +23,7 @@ from polygym.sweep.rows import (
     Kernel,
     Outcome,
     Reference,
+    Run,
     Timing,
 )
 from polygym.sweep.setting import SweepSetting, setting_from_json
@@ -40,6 +41,7 @@ class Contents:
     baselines: tuple[Baseline, ...]
     confirmations: tuple[Confirmation, ...]
     references: tuple[Reference, ...]
+    runs: tuple[Run, ...] = ()
 
 
 def read(folder: Path) -> Contents:
@@ -62,12 +64,21 @@ def read(folder: Path) -> Contents:
                 _all(connection, "baselines", _baseline),
                 _all(connection, "confirmations", _confirmation),
                 _all(connection, "reference_times", _reference),
+                runs(connection),
             )
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(
                 f"{path}: expected the rows that polygym sweep writes, found something else "
                 f"({type(error).__name__}: {error})"
             ) from None
+
+
+def runs(connection: sqlite3.Connection) -> tuple[Run, ...]:
+    """Return when and where the sweep was at work; nothing where the store does not know."""
+    query = "SELECT count(*) FROM sqlite_master WHERE name = 'runs'"
+    if connection.execute(query).fetchone() == (0,):
+        return ()
+    return _all(connection, "runs", _run)
 
 
 def kernels(connection: sqlite3.Connection) -> tuple[Kernel, ...]:
@@ -158,3 +169,9 @@ def _confirmation(row: Sequence[Any]) -> Confirmation:
 
 def _reference(row: Sequence[Any]) -> Reference:
     return Reference(row[0], row[1], row[2], _timing(row[3:]))
+
+
+def _run(row: Sequence[Any]) -> Run:
+    moment, version, processor, cores, system, compilers = row
+    named = tuple((str(name), str(text)) for name, text in json.loads(compilers))
+    return Run(moment, version, processor, cores, system, named)

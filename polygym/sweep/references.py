@@ -7,7 +7,7 @@ their outputs are compared to a relative tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from polygym.errors import PolygymError
 from polygym.evaluation import Evaluator
@@ -36,20 +36,27 @@ def isl_or_reason(program: Program) -> Schedule | str:
 
 
 def compiler_timings(
-    evaluator: Evaluator, names: Sequence[str], rounds: int
+    evaluator: Evaluator,
+    names: Sequence[str],
+    rounds: int,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[str, Timing]]:
     """Measure other compilers' code of a program, in turn with the original order.
+
+    Nothing more is compiled, and nothing measured, once ``is_stopped``.
 
     Raises:
         PolygymError: the machine fails.
     """
     codes = {}
     for name in names:
+        if is_stopped():
+            return
         try:
             codes[name] = compile_foreign(name, evaluator.program, evaluator.options.threads)
         except PolygymError as error:
             yield name, Timing(Status.DOES_NOT_COMPILE, detail=str(error))
-    if not codes:
+    if not codes or is_stopped():
         return
     session = evaluator.session
     programs = (session.problem.original, *codes.values())

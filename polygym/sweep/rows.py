@@ -111,6 +111,21 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """A time that a sweep was begun or gone on with: on what machine, and by which programs.
+
+    ``moment`` is in seconds since 1970; ``compilers`` has what each other compiler calls itself.
+    """
+
+    moment: float
+    version: str
+    processor: str
+    cores: int
+    system: str
+    compilers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A program of the sweep.
 

@@ -8,7 +8,7 @@ that goes on explores what an uninterrupted one would.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
@@ -25,6 +25,7 @@ from polygym.sweep import reading
 from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
 from polygym.sweep.references import compiler_timings, isl_or_reason, seed_or_reason
+from polygym.sweep.requests import SearchRequest
 from polygym.sweep.rows import ISL, Baseline, Episode, Reference, Timing
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.store import Store, now
@@ -92,14 +93,11 @@ def search(
     store: Store,
     setting: SweepSetting,
     kernel: str,
-    policies: tuple[str, ...],
-    budget: int,
-    against: tuple[str, ...],
+    request: SearchRequest,
     place: Place,
-    seconds: float | None,
     is_stopped: Callable[[], bool],
 ) -> None:
-    """Explore until every policy has ``budget`` episodes, ``seconds`` are over, or ``is_stopped``.
+    """Explore until every policy has come to the budget, time is up, or ``is_stopped``.
 
     What there is to compare with is measured first and takes none of the program's time.
 
@@ -115,10 +113,11 @@ def search(
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
     ):
         baselines = Baselines(store, kernel, str(setting.search_dataset))
-        _measure_references(store, setting, kernel, evaluator, baselines, against)
-        spending, is_over = Spending(store, kernel), until(seconds, is_stopped)
+        missing = _missing_references(store, setting, kernel, request.against)
+        _measure_references(store, setting, kernel, evaluator, baselines, missing, is_stopped)
+        spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
-        steps = takewhile(lambda _: not is_over(), _steps(store, kernel, policies, budget))
+        steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))
         try:
             while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
                 found = [_play(subject, setting.seed, setting.seeds, step) for step in batch]
@@ -142,11 +141,11 @@ def _play(subject: Subject, seed: int, seeds: tuple[str, ...], step: Step) -> Sc
     return schedule_of(episode_of(subject.task, policy(step.policy), seed, index))
 
 
-def _steps(store: Store, kernel: str, policies: tuple[str, ...], budget: int) -> Iterator[Step]:
+def _steps(store: Store, kernel: str, request: SearchRequest) -> Iterator[Step]:
     """Yield the episodes that are not in the store, the policies in turn."""
     done = {(one.policy, one.index) for one in reading.episodes(store.connection, kernel)}
-    for index in range(budget):
-        for name in policies:
+    for index in range(request.budget):
+        for name in request.policies:
             if (name, index) not in done:
                 yield Step(name, index)
 
@@ -200,18 +199,26 @@ def trusted(evaluation: Evaluation) -> Evaluation:
     return evaluation
 
 
+def _missing_references(
+    store: Store, setting: SweepSetting, kernel: str, against: tuple[str, ...]
+) -> list[str]:
+    """Return what there is to compare with that has not been measured yet."""
+    known = reading.reference_names(store.connection, kernel, str(setting.search_dataset))
+    return [name for name in (ISL, *against) if name not in known]
+
+
 def _measure_references(
     store: Store,
     setting: SweepSetting,
     kernel: str,
     evaluator: Evaluator,
     baselines: Baselines,
-    against: tuple[str, ...],
+    missing: Sequence[str],
+    is_stopped: Callable[[], bool],
 ) -> None:
-    """Measure isl's schedule and other compilers' code, if that has not been done."""
+    """Measure isl's schedule and other compilers' code, until stopped."""
     dataset = str(setting.search_dataset)
-    known = reading.reference_names(store.connection, kernel, dataset)
-    if ISL not in known:
+    if ISL in missing:
         schedule = isl_or_reason(evaluator.program)
         if isinstance(schedule, str):
             timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
@@ -219,8 +226,8 @@ def _measure_references(
             timing = measured(evaluator, schedule)
         baselines.see(timing)
         store.set_reference(Reference(kernel, dataset, ISL, timing))
-    missing = [name for name in against if name not in known]
-    for name, timing in compiler_timings(evaluator, missing, _REFERENCE_ROUNDS):
+    others = [name for name in missing if name != ISL]
+    for name, timing in compiler_timings(evaluator, others, _REFERENCE_ROUNDS, is_stopped):
         store.set_reference(Reference(kernel, dataset, name, timing))
 
 

@@ -110,6 +110,12 @@ def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
     return geometric_mean(best / other for best, other in pairs if best and other)
 
 
+def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
+    """Return the names of the other compilers that were measured."""
+    names = (name for one in found for name in (*one.references, *one.search_references))
+    return tuple(dict.fromkeys(name for name in names if name != ISL))
+
+
 def label_of(kernel: str) -> str:
     """Return the short name of a program.
 

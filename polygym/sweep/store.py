@@ -8,6 +8,7 @@ whatever ends a process loses the schedule in flight and nothing else.
 table              one row for
 =================  ============================================================================
 ``setting``        the setting of the sweep, as JSON
+``runs``           a time that the sweep was begun or gone on with, and where
 ``kernels``        a program, with what was spent on it and why it was left
 ``outcomes``       a distinct schedule of a program, measured once
 ``episodes``       an episode of a policy; several may have one outcome
@@ -26,14 +27,14 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from polygym.errors import InputError
 from polygym.search.setting import differences
-from polygym.sweep.rows import Baseline, Confirmation, Episode, Reference, Timing
+from polygym.sweep.rows import Baseline, Confirmation, Episode, Reference, Run, Timing
 from polygym.sweep.setting import SweepSetting
 
 STORE, LOCK = "sweep.sqlite", "sweep.lock"
@@ -73,6 +74,11 @@ CREATE TABLE reference_times (kernel TEXT NOT NULL, dataset TEXT NOT NULL, name 
     {_TIMING}, PRIMARY KEY (kernel, dataset, name));
 """
 
+# Not in the first stores of this version.
+_RUNS = """CREATE TABLE IF NOT EXISTS runs (moment REAL NOT NULL, version TEXT NOT NULL,
+    processor TEXT NOT NULL, cores INTEGER NOT NULL, system TEXT NOT NULL, compilers TEXT NOT NULL)
+"""
+
 _TIMING_VALUES = "?, ?, ?, ?, ?, ?"
 
 
@@ -88,6 +94,34 @@ class Store:
     def connection(self) -> sqlite3.Connection:
         """The connection, for :mod:`polygym.sweep.reading`."""
         return self._connection
+
+    def begin_run(self, run: Run) -> str:
+        """Keep where the sweep goes on, and return the version of polygym that began it ("": this).
+
+        Raises:
+            InputError: it was begun on another machine, whose times do not compare with this one's.
+        """
+        with self._transaction():
+            query = "SELECT version, processor, cores FROM runs ORDER BY moment LIMIT 1"
+            first = self._connection.execute(query).fetchone()
+            if first is not None and first[1:] != (run.processor, run.cores):
+                raise InputError(
+                    f"{self.path}: expected the machine on which the sweep was begun, "
+                    f"{first[1]} with {first[2]} cores, found {run.processor} with {run.cores}; "
+                    "--out another folder begins a new one"
+                )
+            self._connection.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    run.moment,
+                    run.version,
+                    run.processor,
+                    run.cores,
+                    run.system,
+                    json.dumps(run.compilers),
+                ),
+            )
+        return "" if first is None or first[0] == run.version else str(first[0])
 
     def add_kernels(self, names: Sequence[str]) -> None:
         """Add programs; those that are there already stay as they are."""
@@ -159,11 +193,15 @@ class Store:
     def set_confirmations(
         self, confirmations: Sequence[Confirmation], references: Sequence[Reference]
     ) -> None:
-        """Keep what was measured side by side, in place of what was there before."""
+        """Keep what was measured side by side, in place of all that was there before."""
         with self._transaction():
+            for kernel, dataset in {(one.kernel, one.dataset) for one in confirmations}:
+                self._connection.execute(
+                    "DELETE FROM confirmations WHERE kernel = ? AND dataset = ?", (kernel, dataset)
+                )
             for one in confirmations:
                 self._connection.execute(
-                    f"REPLACE INTO confirmations VALUES (?, ?, ?, {_TIMING_VALUES})",
+                    f"INSERT INTO confirmations VALUES (?, ?, ?, {_TIMING_VALUES})",
                     (one.outcome, one.kernel, one.dataset, *_packed(one.timing)),
                 )
             for reference in references:
@@ -192,10 +230,14 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                # SQLite may have rolled back already, where the disk is full for example; what it
+                # says to another attempt would hide why.
+                if self._connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def _update_kernel(self, kernel: str, assignment: str, value: object) -> None:
         self._connection.execute(f"UPDATE kernels SET {assignment} WHERE name = ?", (value, kernel))
@@ -264,8 +306,8 @@ def create_or_open(folder: Path, setting: SweepSetting) -> Store:
             )
         return store
     # Under another name until it is complete: a process that is killed leaves no half a store.
-    beside = folder / f".{STORE}.{os.getpid()}"
-    beside.unlink(missing_ok=True)
+    beside = folder / f".{STORE}.new"
+    beside.unlink(missing_ok=True)  # one that was killed has left it; the folder is ours alone
     with explained(path):
         connection = sqlite3.connect(beside, isolation_level=None)
         try:
@@ -290,6 +332,7 @@ def open_store(path: Path) -> Store:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(_RUNS)
     return Store(path, connection)
 
 
@@ -302,9 +345,12 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
     if not path.is_file():
         raise InputError(f"{path}: expected the store of a sweep, found no such file")
     with explained(path):
-        mode = "rw" if writing else "ro"
+        mode = "mode=rw" if writing else "mode=ro"
+        log = path.with_name(f"{path.name}-wal")
+        if not (writing or log.exists() or os.access(path.parent, os.W_OK)):
+            mode = "immutable=1"  # a reader of a store in WAL mode writes files beside it, usually
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
+            f"{path.absolute().as_uri()}?{mode}",
             uri=True,
             isolation_level=None,
             timeout=_PATIENCE_SECONDS,

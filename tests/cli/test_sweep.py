@@ -20,8 +20,10 @@ from polygym.mdp.policies import policy
 from polygym.poly.baselines import isl_schedule, original
 from polygym.programs.foreign import executable
 from polygym.search.explorer import episode_of, schedule_of
+from polygym.sweep.process import RECORDED, Running
 from polygym.sweep.progress import Phase, Progress, Standing
 from polygym.sweep.reading import read
+from polygym.sweep.requests import ConfirmRequest
 from polygym.sweep.rows import ISL
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.store import STORE
@@ -195,6 +197,35 @@ def test_a_line_of_progress() -> None:
     standings = (Standing("gemm", 40, 3.214, 0, True), Standing("/a/b.c", 0, None, 0, False))
     found = line(Progress(Phase.SEARCH, 120, 900, 720.0, standings))
     assert found == "searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x"
+
+
+def test_a_process_that_ends_of_anything_is_explained() -> None:
+    for text, said in [
+        ("raise ValueError('odd')", "its process ended (with 1): ValueError: odd"),
+        ("import os; os.kill(os.getpid(), 9)", "its process ended (SIGKILL): it said nothing"),
+        (f"raise SystemExit({RECORDED})", ""),
+        ("", ""),
+    ]:
+        log = os.fdopen(os.memfd_create("errors"), "w+b")
+        process = subprocess.Popen([sys.executable, "-c", text], stderr=log)
+        process.wait()
+        assert Running("mvt", ConfirmRequest(1), process, log).failure() == said
+
+
+def test_a_full_disk_is_said(y_ax: str, tmp_path: Path) -> None:
+    """No file may grow beyond so many bytes, as if the disk had no more."""
+    done = subprocess.run(
+        [
+            *("prlimit", "--fsize=70000", sys.executable, "-m", "polygym", "sweep", y_ax),
+            *("--out", str(tmp_path / "out"), *USUAL, "--budget", "10000"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "sweep.sqlite: disk I/O error" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def wait_for(store: Path, episodes: int) -> None:

@@ -5,13 +5,14 @@ The arrays are on the heap, each with red zones around it, as large as the progr
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
+from polygym.codegen.mapping import SEQUENTIAL, Mapping, Sharing, parse_mapping
 from polygym.codegen.pipeline import lower
 from polygym.errors import LimitError
 from polygym.ir.scop import Scop, Storage
@@ -219,6 +220,19 @@ def test_threads_do_not_race(name: str, text: str, tmp_path: Path) -> None:
     mapping = parse_mapping(f"threads=4 parallel=static {text}")
     schedule = isl_schedule(scop_of(name))
     assert run_with_threads(name, mapping, schedule, tmp_path) == ""
+
+
+@pytest.mark.skipif(GCC is None, reason="needs gcc")
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", ["product", "jacobi", "lu", "statistics", "columns", "fields"])
+def test_threads_of_random_schedules_do_not_race(name: str, seed: int, tmp_path: Path) -> None:
+    generator = np.random.default_rng([seed, len(name), 99])
+    schedule = random_legal_schedule(scop_of(name), generator, rows=2)
+    mapping = replace(random_mapping(generator), threads=4, parallel=Sharing.STATIC)
+    try:
+        assert run_with_threads(name, mapping, schedule, tmp_path) == ""
+    except LimitError:
+        pytest.skip("too irregular for isl")
 
 
 @pytest.mark.skipif(GCC is None, reason="needs gcc")

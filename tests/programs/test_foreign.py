@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from polygym.errors import InputError
+from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok
-from polygym.measure.timing import Repetition
+from polygym.measure.timing import Repetition, TimeLimit
 from polygym.measure.worker import Worker
 from polygym.programs import foreign, load_program
 from polygym.programs.compiling import compile_problem
@@ -24,6 +25,10 @@ int main(void) { return 0; }
 """
 
 
+# Threads of a busy machine may wake up late.
+PATIENT = MeasureOptions(time_limit=TimeLimit(floor=10.0))
+
+
 @pytest.mark.parametrize("name", foreign.FOREIGN)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_outputs_agree(name, threads):
@@ -34,7 +39,7 @@ def test_outputs_agree(name, threads):
     with Worker() as worker:
         session = worker.open(compile_problem(program), Repetition(minimum=1))
         code = foreign.compile_foreign(name, program, threads)
-        outcome = session.measure(replace(code, tolerance=1e-9))
+        outcome = session.measure(replace(code, tolerance=1e-9), PATIENT)
         assert isinstance(outcome, Ok), outcome
 
 
@@ -46,10 +51,65 @@ def test_a_file_of_ones_own(tmp_path):
     with Worker() as worker:
         session = worker.open(compile_problem(program), Repetition(minimum=1))
         code = foreign.compile_foreign("gcc", program, 1)
-        assert isinstance(session.measure(replace(code, tolerance=1e-9)), Ok)
+        assert isinstance(session.measure(replace(code, tolerance=1e-9), PATIENT), Ok)
         path.write_text(MINE.replace("+ 1.0", "+ 2.0"))
         wrong = foreign.compile_foreign("gcc", program, 1)
-        assert not isinstance(session.measure(replace(wrong, tolerance=1e-9)), Ok)
+        assert not isinstance(session.measure(replace(wrong, tolerance=1e-9), PATIENT), Ok)
+
+
+AROUND = """
+void work(int n, double a[n]) {
+  int half = n / 2;
+%s
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = a[i] + 1.0;
+#pragma endscop
+%s
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [("", "return;", 0), ("half = 3;", "", 4), ("", "if (half)\n  return;", 9)],
+)
+def test_a_function_that_does_more_than_its_region(tmp_path, before, after, line):
+    """Others would be timed with what stands around it."""
+    path = tmp_path / "mine.c"
+    path.write_text(AROUND % (before, after))
+    program = load_program(str(path), parameters={"n": 33})
+    if not line:
+        foreign.compile_foreign("gcc", program, 1)
+        return
+    with pytest.raises(InputError, match=f"work does more in line {line}"):
+        foreign.compile_foreign("gcc", program, 1)
+
+
+CLASHES = """
+#define start 0
+#define end n
+struct timespec { int none; };
+double time(double x) { return x; }
+void clock(int n, double arguments[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    arguments[i] = arguments[i] + 1.0;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+def test_names_of_the_file_are_its_own(tmp_path):
+    path = tmp_path / 'a "b" \\ c.c'
+    path.write_text(CLASHES)
+    program = load_program(str(path), parameters={"n": 33})
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1))
+        code = foreign.compile_foreign("gcc", program, 2)
+        assert isinstance(session.measure(replace(code, tolerance=1e-9), PATIENT), Ok)
 
 
 def test_a_compiler_that_refuses(tmp_path, monkeypatch):

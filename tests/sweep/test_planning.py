@@ -54,8 +54,14 @@ def test_more_than_fits_is_said(cores: int, jobs: int, threads: int, remark: str
 def test_cores_are_those_of_this_process() -> None:
     assert set(usable_cores()) <= os.sched_getaffinity(0)
     pairs = {core: str(core // 2) for core in os.sched_getaffinity(0)}
-    chosen = usable_cores(lambda core: pairs[core])
+    chosen = usable_cores(1, lambda core: pairs[core])
     assert len(chosen) == len(set(pairs.values()))
+
+
+def test_two_threads_of_one_core_are_better_than_one_for_both() -> None:
+    available = sorted(os.sched_getaffinity(0))
+    for least in (1, 2, 100):
+        assert usable_cores(least, lambda _: "0-1023") == tuple(available[:least])
 
 
 @given(

@@ -1,5 +1,7 @@
 """The store: one transaction an outcome, one setting, damage that is named."""
 
+import errno
+import os
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +11,8 @@ import pytest
 from polybench import Dataset
 from polygym.errors import InputError
 from polygym.sweep import reading
-from polygym.sweep.rows import ISL, Episode
-from polygym.sweep.store import STORE, claimed, create_or_open, open_store
+from polygym.sweep.rows import ISL, Confirmation, Episode, Run
+from polygym.sweep.store import STORE, Store, claimed, create_or_open, open_store
 from tests.sweep.pretending import SETTING, fill, timing
 
 
@@ -119,3 +121,75 @@ def test_one_sweep_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             pass
     with claimed(tmp_path) as descriptor:
         assert descriptor > 2
+
+
+def fill_up(store: Store) -> None:
+    for index in range(100, 10_000):
+        episode = Episode("mvt", "uniform", index, None)
+        store.add_measured(episode, f"{index} " * 100, timing(2.0))
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
+    """SQLite rolls back by itself then; what it would say to a second attempt hides why."""
+    fill(tmp_path, ("mvt",), episodes=5)
+    with open_store(tmp_path / STORE) as store:
+        (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
+        store.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(OSError, match="full") as trouble:
+            fill_up(store)
+        assert trouble.value.errno == errno.ENOSPC
+        assert not store.connection.in_transaction
+        store.connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
+        store.fail("mvt", "the disk was full")  # and with room it goes on
+        assert reading.kernels(store.connection)[0].error == "the disk was full"
+
+
+def test_confirmations_are_of_one_go(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt",), episodes=8, confirm=3)
+    with open_store(tmp_path / STORE) as store:
+        before = reading.confirmations(store.connection, "mvt")
+        others = {one.number for one in reading.outcomes(store.connection)}
+        other = min(others - {one.outcome for one in before})
+        again = Confirmation(other, "mvt", before[0].dataset, timing(3.0))
+        store.set_confirmations([again], [])
+        assert reading.confirmations(store.connection, "mvt") == (again,)
+
+
+RUN = Run(1.0, "0.1", "A processor", 2, "Linux", (("gcc", "gcc 12"),))
+
+
+def test_runs_on_another_machine_are_refused(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        assert store.begin_run(RUN) == ""
+        assert store.begin_run(replace(RUN, moment=2.0)) == ""
+        assert store.begin_run(replace(RUN, moment=3.0, version="0.2")) == "0.1"
+        for other in (replace(RUN, cores=4), replace(RUN, processor="Another")):
+            with pytest.raises(InputError, match="A processor with 2 cores"):
+                store.begin_run(other)
+        found = reading.runs(store.connection)
+    assert [one.moment for one in found] == [1.0, 2.0, 3.0]
+    assert found[0] == RUN
+
+
+def test_a_store_that_knows_no_runs_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt",), episodes=2)
+    with open_store(tmp_path / STORE) as store:
+        store.connection.execute("DROP TABLE runs")
+    assert reading.read(tmp_path).runs == ()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt",), episodes=2)
+    before = reading.read(tmp_path)
+    tmp_path.chmod(0o555)
+    try:
+        assert reading.read(tmp_path) == before
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_what_a_killed_beginning_has_left_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / f".{STORE}.new").write_text("half a store")
+    create_or_open(tmp_path, SETTING).close()
+    assert [path.name for path in tmp_path.iterdir()] == [STORE]

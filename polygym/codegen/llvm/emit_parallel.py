@@ -241,8 +241,12 @@ def _work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
     match node:
         case Instance(lanes=lanes):
             return ir.Constant(I64, 1 if lanes is None else _VECTOR_WORK)
-        case Guard(_, then, _):
-            return _work(builder, then, environment)
+        case Guard(_, then, otherwise):
+            work = _work(builder, then, environment)
+            if otherwise is None:
+                return work
+            other = _work(builder, otherwise, environment)
+            return builder.select(builder.icmp_signed(">", work, other), work, other)
         case Block(children):
             total: Any = ir.Constant(I64, 0)
             for child in children:

@@ -17,19 +17,9 @@ import llvmlite.binding as llvm
 from polygym.errors import InternalError
 
 
-def optimise(llvm_ir: str) -> str:
-    """Return the module after LLVM's O3 pipeline, as text."""
-    return str(_optimised_module(llvm_ir))
-
-
 def compile_object(llvm_ir: str, level: int = 3) -> bytes:
     """Return the object file of a module."""
     return bytes(_target_machine().emit_object(_optimised_module(llvm_ir, level)))
-
-
-def assembly(llvm_ir: str) -> str:
-    """Return the assembly that :func:`compile_object` encodes."""
-    return str(_target_machine().emit_assembly(_optimised_module(llvm_ir)))
 
 
 def _optimised_module(llvm_ir: str, level: int = 3) -> Any:

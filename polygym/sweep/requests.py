@@ -1,0 +1,30 @@
+"""What the processes of a sweep are asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """Explore every policy up to ``budget`` episodes, for ``seconds`` at most.
+
+    ``against`` names other compilers, as it does in a :class:`ConfirmRequest`.
+    """
+
+    policies: tuple[str, ...]
+    budget: int
+    seconds: float | None
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmRequest:
+    """Measure the ``count`` best again."""
+
+    count: int
+    against: tuple[str, ...] = ()
+
+
+Request: TypeAlias = SearchRequest | ConfirmRequest
