@@ -21,7 +21,7 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Row, Schedule, parse
 
 # Rows over the iterators (i, j), without parameters.
-I, J = Row((1, 0), (), 0), Row((0, 1), (), 0)
+FIRST, SECOND = Row((1, 0), (), 0), Row((0, 1), (), 0)
 
 STENCIL = """
 void step(int T, int n, double A[T + 1][n]) {
@@ -67,23 +67,26 @@ def band_of(scop: Scop, schedule: Schedule) -> Band:
 
 
 def test_tiles_divide_and_leave_out_what_stays_whole() -> None:
-    members = (point((I,), coincident=True), point((J,), coincident=False))
+    members = (point((FIRST,), coincident=True), point((SECOND,), coincident=False))
     (tile,) = tiles(members, (32, 1))
-    assert tile.parts == (Part((I,), 32),)
+    assert tile.parts == (Part((FIRST,), 32),)
     assert tile.coincident
     assert [tile.coincident for tile in tiles(members, (4, 4))] == [True, False]
     assert tiles(members, (1, 1)) == ()
 
 
 def test_coincident_members_come_first_and_keep_their_order() -> None:
-    members = [point((row,), coincident=flag) for row, flag in [(I, False), (J, True), (I, True)]]
+    members = [
+        point((row,), coincident=flag)
+        for row, flag in [(FIRST, False), (SECOND, True), (FIRST, True)]
+    ]
     assert coincident_first(members) == (members[1], members[2], members[0])
 
 
 def test_a_wavefront_is_a_sum_of_tiles() -> None:
-    first, second = tiles((point((I,), False), point((J,), False)), (8, 16))
+    first, second = tiles((point((FIRST,), False), point((SECOND,), False)), (8, 16))
     diagonal, other = wavefront((first, second))
-    assert diagonal.parts == (Part((I,), 8), Part((J,), 16))
+    assert diagonal.parts == (Part((FIRST,), 8), Part((SECOND,), 16))
     assert (diagonal.coincident, other.coincident) == (False, True)
     assert other.parts == second.parts
 
@@ -127,7 +130,7 @@ def test_chains(text: str, waits: bool) -> None:
 
 
 def test_tile_sizes_of_a_product_follow_the_cache() -> None:
-    members = [point((I,), True), point((J,), True), point((I,), False)]
+    members = [point((FIRST,), True), point((SECOND,), True), point((FIRST,), False)]
     same, near = Move.SAME, Move.NEXT
     table = [
         {"S": Moves(write, reads)}
