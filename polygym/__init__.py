@@ -11,8 +11,18 @@ whatever happens. ``mdp`` builds schedules one decision at a time, ``envs`` show
 Gymnasium, ``pictures`` draws it, and ``cli`` is what the ``polygym`` command calls.
 """
 
+from importlib import import_module
+from typing import Any
+
 from polygym.discovery import register_environments
 
 __version__ = "0.1.0"
 
 register_environments()
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``polygym.tc`` when it is asked for; it takes longer than all the rest."""
+    if name == "tc":
+        return import_module("polygym.tc")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

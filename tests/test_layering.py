@@ -12,10 +12,10 @@ PACKAGE = ROOT / "polygym"
 LAYERS = (
     {"errors"},
     {"ir"},
-    {"frontend", "poly"},
+    {"frontend", "poly", "tc.language"},
     {"codegen"},
     {"measure"},
-    {"programs"},
+    {"programs", "tc"},
     {"evaluation"},
     {"mdp", "pictures"},
     {"envs"},
@@ -28,7 +28,7 @@ LAYERS = (
 
 # Libraries that may be imported only in certain places.
 HOMES = {
-    "islpy": {"frontend", "poly", "codegen", "pictures"},
+    "islpy": {"frontend", "poly", "tc.language", "codegen", "pictures"},
     "llvmlite": {"codegen"},
     "pycparser": {"frontend"},
     "pcpp": {"frontend"},
@@ -63,7 +63,12 @@ def imported(path: Path) -> set[str]:
 
 def part_of(path: Path) -> str:
     """Return the layer's member a file belongs to."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return member_of(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def member_of(parts: tuple[str, ...]) -> str:
+    """Return the layer's member of a module; of ``tc``, the language is one of its own."""
+    return "tc.language" if parts[:2] == ("tc", "language") else parts[0]
 
 
 def level(part: str) -> int:
@@ -79,7 +84,7 @@ def test_imports_point_downwards(path: Path) -> None:
         return
     for name in imported(path):
         if name.startswith("polygym."):
-            other = name.split(".")[1]
+            other = member_of(tuple(name.split(".")[1:]))
             if other == "__version__":
                 continue
             below = level(other) < level(part)

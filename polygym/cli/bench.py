@@ -36,7 +36,7 @@ from polygym.measure.problem import Program as CompiledProgram
 from polygym.measure.timing import Repetition, this_machine
 from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
-from polygym.programs import Program, load_program
+from polygym.programs import Program, is_path, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
 from polygym.programs.foreign import FOREIGN, compile_foreign
 
@@ -196,7 +196,7 @@ def _expand(targets: Sequence[str]) -> list[str]:
     """Replace globs and categories by the names of kernels; every target counts once."""
     expanded: list[str] = []
     for target in targets:
-        if "/" in target or target.endswith(".c"):
+        if is_path(target) or target.startswith("tc:"):
             expanded.append(target)
             continue
         try:

@@ -11,6 +11,7 @@ from polygym.cli.options import (
     TARGET_HELP,
     function_option,
     json_option,
+    parameters_option,
     resolve_schedule,
     target_argument,
 )
@@ -40,10 +41,17 @@ Examples:
     metavar="TEXT|FILE|original|isl",
     help="The schedule: isl text, a file with it, or a name.",
 )
+@parameters_option
 @json_option
-def command(target: str, region: str | None, schedule_text: str, as_json: bool) -> Answer:
+def command(
+    target: str,
+    region: str | None,
+    schedule_text: str,
+    parameters: dict[str, int],
+    as_json: bool,
+) -> Answer:
     """Decide whether the schedule is legal."""
-    scop = load_scop(target, region)
+    scop = load_scop(target, region, parameters)
     schedule = resolve_schedule(schedule_text, scop)
     violation = find_violation(scop, schedule)
     code = 0 if violation is None else 1

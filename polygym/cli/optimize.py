@@ -25,6 +25,7 @@ from polygym.evaluation import EvaluationOptions
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
 from polygym.mdp.policies import POLICIES
 from polygym.poly.spaces.polyhedra import Limits
+from polygym.programs import is_path
 from polygym.search.setting import Setting
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
@@ -177,5 +178,4 @@ def command(
 
 def _lasting(target: str) -> str:
     """Return a name that still means the same file in another working directory."""
-    is_file = "/" in target or target.endswith(".c")
-    return str(Path(target).absolute()) if is_file else target
+    return str(Path(target).absolute()) if is_path(target) else target

@@ -26,13 +26,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LONGEST_NUMBER = 50
 
-TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`) or the path of a C file with a
-`#pragma scop` … `#pragma endscop` region."""
+TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`), the path of a C file with a
+`#pragma scop` … `#pragma endscop` region, the path of a `.tc` file with a tensor comprehension, or
+`tc:NAME` for one of the library's, such as tc:matmul."""
 
 
 def target_argument(function: F) -> F:
     """Add the argument TARGET."""
-    return click.argument("target", metavar="KERNEL|FILE.c")(function)
+    return click.argument("target", metavar="KERNEL|FILE")(function)
 
 
 def function_option(function: F) -> F:
@@ -41,7 +42,7 @@ def function_option(function: F) -> F:
         "--function",
         "region",
         metavar="NAME",
-        help="Which function's region to take, where the file holds several.",
+        help="Which function's region, or which comprehension, where a file holds several.",
     )(function)
 
 
@@ -136,7 +137,20 @@ def chosen_mapping(mapping: Mapping | None, usual: Mapping, threads: int) -> Map
 
 def size_options(function: F) -> F:
     """Add ``--dataset`` and ``-p``."""
-    function = click.option(
+    function = parameters_option(function)
+    return click.option(
+        "--dataset",
+        "-d",
+        metavar="SIZE",
+        callback=_parse_dataset,
+        help="mini, small, medium, large (default) or extralarge. For a file of your own these "
+        "set every parameter to 16, 64, 256, 1024 or 2048.",
+    )(function)
+
+
+def parameters_option(function: F) -> F:
+    """Add ``-p``."""
+    return click.option(
         "-p",
         "--parameter",
         "parameters",
@@ -144,14 +158,6 @@ def size_options(function: F) -> F:
         metavar="NAME=VALUE",
         callback=_parse_parameters,
         help="Give one size; may be repeated.",
-    )(function)
-    return click.option(
-        "--dataset",
-        "-d",
-        metavar="SIZE",
-        callback=_parse_dataset,
-        help="mini, small, medium, large (default) or extralarge. For a C file of your own these "
-        "set every parameter to 16, 64, 256, 1024 or 2048.",
     )(function)
 
 

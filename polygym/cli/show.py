@@ -13,6 +13,7 @@ from polygym.cli.options import (
     function_option,
     json_option,
     mapping_option,
+    parameters_option,
     reassociate_option,
     resolve_schedule,
     target_argument,
@@ -23,9 +24,11 @@ from polygym.cli.text import shorten
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.pipeline import lower
+from polygym.errors import InputError
 from polygym.ir.scop import Array, Scop, Statement
 from polygym.poly.baselines import original
 from polygym.poly.dependences import Dependence, dependences
+from polygym.poly.evaluate import admits
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.programs import load_scop
@@ -47,6 +50,7 @@ from polygym.programs.wording import conditions_of, without_parameters
 @mapping_option("sequential")
 @threads_option
 @reassociate_option
+@parameters_option
 @json_option
 def command(
     target: str,
@@ -55,17 +59,19 @@ def command(
     only_c: bool,
     mapping: Mapping | None,
     threads: int,
+    parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Print parameters, statements, dependences, the schedule and its C code.
 
     The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it
-    is the member `c`.
+    is the member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     """
-    scop = load_scop(target, region)
+    scop = load_scop(target, region, parameters)
     schedule = resolve_schedule(schedule_text, scop)
     legal = LegalSchedule(scop, schedule)
-    loops = lower(legal, chosen_mapping(mapping, SEQUENTIAL, threads))
+    sizes = _sizes(scop, parameters)
+    loops = lower(legal, chosen_mapping(mapping, SEQUENTIAL, threads), sizes)
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
     code = print_c(loops, f"{scop.name}: {schedule}{done}")
@@ -77,6 +83,17 @@ def command(
         return Answer(document=_as_json(scop, found, schedule, code))
     _print(scop, found, schedule_text, schedule, code)
     return Answer()
+
+
+def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:
+    """Return the sizes for which the C is to be, None for all."""
+    if not parameters or len(parameters) < len(scop.parameters):
+        return None
+    if not admits(scop.context, parameters):
+        raise InputError(
+            f"{scop.name} is not defined for these sizes: it needs {conditions_of(scop.context)}"
+        )
+    return parameters
 
 
 def _as_json(

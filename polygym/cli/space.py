@@ -10,7 +10,13 @@ import click
 
 from polygym.cli.answer import Answer
 from polygym.cli.carry import EARLIEST, Selections, impossible, names, selections
-from polygym.cli.options import TARGET_HELP, function_option, json_option, target_argument
+from polygym.cli.options import (
+    TARGET_HELP,
+    function_option,
+    json_option,
+    parameters_option,
+    target_argument,
+)
 from polygym.cli.output import heading, say, seconds, working
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
@@ -86,6 +92,7 @@ _LONGEST_CELL = 100
     help="Give it up after S seconds as well.",
 )
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
+@parameters_option
 @json_option
 def command(
     target: str,
@@ -96,10 +103,11 @@ def command(
     limit: int,
     most_seconds: float,
     with_generators: bool,
+    parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Construct the space and describe it."""
-    scop = load_scop(target, region)
+    scop = load_scop(target, region, parameters)
     limits = Limits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
     start = time.perf_counter()
     with working(f"looking for the schedules of {scop.name}"):

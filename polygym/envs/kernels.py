@@ -1,9 +1,10 @@
 """Which programs an environment is about, and what is computed once for each of them.
 
 A *selection* is a text: names of kernels, categories and globs over them (``gemm``, ``blas``,
-``*mm``, ``all``), paths of C files (anything with a slash or ending in ``.c``, which may be a glob
-too), or several of these with commas between. What is known of a program is kept for the process,
-so that environments that are made later start at once; a C file that has changed is read anew.
+``*mm``, ``all``), comprehensions of the library (``tc:matmul``), paths of C files and of ``.tc``
+files (anything with a slash or such an ending, which may be a glob too), or several of these with
+commas between. What is known of a program is kept for the process, so that environments that are
+made later start at once; a file that has changed is read anew.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from polygym.errors import InputError, SourceError
 from polygym.mdp.episode import Episode, Task, TaskOptions
 from polygym.mdp.observe import Observer
 from polygym.poly.spaces.memory import Memory
-from polygym.programs import Program, load_program
+from polygym.programs import Program, is_path, load_program
+from polygym.programs.comprehensions import PREFIX
+from polygym.tc.language.library import definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,10 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _expand(part: str) -> list[str]:
-    if ("/" in part and not _is_category(part)) or part.endswith(".c") or os.path.isfile(part):
+    if part.startswith(PREFIX):
+        definition(part.removeprefix(PREFIX))
+        return [part]
+    if (is_path(part) and not _is_category(part)) or os.path.isfile(part):
         found = sorted(glob.glob(part)) if glob.has_magic(part) else [part]
         missing = [path for path in found if not os.path.isfile(path)]
         if missing or not found:

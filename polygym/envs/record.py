@@ -22,6 +22,7 @@ from polygym.errors import InputError, LimitError, SourceError
 from polygym.evaluation import Evaluation, EvaluationOptions
 from polygym.mdp.episode import Episode, Phase
 from polygym.poly.schedule import Schedule, parse
+from polygym.programs import is_path
 
 FORMAT = "polygym episode"
 VERSION = 2
@@ -201,12 +202,11 @@ def _schedule_text(episode: Episode) -> str:
 def _target(said: Recorded, name: str, file: str | None) -> str:
     """Return the target as it was given, or where its file is if that names nothing here."""
     target = said.source.target
-    is_path = "/" in target or target.endswith(".c")
     if file is not None:
-        if not is_path:
+        if not is_path(target):
             raise InputError(f"{name}: expected no other C file, since it is about kernel {target}")
         return file
-    if not is_path or os.path.exists(target):
+    if not is_path(target) or os.path.exists(target):
         return target
     if not os.path.exists(said.file):
         raise InputError(

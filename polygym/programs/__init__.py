@@ -1,6 +1,7 @@
 """Programs by name: what a user names on a command line or in ``gym.make`` becomes a Program.
 
-``program`` finds a kernel of the suite or a C file, its sizes and its observable arrays;
+``program`` finds a kernel of the suite, a C file or a comprehension (``comprehensions``), its sizes
+and its observable arrays;
 ``initial_data`` writes the function that fills arrays where the source has none; ``compiling``
 makes what the worker runs of it, and ``outputs`` describes what it left. ``wording`` shortens isl
 text for people.
@@ -9,8 +10,9 @@ text for people.
 from polygym.programs.program import (
     Output,
     Program,
+    is_path,
     load_program,
     load_scop,
 )
 
-__all__ = ["Output", "Program", "load_program", "load_scop"]
+__all__ = ["Output", "Program", "is_path", "load_program", "load_scop"]

@@ -5,7 +5,8 @@ it on the same buffers, by the same clock, and compares its output. A few lines 
 do that, and nothing is declared there that the file might declare as well: the clock stands in a
 file of its own. OpenMP's threads are started before it.
 
-The function is called as a whole, so it must do nothing but its region.
+The function is called as a whole, so it must do nothing but its region. A comprehension, which is
+no C, is given to them as C in its original order.
 
 A compiler is found on the PATH, under its name or with a version (``clang-19``), newest first. What
 is not there is said, with the Debian package that has it.
@@ -22,11 +23,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from polygym.codegen.c_printer import print_c
 from polygym.codegen.mapping import TOLERANCE
+from polygym.codegen.pipeline import lower
 from polygym.errors import InputError
 from polygym.frontend import line_outside
 from polygym.ir.scop import Array, Scop, Storage
 from polygym.measure.problem import Program as Compiled
+from polygym.poly.baselines import original
+from polygym.poly.legality import LegalSchedule
+from polygym.programs.comprehensions import ENDING as COMPREHENSION
 from polygym.programs.program import Program
 
 _SECONDS = 300.0
@@ -112,16 +118,16 @@ def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
         raise InputError(missing(name))
     scop = program.scop
     source = Path(scop.file).resolve()
-    if not source.is_file():
-        raise InputError(f"{name}: expected the program's C file at {source}, found none")
-    if line := line_outside(source, scop.name):
-        raise InputError(
-            f"{name}: expected a function that does nothing but its region, found that "
-            f"{scop.name} does more in line {line}: other compilers would be timed with it"
-        )
+    is_c = source.suffix != COMPREHENSION
+    if is_c:
+        _check_source(name, scop, source)
     with tempfile.TemporaryDirectory() as folder:
-        # A name without quotes and the like; the file's own includes are looked for where it is.
-        Path(folder, _SOURCE).symlink_to(source)
+        if is_c:
+            # A name without quotes and the like; its own includes are looked for where it is.
+            Path(folder, _SOURCE).symlink_to(source)
+        else:
+            plain = print_c(lower(LegalSchedule(scop, original(scop))))
+            Path(folder, _SOURCE).write_text(plain, encoding="utf-8")
         texts = {"program": _wrapper(scop), "clock": _clock(threads)}
         objects = []
         for part, text in texts.items():
@@ -141,6 +147,17 @@ def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
         tuple(program.value(parameter.name) for parameter in scop.parameters),
         TOLERANCE,  # others may round a sum of products once or twice: C leaves that open
     )
+
+
+def _check_source(name: str, scop: Scop, source: Path) -> None:
+    """Refuse a C file that is not there, or whose function does more than its region."""
+    if not source.is_file():
+        raise InputError(f"{name}: expected the program's C file at {source}, found none")
+    if line := line_outside(source, scop.name):
+        raise InputError(
+            f"{name}: expected a function that does nothing but its region, found that "
+            f"{scop.name} does more in line {line}: other compilers would be timed with it"
+        )
 
 
 def _wrapper(scop: Scop) -> str:

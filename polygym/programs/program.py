@@ -1,6 +1,7 @@
 """A program with everything that is needed to run it: the Scop, its data, its sizes, its outputs.
 
-A name is a kernel of the suite (``gemm``) or the path of a C file. Sizes come from the kernel's
+A name is a kernel of the suite (``gemm``), the path of a C file or of a file of comprehensions
+(``.tc``), or one of the library's comprehensions (``tc:matmul``). Sizes come from the kernel's
 data set or, for a user's file, from the table :data:`FILE_SIZES`; ``-p`` overrides single ones. The
 initial data come from the function ``init_…`` beside the kernel, or from the rule of
 :mod:`polygym.programs.initial_data`.
@@ -19,6 +20,7 @@ from polygym.errors import InputError, SourceError
 from polygym.frontend import parse_file, parse_text, regions
 from polygym.ir.scop import Array, Scop
 from polygym.poly.evaluate import admits, evaluate
+from polygym.programs.comprehensions import initial_data, is_comprehension, load_comprehension
 from polygym.programs.initial_data import NAME, initial_data_source
 from polygym.programs.wording import conditions_of
 
@@ -70,23 +72,53 @@ def load_program(
     parameters: Mapping[str, int] | None = None,
 ) -> Program:
     """Return the program that a kernel's name or a C file's path stands for."""
-    scop, initial, sizes, outputs = _find(target, function, dataset or Dataset.LARGE)
+    scop, initial, sizes, outputs = _find(
+        target, function, dataset or Dataset.LARGE, parameters or {}
+    )
     values = _parameter_values(scop, initial, sizes, parameters or {})
     _check_context(scop, values)
     return Program(_name(target), scop, initial, tuple(values.items()), outputs)
 
 
-def load_scop(target: str, function: str | None = None) -> Scop:
-    """Return the Scop alone, without sizes or data."""
+def load_scop(
+    target: str, function: str | None = None, parameters: Mapping[str, int] | None = None
+) -> Scop:
+    """Return the Scop alone, without data.
+
+    Of ``parameters`` only those matter on which a comprehension's subscripts depend.
+    """
+    given = parameters or {}
+    scop = _load_scop(target, function, given)
+    names = [parameter.name for parameter in scop.parameters]
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
+            )
+    return scop
+
+
+def _load_scop(target: str, function: str | None, parameters: Mapping[str, int]) -> Scop:
+    if is_comprehension(target):
+        return load_comprehension(target, function, parameters)
     kernel = _kernel(target)
     if kernel is not None:
         return _parse(kernel.path, kernel.function if function is None else function)
     return _parse(Path(target), function)
 
 
+def is_path(target: str) -> bool:
+    """Whether a target is meant as the path of a file, there or not.
+
+    >>> [is_path(name) for name in ("gemm", "a/gemm", "gemm.c", "gemm.tc", "tc:matmul")]
+    [False, True, True, True, False]
+    """
+    return "/" in target or target.endswith((".c", ".tc"))
+
+
 def _kernel(target: str) -> polybench.Kernel | None:
     """Return the kernel of that name; a path or an existing file is never one."""
-    if "/" in target or target.endswith(".c"):
+    if is_path(target) or is_comprehension(target):
         return None
     try:
         return polybench.kernel(target)
@@ -121,9 +153,13 @@ def _parse(path: Path, function: str | None) -> Scop:
 
 
 def _find(
-    target: str, function: str | None, dataset: Dataset
+    target: str, function: str | None, dataset: Dataset, parameters: Mapping[str, int]
 ) -> tuple[Scop, Scop, dict[str, int] | int, tuple[Output, ...]]:
     """Return the Scop, its initial data, its sizes (or one for all) and its outputs."""
+    if is_comprehension(target):
+        scop = load_comprehension(target, function, parameters)
+        outputs = tuple(Output(array.name) for array in scop.arrays if array.live_out)
+        return scop, initial_data(scop), _fitting_size(scop, FILE_SIZES[dataset]), outputs
     kernel = _kernel(target)
     if kernel is not None:
         path = kernel.path
@@ -233,13 +269,15 @@ def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
 
 
 def _name(target: str) -> str:
-    return target if _kernel(target) is not None else Path(target).name
+    is_named = _kernel(target) is not None or not is_path(target)
+    return target if is_named else Path(target).name
 
 
 __all__ = [
     "FILE_SIZES",
     "Output",
     "Program",
+    "is_path",
     "load_program",
     "load_scop",
 ]

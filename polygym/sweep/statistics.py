@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from polygym.measure.outcome import Status
+from polygym.programs import is_path
 from polygym.sweep.reading import Contents
 from polygym.sweep.rows import ISL, Episode, Outcome
 
@@ -122,7 +123,7 @@ def label_of(kernel: str) -> str:
     >>> label_of("/home/me/blur.c"), label_of("gemm")
     ('blur', 'gemm')
     """
-    return Path(kernel).stem if "/" in kernel or kernel.endswith(".c") else kernel
+    return Path(kernel).stem if is_path(kernel) else kernel
 
 
 Curve = tuple[tuple[int, float], ...]

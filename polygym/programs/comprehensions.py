@@ -1,0 +1,74 @@
+"""Comprehensions as programs: a ``.tc`` file, or ``tc:NAME`` for one of the library.
+
+A file may hold several definitions; the function's name chooses one. Scalars on which subscripts
+depend have no usual value: they must be given like a size, ``-p sh=2``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from polygym.errors import InputError
+from polygym.frontend import parse_text
+from polygym.ir.scop import Scop, Storage
+from polygym.programs.initial_data import NAME, initial_data_source
+from polygym.tc.language import Definition, library, lower, needed_values, parse
+
+PREFIX, ENDING = "tc:", ".tc"
+_PLAIN = re.compile(r"\w+")
+
+
+def is_comprehension(target: str) -> bool:
+    """Whether a target names a comprehension."""
+    return target.startswith(PREFIX) or target.endswith(ENDING)
+
+
+def load_comprehension(target: str, function: str | None, parameters: Mapping[str, int]) -> Scop:
+    """Return the program of a comprehension.
+
+    Raises:
+        SourceError: it makes no sense, or a scalar has to be given.
+        InputError: there is none of that name, or several and no name.
+    """
+    definition = _definition(target, function)
+    needed = needed_values(definition)
+    return lower(definition, {name: parameters[name] for name in needed if name in parameters})
+
+
+def initial_data(scop: Scop) -> Scop:
+    """Return the program that fills what a comprehension reads, by the usual rule.
+
+    Outputs, whose sizes may have cases, and temporaries begin with zeros.
+    """
+    filled = tuple(
+        array
+        for array in scop.arrays
+        if array.storage is not Storage.LOCAL and all(map(_PLAIN.fullmatch, array.extents_c))
+    )
+    text = initial_data_source(replace(scop, arrays=filled))
+    return parse_text(text, file=f"<initial data of {scop.name}>", function=NAME)
+
+
+def _definition(target: str, function: str | None) -> Definition:
+    if target.startswith(PREFIX):
+        if function is not None:
+            raise InputError(f"--function: {target} is one definition already")
+        return library.definition(target.removeprefix(PREFIX))
+    try:
+        text = Path(target).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{target}: cannot be read: {error}") from error
+    found = {one.name: one for one in parse(text, target)}
+    if function is None and len(found) > 1:
+        raise InputError(
+            f"{target}: there are several definitions; choose one of: {', '.join(found)}"
+        )
+    chosen = next(iter(found)) if function is None else function
+    if chosen not in found:
+        raise InputError(
+            f"{target}: no definition is called {chosen}; there are: {', '.join(found)}"
+        )
+    return found[chosen]

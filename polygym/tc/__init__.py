@@ -1,0 +1,34 @@
+"""Tensor comprehensions: define an operator by its indices, call it on arrays.
+
+    >>> import numpy as np
+    >>> import polygym.tc
+    >>> mm = polygym.tc.define(
+    ...     "def mm(float(M, K) A, float(K, N) B) -> (C) { C(m, n) +=! A(m, k) * B(k, n) }"
+    ... )
+    >>> mm(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)).shape
+    (2, 4)
+
+``language`` makes programs of texts (:mod:`polygym.tc.language`), ``comprehension`` is what
+:func:`define` returns, ``kernel`` what it compiles for the sizes of its arguments, ``arguments``
+checks and prepares those.
+
+The language stands below code generation, the operators above it. So they are imported when they
+are asked for, and who needs the language alone does not wait for LLVM.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polygym.tc.comprehension import Comprehension, define
+
+__all__ = ["Comprehension", "define"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what stands in :mod:`polygym.tc.comprehension`."""
+    if name in __all__:
+        return getattr(import_module("polygym.tc.comprehension"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,176 @@
+"""What :func:`polygym.tc.define` returns: an operator that compiles itself for its arguments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polygym.codegen.mapping import DEFAULT, Mapping
+from polygym.errors import InputError
+from polygym.ir.scop import Scop
+from polygym.poly.evaluate import admits
+from polygym.tc.arguments import prepared, sizes_of_arguments
+from polygym.tc.kernel import Kernel, compile_kernel
+from polygym.tc.language import Definition, lower, needed_values, parse
+
+_MOST_KERNELS = 256
+
+
+def define(
+    text: str, name: str | None = None, *, threads: int = 1, mapping: Mapping = DEFAULT
+) -> Comprehension:
+    """Return the operator that a text defines; ``name`` chooses where it defines several.
+
+    Raises:
+        SourceError: the text is no comprehension; says where and why.
+        InputError: there are several and no name, or none of that name.
+    """
+    definitions = {one.name: one for one in parse(text)}
+    if name is None and len(definitions) > 1:
+        raise InputError(f"expected a name, one of {', '.join(definitions)}")
+    chosen = next(iter(definitions)) if name is None else name
+    if chosen not in definitions:
+        raise InputError(f"expected one of {', '.join(definitions)}, found {chosen!r}")
+    return Comprehension(definitions[chosen], replace(mapping, threads=threads))
+
+
+class Comprehension:
+    """An operator on arrays.
+
+    Calling it compiles it for the sizes of the arguments, once; results are new arrays, unless
+    ``out`` gives their memory. Threads may share it.
+    """
+
+    def __init__(self, definition: Definition, mapping: Mapping = DEFAULT) -> None:
+        """Check the definition as far as it can be without sizes."""
+        self.definition = definition
+        self.mapping = mapping
+        self._needed = needed_values(definition)
+        self._scops: dict[tuple[int, ...], Scop] = {}
+        self._kernels: dict[Any, Kernel] = {}
+        self._lock = threading.Lock()
+        if not self._needed:
+            self.scop()
+
+    @property
+    def name(self) -> str:
+        """The name of the definition."""
+        return self.definition.name
+
+    def __repr__(self) -> str:
+        """Say what it takes and returns."""
+        parameters = ", ".join(one.name for one in self.definition.parameters)
+        outputs = ", ".join(one.name for one in self.definition.outputs)
+        return f"<comprehension {self.name}({parameters}) -> ({outputs})>"
+
+    def scop(self, **constants: int) -> Scop:
+        """Return the program; scalars on which subscripts depend must be given."""
+        key = tuple(constants.get(name, 0) for name in self._needed)
+        if key not in self._scops:
+            self._scops[key] = lower(self.definition, constants)
+        return self._scops[key]
+
+    def __call__(
+        self, *arguments: Any, out: np.ndarray | Sequence[np.ndarray] | None = None
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Compute; one output comes as an array, several as a tuple.
+
+        Raises:
+            InputError: the arguments do not fit the declaration, or each other.
+        """
+        arrays = prepared(self.definition, arguments)
+        kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
+        if out is None:
+            results = kernel(arrays)
+        else:
+            given = self._outputs(kernel, out)
+            # The code takes arrays to be apart: what overlaps an argument is written afterwards.
+            apart = [
+                None if any(np.may_share_memory(one, array) for array in arrays) else one
+                for one in given
+            ]
+            results = kernel(arrays, apart)
+            for one, result in zip(given, results, strict=True):
+                if one is not result:
+                    one[...] = result
+            results = given
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def compile(self, *arguments: Any) -> Kernel:
+        """Return the machine code for arguments like these, which are not changed."""
+        arrays = prepared(self.definition, arguments)
+        return self._kernels.get(self._key(arrays)) or self._compiled(arrays)
+
+    def _key(self, arrays: Sequence[np.ndarray]) -> Any:
+        shapes = tuple(array.shape for array in arrays)
+        return (shapes, self._values(arrays)) if self._needed else shapes
+
+    def _values(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+        names = [one.name for one in self.definition.parameters]
+        return tuple(int(arrays[names.index(name)]) for name in self._needed)
+
+    def _compiled(self, arrays: Sequence[np.ndarray]) -> Kernel:
+        with self._lock:
+            key = self._key(arrays)
+            if key in self._kernels:
+                return self._kernels[key]
+            names = [one.name for one in self.definition.parameters]
+            shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
+            given = sizes_of_arguments(self.definition, shapes)
+            values = dict(zip(self._needed, self._values(arrays), strict=True))
+            scop = self.scop(**values)
+            said = {**given, **values}
+            sizes = {one.name: said[name] for one, name in zip(scop.parameters, said, strict=True)}
+            if not admits(scop.context, sizes):
+                found = ", ".join(f"{name} = {value}" for name, value in said.items())
+                needs = " and ".join(scop.conditions) or "sizes from 1 on"
+                raise InputError(f"{self.name} is not defined for {found}: it needs {needs}")
+            outputs = [one.name for one in self.definition.outputs]
+            kernel = compile_kernel(
+                scop,
+                sizes,
+                self.mapping,
+                self._array_names(scop, names),
+                self._array_names(scop, outputs),
+            )
+            while len(self._kernels) >= _MOST_KERNELS:
+                del self._kernels[next(iter(self._kernels))]
+            self._kernels[key] = kernel
+            return kernel
+
+    def _array_names(self, scop: Scop, names: Sequence[str]) -> list[str]:
+        """Return the names in the program of parameters or outputs."""
+        own = dict(
+            zip(
+                dict.fromkeys(
+                    [o.name for o in self.definition.parameters if o.name not in self._needed]
+                    + [o.name for o in self.definition.outputs]
+                ),
+                scop.signature[len(scop.parameters) :],
+                strict=True,
+            )
+        )
+        return [own.get(name, "") for name in names]
+
+    def _outputs(self, kernel: Kernel, out: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the memory for the outputs, checked."""
+        given = [out] if isinstance(out, np.ndarray) else list(out)
+        places = sorted(
+            (one for one in kernel.places if one.output is not None),
+            key=lambda one: one.output or 0,
+        )
+        if len(given) != len(places):
+            raise InputError(f"out: expected {len(places)} array(s), found {len(given)}")
+        for place, array, output in zip(places, given, self.definition.outputs, strict=True):
+            if array.shape != place.shape or array.dtype != place.dtype:
+                raise InputError(
+                    f"out: {output.name}: expected {place.dtype} of shape {place.shape}, found "
+                    f"{array.dtype} of shape {array.shape}"
+                )
+            if not (array.flags.c_contiguous and array.flags.writeable):
+                raise InputError(f"out: {output.name}: expected contiguous memory to write to")
+        return given

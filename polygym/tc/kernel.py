@@ -1,0 +1,138 @@
+"""A comprehension compiled for certain sizes: machine code, and the recipe of a call."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polygym.codegen.llvm.loader import LoadedProgram, load
+from polygym.codegen.mapping import Mapping as MachineMapping
+from polygym.codegen.pipeline import compile_program, lower
+from polygym.errors import InternalError, PolygymError
+from polygym.ir.scop import Scop, Storage
+from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.evaluate import elements_written, evaluate
+from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import Schedule
+from polygym.tc.arguments import DTYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An array of the program: which argument or output it is, or memory of the call's own.
+
+    ``is_partial`` says that elements may stay unassigned: those are zero.
+    """
+
+    argument: int | None
+    output: int | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    is_updated: bool
+    is_partial: bool
+
+
+class Kernel:
+    """Machine code for one set of sizes; calls from several threads do not meet."""
+
+    def __init__(self, object_code: bytes, places: Sequence[Place], sizes: Sequence[int]) -> None:
+        """Link the code."""
+        self.object_code = object_code
+        self.places = tuple(places)
+        self._program: LoadedProgram = load(object_code)
+        self._sizes = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+        first = ctypes.addressof(self._sizes)
+        self._size_addresses = [first + 8 * place for place in range(len(sizes))]
+        self._outputs = sum(place.output is not None for place in self.places)
+        self._block = ctypes.c_void_p * max(len(self.places) + len(sizes), 1)
+
+    def __call__(
+        self, arguments: Sequence[np.ndarray], out: Sequence[np.ndarray | None] | None = None
+    ) -> list[np.ndarray]:
+        """Return the outputs, new arrays but for those that ``out`` gives."""
+        results: list[Any] = [None] * self._outputs
+        kept = []
+        addresses = []
+        for place in self.places:
+            array: np.ndarray
+            if place.output is None and place.argument is not None:
+                array = arguments[place.argument]
+            else:
+                given = None if out is None or place.output is None else out[place.output]
+                array = self._result(place, arguments, given)
+                if place.output is not None:
+                    results[place.output] = array
+            kept.append(array)
+            addresses.append(array.__array_interface__["data"][0])
+        block = self._block(*addresses, *self._size_addresses)
+        nanoseconds = ctypes.c_int64()
+        code = self._program.call(ctypes.addressof(block), ctypes.addressof(nanoseconds))
+        if code:
+            raise MemoryError("the comprehension could not allocate memory for its copies")
+        return results
+
+    @staticmethod
+    def _result(
+        place: Place, arguments: Sequence[np.ndarray], given: np.ndarray | None
+    ) -> np.ndarray:
+        """Return memory for an output or a temporary, with what has to be in it."""
+        array = np.empty(place.shape, place.dtype) if given is None else given
+        if place.is_updated:
+            assert place.argument is not None
+            before = arguments[place.argument]
+            if before is not array:
+                array[...] = before
+        elif place.is_partial:
+            array[...] = 0
+        return array
+
+
+def usual_schedule(scop: Scop) -> Schedule:
+    """Return isl's schedule, or the order of the text where isl has none."""
+    try:
+        return isl_schedule(scop)
+    except PolygymError:
+        return original(scop)
+
+
+def compile_kernel(
+    scop: Scop,
+    sizes: Mapping[str, int],
+    mapping: MachineMapping,
+    arguments: Sequence[str],
+    outputs: Sequence[str],
+    schedule: Schedule | None = None,
+) -> Kernel:
+    """Compile a program for certain sizes; the names are those of its arrays."""
+    legal = LegalSchedule(scop, schedule or usual_schedule(scop))
+    code = compile_program(lower(legal, mapping, dict(sizes)))
+    return Kernel(code, places_of(scop, sizes, arguments, outputs), tuple(sizes.values()))
+
+
+def places_of(
+    scop: Scop, sizes: Mapping[str, int], arguments: Sequence[str], outputs: Sequence[str]
+) -> tuple[Place, ...]:
+    """Return where the arrays of a program come from and go to."""
+    found = []
+    written = elements_written(scop, sizes)
+    for array in scop.arrays:
+        if array.storage not in (Storage.ARGUMENT, Storage.VALUE, Storage.LOCAL):
+            raise InternalError(f"{array.name} of a comprehension is {array.storage.value}")
+        shape = tuple(evaluate(extent, sizes) for extent in array.extents)
+        argument = arguments.index(array.name) if array.name in arguments else None
+        output = outputs.index(array.name) if array.name in outputs else None
+        found.append(
+            Place(
+                argument,
+                output,
+                shape,
+                DTYPES[array.type],
+                is_updated=argument is not None and output is not None,
+                is_partial=argument is None and written.get(array.name, 0) < int(np.prod(shape)),
+            )
+        )
+    return tuple(found)

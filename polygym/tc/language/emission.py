@@ -1,0 +1,184 @@
+"""A statement whose ranges are known → one or two statements of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import islpy as isl
+
+from polygym.errors import Place
+from polygym.ir import expr as ir
+from polygym.ir.scop import Statement as Lowered
+from polygym.ir.types import ScalarType
+from polygym.tc.language.affine import ALWAYS, Affine, Condition
+from polygym.tc.language.draft import Draft, affine_subscript, expected_sizes, output_named
+from polygym.tc.language.environment import Environment
+from polygym.tc.language.printer import statement_text, text_of
+from polygym.tc.language.ranges import Scope
+from polygym.tc.language.resolve import Meaning
+from polygym.tc.language.syntax import Assign, Element
+from polygym.tc.language.tensors import Role, Tensor
+from polygym.tc.language.translate import extreme, translate
+
+
+def defined_tensor(
+    draft: Draft, meaning: Meaning, ranges: Mapping[str, isl.Set], target: ScalarType
+) -> Tensor:
+    """Return the tensor that is assigned; one that is new is as large as its indices run."""
+    statement = meaning.statement
+    name = statement.tensor
+    if name in draft.tensors:
+        return draft.tensors[name]
+    expected = expected_sizes(draft, name)
+    if expected is None:
+        below = draft.sizes.map("{ [x] -> [y] : 0 <= y <= x }")
+        expected = tuple(ranges[i.name].apply(below).coalesce() for i in statement.indices)
+    role = Role.TEMPORARY if output_named(draft, name) is None else Role.OUTPUT
+    made = Tensor(draft.names.take(name), target, expected, role, statement.place, defined=True)
+    draft.tensors[name] = made
+    return made
+
+
+def emit(
+    draft: Draft,
+    meaning: Meaning,
+    scope: Scope,
+    environment: Environment,
+    ranges: Mapping[str, isl.Set],
+    tensor: Tensor,
+) -> None:
+    """Add the one or two statements of the program."""
+    statement = meaning.statement
+    left = tuple(index.name for index in statement.indices)
+    if statement.initialises:
+        neutral = _neutral(statement.assign, tensor.type)
+        text = f"{_left(statement.tensor, left)} = {_neutral_text(statement.assign)}"
+        begin = _Target(scope, left, ranges, tensor, left)
+        _add(draft, begin, lambda _name, _write: neutral, text, statement.place)
+    target = _Target(scope, tuple(meaning.indices), ranges, tensor, left)
+
+    def body(name: str, write: ir.Access) -> ir.Expression:
+        def access(element: Element, condition: Condition) -> ir.Access:
+            values = tuple(affine_subscript(one, scope, element) for one in element.arguments)
+            guard = "" if condition.text == ALWAYS.text else f" : {condition.text}"
+            read = draft.tensors[element.name]
+            return _access(draft, target, name, read, values, guard, text_of(element))
+
+        value = translate(meaning.value, tensor.type, replace(environment, access=access))
+        return _combined(statement.assign, ir.Load(write, tensor.type), value)
+
+    text = statement_text(replace(statement, initialises=False))
+    _add(draft, target, body, text, statement.place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The loops of a statement, and the element that it assigns: ``tensor`` at ``left``."""
+
+    scope: Scope
+    loops: tuple[str, ...]
+    ranges: Mapping[str, isl.Set]
+    tensor: Tensor
+    left: tuple[str, ...]
+
+
+def _combined(assign: Assign, before: ir.Expression, value: ir.Expression) -> ir.Expression:
+    """Return what is assigned."""
+    match assign:
+        case Assign.SET:
+            return value
+        case Assign.ADD:
+            return ir.Binary(ir.BinaryOperator.ADD, before, value, value.type)
+        case Assign.MULTIPLY:
+            return ir.Binary(ir.BinaryOperator.MULTIPLY, before, value, value.type)
+        case Assign.MINIMUM:
+            return extreme(ir.MathFunction.FMIN, before, value)
+        case Assign.MAXIMUM:
+            return extreme(ir.MathFunction.FMAX, before, value)
+        case _:
+            assert_never(assign)
+
+
+def _add(
+    draft: Draft,
+    target: _Target,
+    body: Callable[[str, ir.Access], ir.Expression],
+    text: str,
+    place: Place,
+) -> None:
+    """Add one statement; ``body`` makes what it assigns of its name and its write."""
+    scope, loops = target.scope, target.loops
+    name = draft.names.take(f"S{len(draft.statements)}")
+    domain = scope.box(loops, target.ranges).intersect_params(draft.context).coalesce()
+    domain = domain.gist_params(draft.context).coalesce().set_tuple_name(name)
+    for position, index in enumerate(loops):
+        domain = domain.set_dim_name(isl.dim_type.set, position, scope.isl_names[index])
+    values = tuple(Affine(((index, 1),)) for index in target.left)
+    said = _left(target.tensor.name, target.left)
+    write = _access(draft, target, name, target.tensor, values, "", said)
+    draft.statements.append(
+        Lowered(
+            name=name,
+            iterators=tuple(scope.isl_names[index] for index in loops),
+            domain=domain.to_str(),
+            write=write,
+            body=body(name, write),
+            text=text,
+            place=place,
+        )
+    )
+
+
+def _access(
+    draft: Draft,
+    target: _Target,
+    name: str,
+    tensor: Tensor,
+    values: tuple[Affine, ...],
+    guard: str,
+    text: str,
+) -> ir.Access:
+    """Return an access of a statement."""
+    scope = target.scope
+    subscripts = ", ".join(value.text(scope.isl_names) for value in values)
+    members = scope.tuple_of(target.loops)
+    relation = draft.sizes.map(f"{{ {name}{members} -> {tensor.name}[{subscripts}]{guard} }}")
+    return ir.Access(tensor.name, relation.to_str(), text)
+
+
+def _left(tensor: str, indices: tuple[str, ...]) -> str:
+    return f"{tensor}({', '.join(indices)})" if indices else tensor
+
+
+def _neutral_text(assign: Assign) -> str:
+    return {
+        Assign.ADD: "0",
+        Assign.MULTIPLY: "1",
+        Assign.MINIMUM: "the largest value",
+        Assign.MAXIMUM: "the smallest value",
+    }[assign]
+
+
+def _neutral(assign: Assign, scalar: ScalarType) -> ir.Expression:
+    """Return what a reduction begins with."""
+    half = 1 << (scalar.bits - 1)
+    match assign:
+        case Assign.ADD | Assign.MULTIPLY:
+            number = int(assign is Assign.MULTIPLY)
+            if scalar.is_integer:
+                return ir.IntegerLiteral(number, scalar)
+            return ir.FloatLiteral(float(number), scalar)
+        case Assign.MINIMUM:
+            if scalar.is_integer:
+                return ir.IntegerLiteral(half - 1, scalar)
+            return ir.FloatLiteral(float("inf"), scalar)
+        case Assign.MAXIMUM:
+            if scalar.is_integer:
+                return ir.IntegerLiteral(-half, scalar)
+            return ir.FloatLiteral(float("-inf"), scalar)
+        case Assign.SET:
+            raise AssertionError("an assignment begins with nothing")
+        case _:
+            assert_never(assign)

@@ -1,0 +1,25 @@
+"""Sizes of tensors as functions of the symbolic sizes: for isl, and as C text."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+
+def size_of(valid: isl.Set, context: isl.Set) -> isl.PwAff:
+    """Return how many values a subscript may have, which count from 0."""
+    last = valid.dim_max(0)
+    one = isl.Val.int_from_si(valid.get_ctx(), 1)
+    return last.add_constant_val(one).gist(context).coalesce()
+
+
+def as_c(size: isl.PwAff, context: isl.Set) -> str:
+    """Return a size as C text: ``M``, ``(H - KH) / 2 + 1``, ``M <= N ? M : N``."""
+    build = isl.AstBuild.from_context(context)
+    pieces = size.get_pieces()
+    texts = [
+        str(build.expr_from_pw_aff(isl.PwAff.from_aff(value)).to_C_str()) for _, value in pieces
+    ]
+    text = texts[-1]
+    for (where, _), value in zip(reversed(pieces[:-1]), reversed(texts[:-1]), strict=True):
+        text = f"({build.expr_from_set(where).to_C_str()} ? {value} : {text})"
+    return text

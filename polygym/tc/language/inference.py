@@ -1,0 +1,172 @@
+"""From a statement to the ranges of its indices, and to what sizes must satisfy.
+
+The subscripts of everything that it reads go into :func:`polygym.tc.language.ranges.infer`, and
+those of what it assigns, where that has a size already. Afterwards it is certain that no access
+leaves its tensor: the sizes for which one would are excluded, if a ``where`` asked for it, or the
+statement is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.errors import Place, SourceError
+from polygym.tc.language.affine import ALWAYS, Affine, affine
+from polygym.tc.language.draft import Draft, affine_subscript, expected_sizes, scope_of
+from polygym.tc.language.environment import Environment, elements
+from polygym.tc.language.printer import text_of
+from polygym.tc.language.ranges import Scope, Subscript, infer, outside
+from polygym.tc.language.resolve import Meaning, names_in
+from polygym.tc.language.syntax import In
+
+
+def infer_ranges(
+    draft: Draft, place: int, meaning: Meaning, scope: Scope, environment: Environment
+) -> dict[str, isl.Set]:
+    """Return the range of every index of the statement at a place, and restrict the sizes."""
+    subscripts = _subscripts(draft, meaning, scope, environment)
+    given = {one.name: _given(draft, one, scope) for one in meaning.ranges}
+    try:
+        ranges = infer(scope, given, subscripts)
+    except SourceError:
+        borrowed = _from_the_next(draft, place, meaning, given)
+        if not borrowed:
+            raise
+        ranges = infer(scope, {**given, **borrowed}, subscripts)
+    _restrict(draft, meaning, scope, subscripts, ranges)
+    return ranges
+
+
+def _subscripts(
+    draft: Draft, meaning: Meaning, scope: Scope, environment: Environment
+) -> list[Subscript]:
+    """Return what ranges follow from: all subscripts of what is read, and of what is there."""
+    statement = meaning.statement
+    found: list[Subscript] = []
+    for part in (meaning.value, *meaning.witnesses):
+        for element, condition in elements(part, environment):
+            tensor = draft.tensors[element.name]
+            for argument, valid in zip(element.arguments, tensor.valid, strict=True):
+                value = affine_subscript(argument, scope, element)
+                found.append(Subscript(value, valid, condition, text_of(element), element.place))
+    valid = expected_sizes(draft, statement.tensor)
+    if valid is not None:
+        if len(valid) != len(statement.indices):
+            raise SourceError(
+                statement.place,
+                f"{statement.tensor} is declared with {len(valid)} dimension(s) and assigned "
+                f"with {len(statement.indices)}",
+            )
+        text = f"{statement.tensor}({', '.join(i.name for i in statement.indices)})"
+        for index, values in zip(statement.indices, valid, strict=True):
+            one = Affine(((index.name, 1),))
+            found.append(Subscript(one, values, ALWAYS, text, index.place))
+    return found
+
+
+def _given(draft: Draft, one: In, scope: Scope) -> isl.Set:
+    """Return the range that a ``where`` gives."""
+    ends = []
+    for end in (one.lower, one.upper):
+        value = affine(end, frozenset(draft.size_names))
+        if value is None:
+            raise SourceError(
+                one.place,
+                f"the range of {one.name}: expected a sum of sizes and numbers, found "
+                f"{text_of(end)}",
+            )
+        ends.append(value.text(scope.isl_names))
+    found = draft.sizes.set(f"{{ [x] : {ends[0]} <= x < {ends[1]} }}")
+    found = found.intersect_params(draft.positive)
+    if not found.intersect(draft.sizes.set("{ [x] : x < 0 }")).is_empty():
+        raise SourceError(
+            one.place, f"the range of {one.name} begins below 0: indices are never negative"
+        )
+    if found.is_empty():
+        raise SourceError(one.place, f"the range of {one.name} is empty")
+    return found
+
+
+def _from_the_next(
+    draft: Draft, place: int, meaning: Meaning, given: Mapping[str, isl.Set]
+) -> dict[str, isl.Set]:
+    """Return ranges for ``C(i) = 0`` from the statement that goes on with C, if one does.
+
+    ``C(i) = 0`` alone does not say how far i runs; ``C(i) += A(i, k) * x(k)`` below does. It
+    counts if nothing in between reads C.
+    """
+    statement = meaning.statement
+    if statement.tensor in draft.tensors or expected_sizes(draft, statement.tensor) is not None:
+        return {}
+    later = _next_assignment(draft, place, statement.tensor)
+    if later is None or len(later.statement.indices) != len(statement.indices):
+        return {}
+    scope, environment = scope_of(draft, later)
+    try:
+        subscripts = _subscripts(draft, later, scope, environment)
+        ranges = infer(
+            scope, {one.name: _given(draft, one, scope) for one in later.ranges}, subscripts
+        )
+    except SourceError:
+        return {}
+    return {
+        mine.name: ranges[other.name]
+        for mine, other in zip(statement.indices, later.statement.indices, strict=True)
+        if mine.name not in given
+    }
+
+
+def _next_assignment(draft: Draft, place: int, tensor: str) -> Meaning | None:
+    """Return the next statement that assigns a tensor, None if one reads it before that is done."""
+    for later in draft.meanings[place + 1 :]:
+        parts = (later.value, *later.witnesses)
+        if any(one.name == tensor for part in parts for one in names_in(part)):
+            return None
+        if later.statement.tensor == tensor:
+            return later
+    return None
+
+
+def _restrict(
+    draft: Draft,
+    meaning: Meaning,
+    scope: Scope,
+    subscripts: list[Subscript],
+    ranges: Mapping[str, isl.Set],
+) -> None:
+    """Add to the context what the sizes must satisfy, or refuse an access that leaves."""
+    for name, found in ranges.items():
+        _require(draft, found.params(), scope.indices[name], f"the range of {name} is empty")
+    inferred = scope.indices.keys() - {one.name for one in meaning.ranges}
+    for one in subscripts:
+        mentioned = one.value.names | one.condition.names
+        indices = [name for name in scope.indices if name in mentioned]
+        leaving = outside(scope, indices, one, ranges).params().intersect(draft.context)
+        if leaving.is_empty():
+            continue
+        free = sorted(one.value.names & inferred)
+        if free:
+            raise SourceError(
+                one.place,
+                f"the range of {free[0]} is ambiguous: {one.text} leaves its tensor for some "
+                "sizes, whatever else bounds it",
+                f"say it: where {free[0]} in 0:...",
+            )
+        good = draft.context.subtract(leaving)
+        _require(draft, good, one.place, f"{one.text} leaves its tensor")
+
+
+def _require(draft: Draft, good: isl.Set, place: Place, otherwise: str) -> None:
+    """Restrict the sizes to those that are good, where that is a plain condition."""
+    context = draft.context.intersect(good).coalesce()
+    if context.is_empty():
+        raise SourceError(place, f"{otherwise}, whatever the sizes are")
+    if context.n_basic_set() > 1:
+        raise SourceError(
+            place,
+            f"{otherwise} for some sizes, and which ones is no plain condition",
+            "say smaller ranges: where i in 0:...",
+        )
+    draft.context = context

@@ -1,0 +1,67 @@
+"""In-place updates: whether a statement may write the tensor that it reads.
+
+A statement means: read the whole right side, then assign. Done element by element, in any order,
+that comes to the same if no instance reads what another one writes. With R from instances to the
+elements that they read, W to the element that they write, the pairs in conflict are
+
+    { u -> w : R(u) = W(w) }  without  { u -> u }.
+
+In ``a(i, j) = a(j, i)``, (0, 1) reads what (1, 0) writes; in ``a(i) = 2 * a(i)``, nobody reads what
+another one writes; nor in ``a(i) = a(i + N) where i in 0:N``. The same holds for the reads of
+``C(i) += C(i) * A(i, k)``: all k read the C(i) that each of them writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from polygym.errors import Place, SourceError
+
+
+def refuse_conflicts(
+    instances: isl.Set,
+    write: isl.Map,
+    reads: Sequence[tuple[isl.Map, str, Place]],
+    indices: Sequence[str],
+) -> None:
+    """Refuse a statement of which some instance reads what another one writes.
+
+    ``reads`` are those of the tensor that is written, with their texts.
+
+    Raises:
+        SourceError: with two instances, as values of ``indices``, and the element.
+    """
+    write = write.intersect_domain(instances)
+    for read, text, place in reads:
+        read = read.intersect_domain(instances)
+        pairs = read.apply_range(write.reverse())
+        conflicts = pairs.subtract(isl.Map.identity(pairs.get_space()))
+        if conflicts.is_empty():
+            continue
+        values = _smallest(conflicts.wrap())
+        reader, writer = values[: len(indices)], values[len(indices) :]
+        raise SourceError(
+            place,
+            f"{text} is read where {_named(indices, reader)} and written where "
+            f"{_named(indices, writer)}: all is read before anything is assigned, which cannot be "
+            "done in place",
+            "assign to another tensor",
+        )
+
+
+def _smallest(values: isl.Set) -> list[int]:
+    """Return a point with small coordinates, for small sizes."""
+    count = values.dim(isl.dim_type.param)
+    line = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count) if count else values
+    point = line.lexmin().sample_point()
+    total = line.dim(isl.dim_type.set)
+    return [
+        int(point.get_coordinate_val(isl.dim_type.set, position).to_python())
+        for position in range(count, total)
+    ]
+
+
+def _named(indices: Sequence[str], values: Sequence[int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in zip(indices, values, strict=True))

@@ -1,0 +1,263 @@
+"""What the names of a definition mean, before any range is known.
+
+Names that stand for values disappear here: those of a ``where x = expression``, and scalar integer
+parameters whose value is known. (A stride has to be known, since ``s * i`` is affine only then.)
+What is left of a statement are indices, sizes, tensors and functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from polygym.errors import Place, SourceError
+from polygym.tc.language.functions import function_named
+from polygym.tc.language.syntax import (
+    Choice,
+    Convert,
+    Definition,
+    Element,
+    Exists,
+    Expression,
+    In,
+    Infix,
+    Let,
+    Name,
+    Number,
+    Parameter,
+    Prefixed,
+    Scalar,
+    Statement,
+)
+
+_WHOLE = {Scalar.INT32, Scalar.INT64}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One statement with values put in the place of their names.
+
+    ``ranges`` are its ``i in lower:upper``; ``witnesses`` what stands after ``exists``. ``indices``
+    are in the order of the loops: those on the left, then the others as they come; ``helpers``
+    occur after ``exists`` alone, and are no loops.
+    """
+
+    statement: Statement
+    value: Expression
+    ranges: tuple[In, ...]
+    witnesses: tuple[Expression, ...]
+    indices: Mapping[str, Place]
+    helpers: Mapping[str, Place]
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """The indices that are not on the left."""
+        left = {index.name for index in self.statement.indices}
+        return tuple(name for name in self.indices if name not in left)
+
+
+def names_in(expression: Expression) -> Iterator[Name | Element]:
+    """Yield every name that stands in an expression, from left to right."""
+    match expression:
+        case Number():
+            return
+        case Name():
+            yield expression
+        case Element(arguments=arguments):
+            yield expression
+            for argument in arguments:
+                yield from names_in(argument)
+        case Convert(operand=operand) | Prefixed(operand=operand):
+            yield from names_in(operand)
+        case Infix(_, left, right):
+            yield from names_in(left)
+            yield from names_in(right)
+        case Choice(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from names_in(part)
+        case _:
+            assert_never(expression)
+
+
+def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return an expression with values in the place of names."""
+
+    def new(part: Expression) -> Expression:
+        return substituted(part, values)
+
+    match expression:
+        case Number():
+            return expression
+        case Name(name):
+            return values.get(name, expression)
+        case Element(arguments=arguments):
+            return replace(expression, arguments=tuple(map(new, arguments)))
+        case Convert(operand=operand) | Prefixed(operand=operand):
+            return replace(expression, operand=new(operand))
+        case Infix(_, left, right):
+            return replace(expression, left=new(left), right=new(right))
+        case Choice(condition, then, otherwise):
+            return replace(
+                expression, condition=new(condition), then=new(then), otherwise=new(otherwise)
+            )
+        case _:
+            assert_never(expression)
+
+
+def sizes_of(definition: Definition) -> dict[str, Place]:
+    """Return the names of sizes, in the order in which they occur."""
+    found: dict[str, Place] = {}
+    declared = [one.sizes for one in definition.parameters]
+    declared += [one.sizes for one in definition.outputs if one.sizes is not None]
+    for sizes in declared:
+        for size in sizes:
+            if isinstance(size, Name):
+                found.setdefault(size.name, size.place)
+    return found
+
+
+def needed_values(definition: Definition) -> tuple[str, ...]:
+    """Return the scalar integer parameters that must have a value before anything is compiled.
+
+    They are those in subscripts and in the ends of ranges.
+    """
+    scalars = {one.name: one for one in definition.parameters if not one.sizes}
+    tensors = {one.name for one in definition.parameters} | {
+        one.tensor for one in definition.statements
+    }
+    found: dict[str, None] = {}
+
+    def see(expression: Expression) -> None:
+        for one in names_in(expression):
+            if isinstance(one, Name) and one.name in scalars:
+                found[one.name] = None
+
+    for statement in definition.statements:
+        parts = [statement.value]
+        for entry in statement.where:
+            match entry:
+                case In(lower=lower, upper=upper):
+                    see(lower)
+                    see(upper)
+                case Let(value=value) | Exists(expression=value):
+                    parts.append(value)
+                case _:
+                    assert_never(entry)
+        for part in parts:
+            for element in names_in(part):
+                if isinstance(element, Element) and element.name in tensors:
+                    for argument in element.arguments:
+                        see(argument)
+    return tuple(name for name in found if scalars[name].type in _WHOLE)
+
+
+def check_names(definition: Definition) -> None:
+    """Refuse names that mean two things.
+
+    Raises:
+        SourceError: a parameter, an output or a size has the name of another one.
+    """
+    sizes = sizes_of(definition)
+    read = {
+        size.name for one in definition.parameters for size in one.sizes if isinstance(size, Name)
+    }
+    for name, place in sizes.items():
+        if name not in read:
+            raise SourceError(place, f"{name} is a size of no parameter: its value cannot be known")
+    seen: dict[str, str] = dict.fromkeys(sizes, "a size")
+    for parameter in definition.parameters:
+        _claim(parameter.name, parameter.place, "a parameter", seen)
+    returned: set[str] = set()
+    for output in definition.outputs:
+        if output.name in returned:
+            raise SourceError(output.place, f"{output.name} is returned twice")
+        returned.add(output.name)
+        if seen.get(output.name) != "a parameter":
+            _claim(output.name, output.place, "an output", seen)
+    for statement in definition.statements:
+        if statement.tensor in sizes:
+            raise SourceError(statement.place, f"{statement.tensor} is a size, no tensor")
+
+
+def _claim(name: str, place: Place, what: str, seen: dict[str, str]) -> None:
+    if name in seen:
+        raise SourceError(place, f"{name} is {seen[name]} already")
+    seen[name] = what
+
+
+def meaning_of(
+    statement: Statement,
+    definition: Definition,
+    constants: Mapping[str, int],
+) -> Meaning:
+    """Return what a statement says of indices, sizes, tensors and functions alone.
+
+    Raises:
+        SourceError: a name means two things, or an index is given twice.
+    """
+    tensors = {one.name for one in definition.parameters}
+    tensors |= {one.name for one in definition.outputs}
+    tensors |= {one.tensor for one in definition.statements}
+    sizes = sizes_of(definition)
+    taken = {**dict.fromkeys(tensors, "a tensor"), **dict.fromkeys(sizes, "a size")}
+    values: dict[str, Expression] = {
+        one.name: Number(constants[one.name], str(constants[one.name]), one.place)
+        for one in definition.parameters
+        if one.name in constants
+    }
+    ranges: list[In] = []
+    witnesses: list[Expression] = []
+    for entry in statement.where:
+        match entry:
+            case Let(name, value, place):
+                if name in taken or name in values:
+                    raise SourceError(place, f"{name} is {taken.get(name, 'a value')} already")
+                values[name] = substituted(value, values)
+            case In(name, lower, upper, place):
+                if name in taken or name in values:
+                    raise SourceError(place, f"{name} is {taken.get(name, 'a value')}, no index")
+                if name in {one.name for one in ranges}:
+                    raise SourceError(place, f"the range of {name} is given twice")
+                lower, upper = substituted(lower, values), substituted(upper, values)
+                ranges.append(In(name, lower, upper, place))
+            case Exists(expression):
+                witnesses.append(expression)
+            case _:
+                assert_never(entry)
+    left: dict[str, Place] = {}
+    for index in statement.indices:
+        if index.name in taken or index.name in values:
+            what = taken.get(index.name, "a value")
+            raise SourceError(index.place, f"{index.name} is {what}, no index")
+        if index.name in left:
+            raise SourceError(index.place, f"{index.name} stands twice on the left")
+        left[index.name] = index.place
+    value = substituted(statement.value, values)
+    seen = tuple(substituted(one, values) for one in witnesses)
+    indices = {**left, **_indices(value, taken, left)}
+    helpers: dict[str, Place] = {}
+    for one in seen:
+        helpers |= _indices(one, taken, {**indices, **helpers})
+    for given in ranges:
+        if given.name not in indices and given.name not in helpers:
+            raise SourceError(given.place, f"{given.name} has a range and is not used")
+    return Meaning(statement, value, tuple(ranges), seen, indices, helpers)
+
+
+def _indices(
+    expression: Expression, taken: Mapping[str, str], known: Mapping[str, Place]
+) -> dict[str, Place]:
+    """Return the names in an expression that are indices, but for those that are known."""
+    found: dict[str, Place] = {}
+    for one in names_in(expression):
+        if isinstance(one, Name) and one.name not in taken and one.name not in known:
+            if function_named(one.name) is not None:
+                raise SourceError(one.place, f"{one.name} is a function: expected ( behind it")
+            found.setdefault(one.name, one.place)
+    return found
+
+
+def scalar_parameters(definition: Definition) -> dict[str, Parameter]:
+    """Return the parameters without dimensions."""
+    return {one.name: one for one in definition.parameters if not one.sizes}

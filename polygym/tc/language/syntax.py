@@ -1,0 +1,218 @@
+"""The syntax tree of tensor comprehensions: what a text says, before any of it has a meaning.
+
+A text is a sequence of definitions. A definition has parameters, outputs and statements; a
+statement assigns an expression of indices to an element, for every value of the indices. Every node
+that a message may be about has its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from polygym.errors import Place
+
+
+class Scalar(Enum):
+    """The type of an element; the value is its usual name."""
+
+    BOOL = "bool"
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    UINT8 = "uint8"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    UINT64 = "uint64"
+    FLOAT = "float"
+    DOUBLE = "double"
+
+
+TYPE_NAMES = {
+    **{scalar.value: scalar for scalar in Scalar},
+    "float32": Scalar.FLOAT,
+    "float64": Scalar.DOUBLE,
+    "int": Scalar.INT32,
+    "byte": Scalar.UINT8,
+}
+
+
+class Assign(Enum):
+    """How a statement stores: plainly, or combined with what is there; the value is its text."""
+
+    SET = "="
+    ADD = "+="
+    MULTIPLY = "*="
+    MINIMUM = "min="
+    MAXIMUM = "max="
+
+
+class Operator(Enum):
+    """Operators of two operands."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    REMAINDER = "%"
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+    AND = "&&"
+    OR = "||"
+
+
+class Prefix(Enum):
+    """Operators of one operand."""
+
+    NEGATE = "-"
+    NOT = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal; ``text`` is as it was written."""
+
+    value: int | float
+    text: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name without subscripts: an index, a size, a scalar parameter, a ``where`` variable."""
+
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """``A(i, j)``: an element of a tensor, or a call of a function; which, is known later."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """``float(x)``: a conversion."""
+
+    type: Scalar
+    operand: Expression
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixed:
+    """An operator before its operand."""
+
+    operator: Prefix
+    operand: Expression
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Infix:
+    """An operator between its operands; its place is the operator's."""
+
+    operator: Operator
+    left: Expression
+    right: Expression
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``condition ? then : otherwise``; its place is the question mark's."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+    place: Place
+
+
+Expression: TypeAlias = Number | Name | Element | Convert | Prefixed | Infix | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """``i in lower:upper``: the half-open range of an index."""
+
+    name: str
+    lower: Expression
+    upper: Expression
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """``x = expression``: a name for a value within the statement."""
+
+    name: str
+    value: Expression
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``exists expression``: its accesses take part in range inference, and that is all."""
+
+    expression: Expression
+    place: Place
+
+
+Where: TypeAlias = In | Let | Exists
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """``T(i, j) +=! expression where ...``.
+
+    ``initialises`` is the ``!``; ``indices`` are those of the left side, with their places.
+    """
+
+    tensor: str
+    indices: tuple[Name, ...]
+    assign: Assign
+    initialises: bool
+    value: Expression
+    where: tuple[Where, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``float(M, 4) A``: a tensor, or a scalar where there are no sizes."""
+
+    type: Scalar
+    sizes: tuple[Name | Number, ...]
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """``C``, or ``float(M, N) C``: a tensor that is returned."""
+
+    type: Scalar | None
+    sizes: tuple[Name | Number, ...] | None
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """``def name(parameters) -> (outputs) { statements }``."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    outputs: tuple[Output, ...]
+    statements: tuple[Statement, ...]
+    place: Place

@@ -1,0 +1,117 @@
+"""How a statement uses tensors: what it may read, what it may assign, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.errors import SourceError
+from polygym.tc.language.draft import Draft, affine_subscript
+from polygym.tc.language.environment import Environment, elements
+from polygym.tc.language.inplace import refuse_conflicts
+from polygym.tc.language.printer import text_of
+from polygym.tc.language.ranges import Scope
+from polygym.tc.language.resolve import Meaning, names_in
+from polygym.tc.language.syntax import Assign, Element
+from polygym.tc.language.tensors import Role
+
+
+def check_reads(draft: Draft, meaning: Meaning) -> None:
+    """Refuse what has no value yet, and accesses with too many or too few subscripts."""
+    later = {one.statement.tensor for one in draft.meanings}
+    later |= {output.name for output in draft.definition.outputs}
+    for part in (meaning.value, *meaning.witnesses):
+        for one in names_in(part):
+            tensor = draft.tensors.get(one.name)
+            if tensor is None and one.name in later:
+                own = one.name == meaning.statement.tensor
+                raise SourceError(
+                    one.place,
+                    f"{one.name} is read before it has values",
+                    f"an output that is updated is a parameter too: float(...) {one.name}"
+                    if own
+                    else "assign it in a statement above",
+                )
+            count = len(one.arguments) if isinstance(one, Element) else 0
+            if tensor is not None and tensor.rank != count:
+                raise SourceError(
+                    one.place,
+                    f"{one.name} has {tensor.rank} dimension(s) and is used with {count} "
+                    "subscript(s)",
+                )
+
+
+def check_assignment(draft: Draft, meaning: Meaning) -> None:
+    """Refuse what may not be assigned, or not so."""
+    statement = meaning.statement
+    name, assign = statement.tensor, statement.assign
+    tensor = draft.tensors.get(name)
+    if tensor is not None and tensor.role is Role.INPUT:
+        raise SourceError(
+            statement.place,
+            f"{name} is an input, which nothing may change",
+            f"return it to update it: -> ({name})",
+        )
+    if assign is Assign.SET and meaning.reductions:
+        index = meaning.reductions[0]
+        raise SourceError(
+            meaning.indices[index],
+            f"{index} is not on the left: expected a reduction such as +=! or max=!, found =",
+            f"{name} would be assigned once for every {index}",
+        )
+    if tensor is None:
+        if assign is not Assign.SET and not statement.initialises:
+            raise SourceError(
+                statement.place,
+                f"{name} has no values yet to which something could be added",
+                f"{assign.value}! begins with the neutral element",
+            )
+        return
+    if tensor.rank != len(statement.indices):
+        raise SourceError(
+            statement.place,
+            f"{name} has {tensor.rank} dimension(s) and is assigned with {len(statement.indices)}",
+        )
+
+
+def check_writes(
+    draft: Draft,
+    meaning: Meaning,
+    scope: Scope,
+    environment: Environment,
+    ranges: Mapping[str, isl.Set],
+) -> None:
+    """Refuse in-place updates that depend on their order, and values that nobody reads."""
+    statement, loops = meaning.statement, tuple(meaning.indices)
+    domain = scope.box(loops, ranges).intersect_params(draft.context).coalesce()
+    left = [index.name for index in statement.indices]
+    members = scope.tuple_of(loops)
+    write = draft.sizes.map(f"{{ {members} -> {scope.tuple_of(left)} }}")
+    own = []
+    for element, condition in elements(meaning.value, environment):
+        if element.name != statement.tensor:
+            continue
+        values = [affine_subscript(one, scope, element) for one in element.arguments]
+        texts = ", ".join(value.text(scope.isl_names) for value in values)
+        guard = condition.text if condition.names <= scope.isl_names.keys() else "1 = 1"
+        read = draft.sizes.map(f"{{ {members} -> [{texts}] : {guard} }}")
+        own.append((read, text_of(element), element.place))
+    if own and statement.initialises:
+        raise SourceError(
+            own[0][2],
+            f"{own[0][1]} is read where {statement.assign.value}! has begun it anew",
+            f"{statement.assign.value} goes on with what is there",
+        )
+    refuse_conflicts(domain, write, own, loops)
+    touched = domain.apply(write).coalesce()
+    begins = statement.initialises or (statement.assign is Assign.SET and not own)
+    before = draft.written.get(statement.tensor, [])
+    updated = draft.tensors[statement.tensor].role is Role.UPDATED
+    if begins and not updated and any(not touched.is_disjoint(one) for one in before):
+        raise SourceError(
+            statement.place,
+            f"{statement.tensor} has values already, which would be lost",
+            "assign to another tensor, or update this one: +=, max= ...",
+        )
+    draft.written.setdefault(statement.tensor, []).append(touched)

@@ -1,0 +1,161 @@
+"""Calling a comprehension: arguments, results, memory, threads."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import polygym
+from polygym.errors import InputError, SourceError
+
+MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+A = np.arange(12, dtype=np.float32).reshape(3, 4)
+B = np.arange(8, dtype=np.float32).reshape(4, 2)
+
+
+@pytest.fixture(scope="module")
+def mm():
+    return polygym.tc.define(MM)
+
+
+def test_results_are_the_caller_s(mm):
+    first = mm(A, B)
+    assert (first == A @ B).all()
+    assert first.flags.owndata
+    second = mm(A, B)
+    second[...] = 0
+    assert (first == A @ B).all()
+
+
+def test_compiled_once_for_each_size(mm):
+    kernel = mm.compile(A, B)
+    assert mm.compile(A + 1, B) is kernel
+    assert mm.compile(A[:2], B) is not kernel
+    assert (mm(A[:2], B) == A[:2] @ B).all()
+
+
+def test_arrays_that_are_not_contiguous(mm):
+    wide = np.arange(48, dtype=np.float32).reshape(6, 8)
+    part = wide[::2, ::2]
+    assert (mm(part, B) == part @ B).all()
+    assert (mm(A, B.T.copy().T) == A @ B).all()
+    assert (mm(A[::-1], B[:, ::-1]) == A[::-1] @ B[:, ::-1]).all()
+
+
+def test_numbers_and_lists_take_the_declared_type():
+    scale = polygym.tc.define("def f(float s, float(N) A) -> (B) { B(i) = s * A(i) }")
+    assert scale(2, [1.0, 2.0]).tolist() == [2.0, 4.0]
+    assert scale(0.5, np.ones(3, np.float32)).tolist() == [0.5] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((A,), r"mm: expected 2 arguments \(A, B\), found 1"),
+        ((A, B, B), "expected 2 arguments"),
+        ((A.astype(np.float64), B), "A: expected elements of type float32, found float64"),
+        ((A[0], B), r"A: expected 2 dimension\(s\), found 1"),
+        ((A, B[:3]), "dimension 0 of B: expected 4, which is K of dimension 1 of A, found 3"),
+        ((A[:0], B), "mm is not defined for M = 0, K = 4, N = 2: it needs sizes from 1 on"),
+        (("text", B), "A: expected elements of type float32"),
+        (([["x"]], B), "A: could not convert"),
+        (([[1.0], [2.0, 3.0]], B), "A: "),
+        ((None, B), "A: expected elements of type float32, found object"),
+    ],
+)
+def test_arguments_that_do_not_fit(mm, arguments, said):
+    with pytest.raises(InputError, match=said):
+        mm(*arguments)
+
+
+def test_sizes_for_which_a_range_is_empty():
+    conv = polygym.tc.define("def f(float(M) I, float(N) K) -> (O) { O(i) +=! K(x) * I(i + x) }")
+    one = np.ones(3, np.float32)
+    assert conv(one, one).tolist() == [3.0]
+    with pytest.raises(InputError, match=r"M = 3, N = 4: it needs M >= N|N <= M"):
+        conv(one, np.ones(4, np.float32))
+
+
+def test_memory_for_the_result(mm):
+    out = np.full((3, 2), 7, np.float32)
+    assert mm(A, B, out=out) is out
+    assert (out == A @ B).all()
+    for wrong in (np.empty((2, 3), np.float32), np.empty((3, 2)), np.empty((2, 3), np.float32).T):
+        with pytest.raises(InputError, match="out: "):
+            mm(A, B, out=wrong)
+    with pytest.raises(InputError, match=r"out: expected 1 array\(s\), found 2"):
+        mm(A, B, out=[out, out])
+
+
+def test_memory_that_is_an_argument_s():
+    square = polygym.tc.define("def f(float(N,N) A) -> (B) { B(i,j) +=! A(i,k) * A(k,j) }")
+    matrix = np.arange(9, dtype=np.float32).reshape(3, 3)
+    expected = matrix @ matrix
+    assert square(matrix, out=matrix) is matrix
+    assert (matrix == expected).all()
+
+
+def test_updates_leave_the_argument_unless_it_is_the_result():
+    add = polygym.tc.define("def f(float(N) A, float(N) B) -> (A) { A(i) += B(i) }")
+    a, b = np.ones(3, np.float32), np.full(3, 2, np.float32)
+    assert add(a, b).tolist() == [3.0] * 3
+    assert a.tolist() == [1.0] * 3
+    assert add(a, b, out=a) is a
+    assert a.tolist() == [3.0] * 3
+
+
+def test_several_outputs_and_temporaries():
+    both = polygym.tc.define(
+        "def f(float(N) A) -> (B, s) { T(i) = 2 * A(i) B(i) = T(i) + 1 s +=! T(i) }"
+    )
+    found, total = both(np.ones(4, np.float32))
+    assert found.tolist() == [3.0] * 4
+    assert (total.shape, float(total)) == ((), 8.0)
+
+
+def test_elements_that_nothing_assigns_are_zero():
+    shifted = polygym.tc.define("def f(float(N) A) -> (B) { B(i) = A(i - 2) }")
+    for _ in range(3):
+        assert shifted(np.ones(2, np.float32)).tolist() == [0, 0, 1, 1]
+        out = np.full(4, 9, np.float32)
+        assert shifted(np.ones(2, np.float32), out=out).tolist() == [0, 0, 1, 1]
+
+
+def test_scalars_that_subscripts_depend_on():
+    strided = polygym.tc.define("def f(int s, float(N) A) -> (B) { B(i) = A(s * i) }")
+    line = np.arange(7, dtype=np.float32)
+    assert strided(2, line).tolist() == [0, 2, 4, 6]
+    assert strided(3, line).tolist() == [0, 3, 6]
+    with pytest.raises(SourceError, match="cannot be inferred"):
+        strided(0, line)
+
+
+def test_one_of_several_definitions():
+    text = MM + " def twice(float(N) A) -> (B) { B(i) = 2 * A(i) }"
+    assert polygym.tc.define(text, "twice").name == "twice"
+    with pytest.raises(InputError, match="expected a name, one of mm, twice"):
+        polygym.tc.define(text)
+    with pytest.raises(InputError, match="found 'thrice'"):
+        polygym.tc.define(text, "thrice")
+    assert repr(polygym.tc.define(MM)) == "<comprehension mm(A, B) -> (C)>"
+
+
+def test_threads_share_an_operator():
+    operator = polygym.tc.define(MM, threads=2)
+    wrong = []
+
+    def work(seed: int) -> None:
+        dice = np.random.default_rng(seed)
+        for _ in range(20):
+            m, k, n = dice.integers(1, 6, 3)
+            a = dice.integers(-3, 4, (m, k)).astype(np.float32)
+            b = dice.integers(-3, 4, (k, n)).astype(np.float32)
+            if not (operator(a, b) == a @ b).all():
+                wrong.append((m, k, n))
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert wrong == []

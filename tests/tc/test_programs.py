@@ -1,0 +1,129 @@
+"""Comprehensions as programs: on the command line, in the gym, in records."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from polybench import Dataset
+from polygym.cli import dispatch
+from polygym.errors import InputError, SourceError
+from polygym.programs import load_program, load_scop
+from polygym.programs.foreign import executable
+from polygym.tc.language import library
+
+TEXT = """
+# Two definitions.
+def scale(float s, float(M) A) -> (B) { B(i) = s * A(i) }
+def strided(int step, float(M) A) -> (B) { B(i) = A(step * i) }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "two.tc"
+    path.write_text(TEXT)
+    return str(path)
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = dispatch.run([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", library.definitions())
+def test_the_library_runs_like_kernels(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["-p", "sh=2", "-p", "sw=1"] if name == "conv2d_strided" else []
+    target = f"tc:{name}"
+    code, data = call(
+        capsys, "run", target, "-d", "mini", "--schedule", "isl", "--repeat", "1", *given
+    )
+    assert code == 0
+    assert (data["status"], data["program"]) == ("ok", target)
+    assert len(data["arrays"]) == len(library.definition(name).outputs)
+
+
+def test_the_c_of_a_comprehension(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    code, data = call(capsys, "show", "tc:conv1d", "--schedule", "isl")
+    assert code == 0
+    assert data["conditions"] == ["N <= M"]
+    assert data["arrays"][-1]["extents"] == ["M - N + 1"]
+    code, data = call(capsys, "show", "tc:conv1d", "-p", "M=9", "-p", "N=3")
+    assert code == 0
+    assert "<= 6" in data["c"]
+    code, data = call(capsys, "show", "tc:conv1d", "-p", "M=2", "-p", "N=3")
+    assert code == 2
+    assert "N <= M" in data["error"]
+    code, data = call(capsys, "show", file, "--function", "strided", "-p", "step=3")
+    assert code == 0
+    assert "int step" in data["c"]
+
+
+def test_one_of_several_in_a_file(file: str) -> None:
+    assert load_scop(file, "scale").name == "scale"
+    with pytest.raises(InputError, match="choose one of: scale, strided"):
+        load_scop(file)
+    with pytest.raises(InputError, match="no definition is called x; there are: scale, strided"):
+        load_scop(file, "x")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_scop("nowhere.tc")
+    with pytest.raises(InputError, match="tc:x: expected one of"):
+        load_scop("tc:x")
+    with pytest.raises(InputError, match="tc:matmul is one definition already"):
+        load_scop("tc:matmul", "matmul")
+
+
+def test_scalars_that_must_be_given(file: str) -> None:
+    with pytest.raises(SourceError, match="give its value: -p step=VALUE"):
+        load_program(file, function="strided", dataset=Dataset.MINI)
+    program = load_program(
+        file, function="strided", dataset=Dataset.MINI, parameters={"step": 3, "M": 10}
+    )
+    assert dict(program.parameters) == {"M": 10, "step": 3}
+    assert program.shape(program.scop.array("B")) == (4,)
+    with pytest.raises(InputError, match="-p N: expected one of the parameters M, step"):
+        load_scop(file, "strided", {"step": 3, "N": 4})
+
+
+def test_an_environment(file: str) -> None:
+    for arguments in (
+        {"kernel": "tc:matmul", "dataset": "mini"},
+        {"kernel": file, "function": "strided", "parameters": {"step": 2, "M": 30}},
+    ):
+        env = gymnasium.make("polygym:polygym/Schedule-v0", reward="speedup", **arguments)
+        _, info = env.reset(seed=1)
+        dice = np.random.default_rng(0)
+        over = False
+        while not over:
+            action = int(dice.choice(np.flatnonzero(info["action_mask"])))
+            _, reward, over, _, info = env.step(action)
+        assert info["status"] in ("ok", "timeout", "does not compile"), info
+        assert isinstance(reward, float)
+        env.close()
+
+
+def test_a_search_and_its_record(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "found"
+    code, data = call(
+        capsys, "optimize", file, "--function", "strided", "-p", "step=2", "-p", "M=100",
+        "--budget", "4", "--out", str(out),
+    )  # fmt: skip
+    assert code == 0
+    assert data["best"]["status"] == "ok"
+    code, data = call(capsys, "replay", str(out / "best.json"))
+    assert code == 0
+    assert data["agrees"]
+    assert data["parameters"] == {"M": 100, "step": 2}
+
+
+@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None:
+    for target in ("tc:softmax", "tc:gemm"):
+        code, data = call(capsys, "bench", target, "-d", "mini", "--against", "gcc")
+        assert code == 0
+        assert [one["status"] for one in data["entries"]] == ["ok"] * 3

@@ -1,0 +1,90 @@
+"""What is no comprehension: refused at a place, with what to do."""
+
+import pytest
+
+from polygym.errors import SourceError
+from polygym.tc.language import lower, parse
+
+REFUSED = [
+    # syntax
+    ("", "expected a definition, found an empty text"),
+    ("def", "expected the name of the definition"),
+    ("def f() -> () {}", "expected at least one output"),
+    ("def f(float A) -> (B) {}", "expected at least one statement"),
+    ("def f(float A) -> (B) { B = A ", "expected '}' to end the definition, found the end"),
+    ("def f(half A) -> (B) { B = A }", "expected a type such as float, found 'half'"),
+    ("def f(float(N A) -> (B) { B = A }", "expected ',' or ')' after a size"),
+    ("def f(float(N) A) -> (B) { B(i) == A(i) }", "expected one of ="),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) ยง }", "expected a name, a number or an operator"),
+    ("def f(float(N) A) -> (B) { B(i) = (A(i) }", "expected ')' to close '('"),
+    ("def f(float(N) A) -> (B) { B(2) = A(2) }", "expected an index, a name"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) } def f(float A) -> (B) { B = A }", "defined twice"),
+    # names
+    ("def f(float(N) A, float(N) A) -> (B) { B(i) = A(i) }", "A is a parameter already"),
+    ("def f(float(N) N) -> (B) { B(i) = N(i) }", "N is a size already"),
+    ("def f(float(N) A) -> (B, B) { B(i) = A(i) }", "B is returned twice"),
+    ("def f(float(N) A) -> (B) { B(N) = A(N) }", "N is a size, no index"),
+    ("def f(float(N) A) -> (B) { B(i,i) = A(i) }", "i stands twice on the left"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) + X(i) }", "X is neither a tensor nor a function"),
+    ("def f(float(N) A) -> (B) { B(i) = sqr(A(i)) }", "did you mean sqrt?"),
+    ("def f(float(N) A) -> (B) { B(i) = pow(A(i)) }", "expected 2 argument(s), found 1"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where k in 0:2 }", "k has a range and is not used"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:2, i in 0:3 }", "is given twice"),
+    # use
+    ("def f(float(N) A) -> (B) { B(i) = C(i) C(i) = A(i) }", "C is read before it has values"),
+    ("def f(float(N) A) -> (B) { C(i) = A(i) }", "the output B is never assigned"),
+    ("def f(float(N) A) -> (C) { C(i) = 2 * C(i) }", "is a parameter too"),
+    ("def f(float(N) A) -> (C) { C(i) += A(i) }", "+=! begins with the neutral element"),
+    ("def f(float(N) A) -> (B) { A(i) = 2 * A(i) B(i) = A(i) }", "A is an input"),
+    ("def f(float(N,K) A) -> (B) { B(i) = A(i,k) }", "k is not on the left: expected a reduction"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i,j) }", "A has 1 dimension(s) and is used with 2"),
+    ("def f(float(N) A) -> (B) { B(i) = A }", "A has 1 dimension(s) and is used with 0"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) B(i,j) += A(i) * A(j) }", "is assigned with 2"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) B(i) = 2 * A(i) }", "B has values already"),
+    ("def f(float(N) A) -> (B) { B(i) +=! B(i) * A(i) }", "read before it has values"),
+    # types
+    ("def f(double(N) A) -> (float(N) B) { B(i) = A(i) }", "would narrow it"),
+    ("def f(float(N) A) -> (int(N) B) { B(i) = A(i) }", "convert it: int"),
+    ("def f(float(N) A) -> (int(N) B) { B(i) = 0.5 }", "would narrow it"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) % 2 }", "% is for integers"),
+    ("def f(double(N) A) -> (B) { B(i) = sqrtf(A(i)) }", "sqrtf: expected float"),
+    ("def f(float(N) A) -> (double(N) A) { A(i) = 2 * A(i) }", "float as a parameter and double"),
+    # ranges
+    ("def f(float(N) A) -> (B) { B(i) = 0 }", "the range of i cannot be inferred"),
+    ("def f(float(N) A) -> (B) { B(i) +=! A(i + k) }", "the range of i is ambiguous"),
+    ("def f(float(H,W) A) -> (B) { B(i,j) max=! A(2 * i + k, 2 * j + l) }", "where i in 0:..."),
+    (
+        "def f(float(3) A, float(5) K) -> (B) { B(i) +=! A(i + k) * K(k) }",
+        "the range of i is empty",
+    ),
+    ("def f(float(N) A) -> (B) { B(i) = A(0 - i - 1) }", "is empty"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i * i) }", "is not affine"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i / 2) }", "is not affine"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i + 1) where i in 0:N }", "leaves its tensor"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i in -1:N }", "begins below 0"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 3:2 }", "the range of i is empty"),
+    ("def f(float(N) A) -> (B) { B(i,j) = A(i) where j in 0:i }", "a sum of sizes and numbers"),
+    (
+        "def f(float(M) A, float(N) B, float(P) C) -> (D) { D(i,j) = A(i) * B(j) * C(i + j) }",
+        "is ambiguous: C(i + j)",
+    ),
+    ("def f(int s, float(N) A) -> (B) { B(i) = A(s * i) }", "s must be known"),
+    # in place
+    ("def f(float(N,N) a) -> (a) { a(i,j) = a(j,i) }", "a(j, i) is read where i = 0, j = 1"),
+    ("def f(float(N) a) -> (a) { a(i) = a(i - 1) }", "assign to another tensor"),
+    ("def f(float(N) a, float(N,K) B) -> (a) { a(i) += a(i) * B(i,k) }", "a(i) is read where"),
+    ("def f(float(N) a) -> (a) { a(i) +=! a(i) }", "has begun it anew"),
+]
+
+
+def lower_all(text):
+    for one in parse(text, "a.tc"):
+        lower(one)
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED, ids=[text[:60] for text, _ in REFUSED])
+def test_refusals(text, said):
+    with pytest.raises(SourceError) as refusal:
+        lower_all(text)
+    assert said in str(refusal.value)
+    assert str(refusal.value).startswith("a.tc:")
