@@ -7,7 +7,8 @@ The way of the data, package by package: ``frontend`` (C text) makes an ``ir.Sco
 its dependences and its legal schedules, and ``poly.spaces`` all of them as generators; ``codegen``
 turns a schedule into machine code; ``measure`` runs and times it in a process of its own;
 ``programs`` knows the kernels by name, and ``evaluation`` makes a measured speedup of a schedule,
-whatever happens. ``mdp`` builds schedules one decision at a time, ``envs`` shows that to
+whatever happens. ``tc.language`` makes an ``ir.Scop`` of a tensor comprehension, which ``tc``
+compiles and calls. ``mdp`` builds schedules one decision at a time, ``envs`` shows that to
 Gymnasium, ``pictures`` draws it, and ``cli`` is what the ``polygym`` command calls.
 """
 
