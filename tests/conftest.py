@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+# What tests compile stays out of the user's cache; tests of the cache have folders of their own.
+os.environ["POLYGYM_CACHE"] = "off"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -40,7 +40,7 @@ HOMES = {
     "gymnasium": {"envs"},
     "torch": set(),
     "stable_baselines3": set(),
-    "sqlite3": {"sweep"},
+    "sqlite3": {"sweep", "tc"},
     "multiprocessing": set(),
 }
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "sweep": "Search many programs with several policies; can be continued.",
     "report": "Draw what a sweep has found: a page and pictures.",
     "replay": "Play a found schedule again, check it, measure it.",
+    "cache": "List, move or forget compiled comprehensions.",
 }
 
 # In help texts \b keeps the lines of a paragraph as they are.

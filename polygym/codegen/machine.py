@@ -45,3 +45,20 @@ def _cache_size(name: str, usual: int) -> int:
     except (ValueError, OSError):
         return usual
     return size if size > 0 else usual
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What decides which machine code runs here: the processor, its features, LLVM's version."""
+
+    processor: str
+    features: str
+    llvm: str
+
+
+@cache
+def host() -> Host:
+    """Return what code is made for."""
+    features = llvm.get_host_cpu_features().flatten()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return Host(llvm.get_host_cpu_name(), features, version)

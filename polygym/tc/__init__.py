@@ -10,7 +10,7 @@
 
 ``language`` makes programs of texts (:mod:`polygym.tc.language`), ``comprehension`` is what
 :func:`define` returns, ``kernel`` what it compiles for the sizes of its arguments, ``arguments``
-checks and prepares those.
+checks and prepares those, ``cache`` keeps what was compiled.
 
 The language stands below code generation, the operators above it. So they are imported when they
 are asked for, and who needs the language alone does not wait for LLVM.

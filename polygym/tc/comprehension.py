@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from polygym.codegen.llvm.loader import LoadError
 from polygym.codegen.mapping import DEFAULT, Mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.evaluate import admits
 from polygym.tc.arguments import prepared, sizes_of_arguments
-from polygym.tc.kernel import Kernel, compile_kernel
+from polygym.tc.cache import CacheWarning, Entry, key_of, user_cache
+from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
 from polygym.tc.language import Definition, lower, needed_values, parse
+from polygym.tc.language.canonical import canonical
 
 _MOST_KERNELS = 256
 
@@ -114,33 +118,64 @@ class Comprehension:
         return tuple(int(arrays[names.index(name)]) for name in self._needed)
 
     def _compiled(self, arrays: Sequence[np.ndarray]) -> Kernel:
+        """Return the kernel for arguments for which there is none in this process."""
         with self._lock:
             key = self._key(arrays)
             if key in self._kernels:
                 return self._kernels[key]
             names = [one.name for one in self.definition.parameters]
             shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
-            given = sizes_of_arguments(self.definition, shapes)
-            values = dict(zip(self._needed, self._values(arrays), strict=True))
-            scop = self.scop(**values)
-            said = {**given, **values}
-            sizes = {one.name: said[name] for one, name in zip(scop.parameters, said, strict=True)}
-            if not admits(scop.context, sizes):
-                found = ", ".join(f"{name} = {value}" for name, value in said.items())
-                needs = " and ".join(scop.conditions) or "sizes from 1 on"
-                raise InputError(f"{self.name} is not defined for {found}: it needs {needs}")
-            outputs = [one.name for one in self.definition.outputs]
-            kernel = compile_kernel(
-                scop,
-                sizes,
-                self.mapping,
-                self._array_names(scop, names),
-                self._array_names(scop, outputs),
-            )
+            sizes = sizes_of_arguments(self.definition, shapes)
+            sizes |= dict(zip(self._needed, self._values(arrays), strict=True))
+            kernel = self._kept(sizes) or self._made(sizes)
             while len(self._kernels) >= _MOST_KERNELS:
                 del self._kernels[next(iter(self._kernels))]
             self._kernels[key] = kernel
             return kernel
+
+    def _cache_key(self, sizes: dict[str, int]) -> str:
+        return key_of(canonical(self.definition), sizes, str(self.mapping))
+
+    def _kept(self, sizes: dict[str, int]) -> Kernel | None:
+        """Return the kernel that is in the cache, None if there is none."""
+        cache = user_cache()
+        entry = None if cache is None else cache.best(self._cache_key(sizes))
+        if entry is None:
+            return None
+        try:
+            return Kernel.from_recipe(entry.code, entry.recipe)
+        except (LoadError, ValueError, KeyError, TypeError) as error:
+            warnings.warn(f"the cache: {entry.label!r} is not used: {error}", CacheWarning, 4)
+            return None
+
+    def _made(self, sizes: dict[str, int]) -> Kernel:
+        """Compile for sizes, and keep that in the cache."""
+        values = {name: sizes[name] for name in self._needed}
+        scop = self.scop(**values)
+        own = {one.name: sizes[name] for one, name in zip(scop.parameters, sizes, strict=True)}
+        if not admits(scop.context, own):
+            found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+            needs = " and ".join(scop.conditions) or "sizes from 1 on"
+            raise InputError(f"{self.name} is not defined for {found}: it needs {needs}")
+        arguments = self._array_names(scop, [one.name for one in self.definition.parameters])
+        outputs = self._array_names(scop, [one.name for one in self.definition.outputs])
+        schedule = usual_schedule(scop)
+        kernel = compile_kernel(scop, own, self.mapping, arguments, outputs, schedule)
+        cache = user_cache()
+        if cache is not None:
+            said = ", ".join(f"{name}={value}" for name, value in sizes.items())
+            cache.put(
+                Entry(
+                    key=self._cache_key(sizes),
+                    schedule=str(schedule),
+                    label=f"{self.name}({said})",
+                    mapping=str(self.mapping),
+                    seconds=None,
+                    recipe=kernel.recipe,
+                    code=kernel.object_code,
+                )
+            )
+        return kernel
 
     def _array_names(self, scop: Scop, names: Sequence[str]) -> list[str]:
         """Return the names in the program of parameters or outputs."""

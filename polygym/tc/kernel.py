@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,10 +46,42 @@ class Kernel:
         self.places = tuple(places)
         self._program: LoadedProgram = load(object_code)
         self._sizes = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+        self._count = len(sizes)
         first = ctypes.addressof(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
         self._outputs = sum(place.output is not None for place in self.places)
         self._block = ctypes.c_void_p * max(len(self.places) + len(sizes), 1)
+
+    @property
+    def recipe(self) -> str:
+        """What a call needs besides the code, as JSON."""
+        places = [
+            [
+                one.argument,
+                one.output,
+                list(one.shape),
+                one.dtype.name,
+                one.is_updated,
+                one.is_partial,
+            ]
+            for one in self.places
+        ]
+        return json.dumps({"places": places, "sizes": list(self._sizes[: self._count])})
+
+    @staticmethod
+    def from_recipe(code: bytes, recipe: str) -> Kernel:
+        """Return the kernel of a code and the recipe that belongs to it.
+
+        Raises:
+            LoadError: the code is none for this process.
+            ValueError: the recipe is none.
+        """
+        data = json.loads(recipe)
+        places = [
+            Place(argument, output, tuple(shape), np.dtype(name), bool(updated), bool(partial))
+            for argument, output, shape, name, updated, partial in data["places"]
+        ]
+        return Kernel(code, places, data["sizes"])
 
     def __call__(
         self, arguments: Sequence[np.ndarray], out: Sequence[np.ndarray | None] | None = None
@@ -105,10 +138,10 @@ def compile_kernel(
     mapping: MachineMapping,
     arguments: Sequence[str],
     outputs: Sequence[str],
-    schedule: Schedule | None = None,
+    schedule: Schedule,
 ) -> Kernel:
-    """Compile a program for certain sizes; the names are those of its arrays."""
-    legal = LegalSchedule(scop, schedule or usual_schedule(scop))
+    """Compile a schedule for certain sizes; the names are those of the program's arrays."""
+    legal = LegalSchedule(scop, schedule)
     code = compile_program(lower(legal, mapping, dict(sizes)))
     return Kernel(code, places_of(scop, sizes, arguments, outputs), tuple(sizes.values()))
 

@@ -1,0 +1,226 @@
+"""Kernels kept on the disk: a second process starts from machine code.
+
+An entry belongs to everything that decides what its code does and where it runs: the comprehension
+without its names, sizes and known scalars, processor and features, mapping, and the versions of
+polygym and LLVM. For one such key there may be several versions, by different schedules; the
+fastest that was measured is taken.
+
+The store is one SQLite file in WAL mode, in ``$POLYGYM_CACHE``, or ``polygym`` in the user's cache
+folder; ``POLYGYM_CACHE=off`` keeps nothing. Processes may share it. Machine code is not run on
+trust: an entry that was damaged, or a file that somebody else could write, is ignored with a
+warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import time
+from typing import Any
+
+import polygym
+from polygym.codegen.machine import host
+from polygym.errors import InputError
+
+FORMAT = 1
+_FILE = "comprehensions.sqlite"
+_OFF = "off"
+_PATIENCE_SECONDS = 10.0
+_TABLE = """CREATE TABLE IF NOT EXISTS kernels (key TEXT NOT NULL, schedule TEXT NOT NULL,
+    label TEXT NOT NULL, mapping TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
+    recipe TEXT NOT NULL, code BLOB NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (key, schedule))"""
+_COLUMNS = "key, schedule, label, mapping, seconds, made, recipe, code, digest"
+
+
+class CacheWarning(UserWarning):
+    """Something in the cache, or the cache as a whole, is not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A compiled version of a comprehension.
+
+    ``schedule`` and ``mapping`` are how it was made, ``seconds`` how long it ran when it was
+    measured (None: it was not), ``recipe`` what a call needs besides the code, as JSON.
+    """
+
+    key: str
+    schedule: str
+    label: str
+    mapping: str
+    seconds: float | None
+    recipe: str
+    code: bytes
+    made: float = 0.0
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of all that a call relies on."""
+        whole = hashlib.sha256(self.code)
+        for text in (self.key, self.schedule, self.mapping, self.recipe):
+            whole.update(b"\0" + text.encode())
+        return whole.hexdigest()
+
+
+def key_of(text: str, sizes: dict[str, int], mapping: str) -> str:
+    """Return the key of a comprehension without names, compiled for sizes by position."""
+    document = {
+        "format": FORMAT,
+        "text": text,
+        "sizes": list(sizes.values()),
+        "mapping": mapping,
+        "polygym": polygym.__version__,
+        **asdict(host()),
+    }
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def folder() -> Path | None:
+    """Return where the cache is, None where it is switched off."""
+    given = os.environ.get("POLYGYM_CACHE", "")
+    if given.lower() == _OFF:
+        return None
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polygym"
+
+
+class Cache:
+    """The store in a folder; what goes wrong with it is a warning and never an error."""
+
+    def __init__(self, path: Path) -> None:
+        """Keep the path; the file is made when something is put there."""
+        self.path = path
+
+    def best(self, key: str) -> Entry | None:
+        """Return the fastest version, else the newest; one that is damaged is passed over."""
+        query = (
+            f"SELECT {_COLUMNS} FROM kernels WHERE key = ? "
+            "ORDER BY seconds IS NULL, seconds, made DESC"
+        )
+        for row in self._rows(query, (key,)):
+            if (entry := self._checked(row)) is not None:
+                return entry
+        return None
+
+    def put(self, entry: Entry) -> None:
+        """Keep a version, in place of one with the same schedule."""
+        moment = entry.made or time()
+        values = (
+            entry.key, entry.schedule, entry.label, entry.mapping, entry.seconds, moment,
+            entry.recipe, entry.code, entry.digest,
+        )  # fmt: skip
+        with self._warned(), closing(self._connect(make=True)) as connection:
+            connection.execute(
+                f"REPLACE INTO kernels ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+            )
+
+    def entries(self) -> list[Entry]:
+        """Return all that is there and whole."""
+        rows = self._rows(f"SELECT {_COLUMNS} FROM kernels ORDER BY label, made", ())
+        return [entry for row in rows if (entry := self._checked(row)) is not None]
+
+    def clear(self) -> int:
+        """Forget everything; return how many entries there were."""
+        if not self.path.exists():
+            return 0
+        with closing(self._connect(make=False)) as connection:
+            return connection.execute("DELETE FROM kernels").rowcount
+
+    def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        if self.path.exists():
+            with self._warned(), closing(self._connect(make=False)) as connection:
+                found = connection.execute(query, values).fetchall()
+        return found
+
+    def _checked(self, row: tuple[Any, ...]) -> Entry | None:
+        """Return the entry of a row, or None and a warning."""
+        key, schedule, label, mapping, seconds, made, recipe, code, digest = row
+        try:
+            entry = Entry(key, schedule, label, mapping, seconds, recipe, bytes(code), float(made))
+            if entry.digest == digest:
+                return entry
+        except (TypeError, ValueError, AttributeError):
+            pass
+        warnings.warn(f"{self.path}: an entry of {label!r} is damaged: ignored", CacheWarning, 4)
+        return None
+
+    def _connect(self, *, make: bool) -> sqlite3.Connection:
+        if make:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _check_owner(self.path)
+        connection = sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(_TABLE)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _warned(self) -> Iterator[None]:
+        """Inside, what goes wrong with the file is a warning."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            warnings.warn(f"{self.path}: not used: {error}", CacheWarning, 4)
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse a file from which somebody else could have this process run code."""
+    found = path.stat()
+    if found.st_uid != os.geteuid():
+        raise OSError(f"expected a file of this user, found one of user {found.st_uid}")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise OSError("expected a file that only its owner can write, found that others can")
+
+
+def user_cache() -> Cache | None:
+    """Return the user's cache, None where it is switched off."""
+    found = folder()
+    return None if found is None else Cache(found / _FILE)
+
+
+def exported(entries: list[Entry]) -> str:
+    """Return entries as lines of JSON; :func:`imported` reads them."""
+    lines = [json.dumps({"format": "polygym cache", "version": FORMAT})]
+    for one in entries:
+        lines.append(json.dumps({**asdict(one), "code": one.code.hex(), "digest": one.digest}))
+    return "\n".join([*lines, ""])
+
+
+def imported(text: str, name: str) -> list[Entry]:
+    """Return the entries of an exported file; those that were damaged are refused.
+
+    Raises:
+        InputError: the text is none that :func:`exported` wrote.
+    """
+    head, *lines = text.splitlines() or [""]
+    found = []
+    try:
+        if json.loads(head) != {"format": "polygym cache", "version": FORMAT}:
+            raise ValueError("another first line")
+        for line in lines:
+            data = json.loads(line)
+            digest = data.pop("digest")
+            entry = Entry(**{**data, "code": bytes.fromhex(data["code"])})
+            if entry.digest != digest:
+                raise ValueError(f"the entry of {entry.label} does not have its fingerprint")
+            found.append(replace(entry, made=float(entry.made)))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"{name}: expected what `polygym cache export` writes, found something else: {error}"
+        ) from None
+    return found

@@ -1,0 +1,129 @@
+"""A definition with its names erased: two that differ in names alone have one text.
+
+Tensors are numbered as they come, parameters first, then outputs, then temporaries; sizes and
+indices too::
+
+    def mm(float(M, K) A, float(K, N) B) -> (C) { C(m, n) +=! A(m, k) * B(k, n) }
+    (float(N0, N1) T0, float(N1, N2) T1) -> (T2) { T2(i0, i1) +=! T0(i0, i2) * T1(i2, i1) }
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from polygym.tc.language.printer import statement_text
+from polygym.tc.language.resolve import names_in, sizes_of
+from polygym.tc.language.syntax import (
+    Choice,
+    Convert,
+    Definition,
+    Element,
+    Exists,
+    Expression,
+    In,
+    Infix,
+    Let,
+    Name,
+    Number,
+    Output,
+    Parameter,
+    Prefixed,
+    Statement,
+)
+
+
+def canonical(definition: Definition) -> str:
+    """Return the text of a definition without its names."""
+    shared = {name: f"N{place}" for place, name in enumerate(sizes_of(definition))}
+    tensors = [one.name for one in definition.parameters]
+    tensors += [one.name for one in definition.outputs]
+    tensors += [one.tensor for one in definition.statements]
+    shared |= {name: f"T{place}" for place, name in enumerate(dict.fromkeys(tensors))}
+    parameters = ", ".join(_declared(one, shared) for one in definition.parameters)
+    outputs = ", ".join(_declared(one, shared) for one in definition.outputs)
+    body = " ".join(statement_text(_renamed(one, shared)) for one in definition.statements)
+    return f"({parameters}) -> ({outputs}) {{ {body} }}"
+
+
+def _declared(one: Parameter | Output, names: dict[str, str]) -> str:
+    sizes = one.sizes or ()
+    texts = [names[size.name] if isinstance(size, Name) else size.text for size in sizes]
+    kind = "" if one.type is None else one.type.value
+    shape = f"({', '.join(texts)})" if texts else ""
+    return f"{kind}{shape} {names[one.name]}".strip()
+
+
+def _renamed(statement: Statement, shared: dict[str, str]) -> Statement:
+    """Return a statement with its indices and the names of its values numbered as they come."""
+    names = dict(shared)
+
+    def see(name: str) -> None:
+        if name not in names:
+            names[name] = f"i{len(names) - len(shared)}"
+
+    for index in statement.indices:
+        see(index.name)
+    parts: list[Expression] = [statement.value]
+    for entry in statement.where:
+        match entry:
+            case In(name, lower, upper):
+                see(name)
+                parts += [lower, upper]
+            case Let(name, value):
+                see(name)
+                parts.append(value)
+            case Exists(expression):
+                parts.append(expression)
+            case _:
+                assert_never(entry)
+    for part in parts:
+        for found in names_in(part):
+            if isinstance(found, Name):
+                see(found.name)
+
+    def new(expression: Expression) -> Expression:
+        return _with_names(expression, names)
+
+    where = tuple(
+        replace(entry, name=names[entry.name], lower=new(entry.lower), upper=new(entry.upper))
+        if isinstance(entry, In)
+        else replace(entry, name=names[entry.name], value=new(entry.value))
+        if isinstance(entry, Let)
+        else replace(entry, expression=new(entry.expression))
+        for entry in statement.where
+    )
+    return replace(
+        statement,
+        tensor=names[statement.tensor],
+        indices=tuple(replace(index, name=names[index.name]) for index in statement.indices),
+        value=new(statement.value),
+        where=where,
+    )
+
+
+def _with_names(expression: Expression, names: dict[str, str]) -> Expression:
+    """Return an expression with other names; those of functions stay."""
+
+    def new(part: Expression) -> Expression:
+        return _with_names(part, names)
+
+    match expression:
+        case Number():
+            return expression
+        case Name(name):
+            return replace(expression, name=names[name])
+        case Element(name, arguments):
+            return replace(
+                expression, name=names.get(name, name), arguments=tuple(map(new, arguments))
+            )
+        case Convert(operand=operand) | Prefixed(operand=operand):
+            return replace(expression, operand=new(operand))
+        case Infix(_, left, right):
+            return replace(expression, left=new(left), right=new(right))
+        case Choice(condition, then, otherwise):
+            return replace(
+                expression, condition=new(condition), then=new(then), otherwise=new(otherwise)
+            )
+        case _:
+            assert_never(expression)
