@@ -26,14 +26,15 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say
 from polygym.cli.text import listed, shorten
-from polygym.codegen.mapping import DEFAULT, TOLERANCE
+from polygym.codegen.mapping import DEFAULT, TOLERANCE, TOLERANCES
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.ir.scop import Scop
+from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError
 from polygym.measure.problem import Problem
 from polygym.measure.problem import Program as CompiledProgram
-from polygym.measure.timing import Repetition, this_machine
+from polygym.measure.timing import Repetition, TimeLimit, this_machine
 from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, is_path, load_program
@@ -61,6 +62,9 @@ Examples:
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
 """
+
+# Threads of a busy machine wake up late, and here somebody waits for the answer.
+_PATIENT = MeasureOptions(time_limit=TimeLimit(floor=1.0))
 
 _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
 
@@ -149,9 +153,9 @@ def command(
     print_entries(results, names, means)
     if how.mapping.caveat:
         say(how.mapping.caveat)
-    if how.compilers:
-        others = ", ".join(how.compilers)
-        say(f"outputs of {others}: compared to a relative tolerance of {TOLERANCE:g}")
+    compared = [one.schedule for one in entries if one.outcome is not None]
+    if others := ", ".join(name for name in how.compilers if name in compared):
+        say(f"outputs of {others}: compared to a relative tolerance of {TOLERANCES}")
     if interrupted:
         say("interrupted", err=True)
     return Answer(code)
@@ -237,7 +241,8 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
             problem, candidates = _compile(program, how, texts, errors)
         try:
             session = worker.open(problem, Repetition(minimum=1))
-            measured = session.measure_together(tuple(candidates.values()), how.repeat)
+            programs = tuple(candidates.values())
+            measured = session.measure_together(programs, how.repeat, _PATIENT)
             outcomes = dict(zip(candidates, measured, strict=True))
             session.close()
         except ProblemError as error:

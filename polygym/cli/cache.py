@@ -24,8 +24,8 @@ nothing.
 \b
 Examples:
   polygym cache list
-  polygym cache export kernels.jsonl     # for another machine with the same processor
-  polygym cache import kernels.jsonl
+  polygym cache export kernels.jsonl
+  polygym cache import kernels.jsonl     on another machine of the same kind
   polygym cache clear
 """
 

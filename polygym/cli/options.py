@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from polybench import Dataset
 from polygym.cli.output import say
@@ -128,10 +129,28 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
     return threads
 
 
+def mapping_in(schedule_text: str) -> Mapping | None:
+    """Return the mapping that a schedule's file names, as `best.json` does; None if none does.
+
+    Its threads are those of the command, unless that leaves them open.
+    """
+    if schedule_text in ("original", "isl") or "{" in schedule_text:
+        return None
+    try:
+        data = json.loads(_read(schedule_text))
+        found = data.get("mapping") or (data.get("outcome") or {}).get("mapping")
+        return parse_mapping(found) if isinstance(found, str) else None
+    except (ValueError, AttributeError, RecursionError, InputError):
+        return None
+
+
 def chosen_mapping(mapping: Mapping | None, usual: Mapping, threads: int) -> Mapping:
     """Return the mapping that was asked for, or the usual one, with what other options say."""
     found = mapping or usual
-    reassociate = click.get_current_context().meta.get(_REASSOCIATE, False)
+    context = click.get_current_context()
+    if mapping is None and context.get_parameter_source("threads") is ParameterSource.DEFAULT:
+        threads = usual.threads
+    reassociate = context.meta.get(_REASSOCIATE, False)
     return replace(found, threads=threads, reassociate=found.reassociate or reassociate)
 
 

@@ -82,6 +82,11 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Answ
 def _read(file: Path) -> Mapping[str, Any]:
     """Return the record in a file, or say what else it is."""
     text = read_small_file(str(file), "an episode")
+    if '"schedule_of"' in text:
+        raise InputError(
+            f"{file}: expected one episode, found the mappings that were tried for a few; the best "
+            "of all is in best.json"
+        )
     if sum(line.startswith("{") for line in text.splitlines()) > 1:
         raise InputError(
             f"{file}: expected one episode, found several, a line each; take one of them, such as "

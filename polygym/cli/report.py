@@ -10,7 +10,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say, working
 from polygym.cli.sweeping import print_summaries
-from polygym.codegen.mapping import TOLERANCE
+from polygym.codegen.mapping import TOLERANCE, TOLERANCES
 from polygym.errors import InputError
 from polygym.report.files import write_report
 from polygym.sweep.reading import read
@@ -62,7 +62,7 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
     if mapping.caveat:
         say(mapping.caveat)
     if others := other_compilers(found):
-        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCE:g}")
+        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCES}")
     wrong = sum(one.wrong for one in found)
     if wrong:
         say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import sys
@@ -25,13 +26,14 @@ from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
-from polygym.codegen.mapping import DEFAULT, TOLERANCE, Mapping
+from polygym.codegen.mapping import DEFAULT, TOLERANCE, TOLERANCES, Mapping
 from polygym.envs.kernels import targets
 from polygym.errors import InputError
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
 from polygym.mdp.policies import policy
 from polygym.measure.timing import this_machine
 from polygym.poly.spaces.polyhedra import Limits
+from polygym.programs import is_path
 from polygym.programs.foreign import version
 from polygym.sweep import reading
 from polygym.sweep.campaign import Campaign
@@ -47,7 +49,7 @@ from polygym.sweep.statistics import (
     other_compilers,
     summaries,
 )
-from polygym.sweep.store import claimed, create_or_open, now
+from polygym.sweep.store import Store, claimed, create_or_open, now
 
 # Times of the original order that differ by more than this are worth a word.
 _DRIFT = 1.25
@@ -294,6 +296,9 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
     stop = Stop()
     code = 0
     with claimed(out) as lock, create_or_open(out, setting) as store:
+        store.add_kernels(orders.kernels)
+        for name in filter(is_path, orders.kernels):
+            _check_text(store, name)
         before = store.begin_run(_this_run(orders))
         if before:
             say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
@@ -314,6 +319,17 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
     return Answer(code)
 
 
+def _check_text(store: Store, name: str) -> None:
+    """Refuse a file whose text is another one than that whose schedules were measured."""
+    try:
+        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    except OSError:
+        return  # its own process says so
+    known = {one.name: one.digest for one in reading.kernels(store.connection)}
+    if known.get(name):
+        store.keep_digest(name, digest)
+
+
 def _this_run(orders: Orders) -> Run:
     """Return where this process is at work."""
     machine = this_machine()
@@ -326,19 +342,22 @@ def _this_run(orders: Orders) -> Run:
 def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
-    sizes = " and ".join(sorted({one.dataset for one in found if one.best is not None}))
+    both = [one for one in found if one.best is not None and one.references.get(ISL)]
+    sizes = " and ".join(sorted({one.dataset for one in both}))
     say(
-        f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}: "
-        f"the best {ratio(mean_best(found))}, isl's {ratio(mean_reference(found, ISL))}; "
-        f"the best over isl's: {ratio(mean_over(found, ISL))}"
+        f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
+        f"{len(both)} of {len(found)} programs: the best {ratio(mean_best(both))}, isl's "
+        f"{ratio(mean_reference(both, ISL))}; the best over isl's: {ratio(mean_over(both, ISL))}"
     )
     if mapping.caveat:
         say(mapping.caveat)
     if others := other_compilers(found):
-        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCE:g}")
+        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCES}")
     for one in found:
         if one.error:
             say(f"{one.label}: {one.error}", err=True)
+        for name, reason in one.uncompared.items():
+            say(f"{one.label}, {name}: {reason}", err=True)
         if one.wrong:
             say(f"{one.label}: {one.wrong} wrong outputs, {mapping.blame}", err=True, fg="red")
         if one.drift is not None and one.drift > _DRIFT:

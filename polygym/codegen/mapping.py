@@ -40,6 +40,7 @@ from typing import Any
 from polygym.errors import InputError
 
 TOLERANCE = 1e-6
+TOLERANCES = f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision)"
 """How far from the original's a result may be, relatively, where sums may be reassociated; elements
 in single precision a hundred times as far (:mod:`polygym.measure.compare`)."""
 
@@ -124,7 +125,7 @@ class Mapping:
             return ""
         return (
             "sums may be reassociated: outputs are compared to a relative tolerance of "
-            f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision)"
+            f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision, more for long sums)"
         )
 
     @property

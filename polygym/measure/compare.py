@@ -27,7 +27,8 @@ from polygym.ir.types import ScalarType
 from polygym.measure.memory import equal_bytes
 from polygym.measure.problem import Buffer
 
-_SINGLE = 100.0
+SINGLE = 100.0
+"""How many times the tolerance elements in single precision have."""
 
 _C_TYPE: dict[
     ScalarType, type[ctypes.c_int32 | ctypes.c_int64 | ctypes.c_float | ctypes.c_double]
@@ -101,7 +102,7 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     e = np.frombuffer(memoryview(memory.from_address(expected)), dtype=kind)
     f = np.frombuffer(memoryview(memory.from_address(found)), dtype=kind)
     if buffer.type is ScalarType.FLOAT:
-        tolerance *= _SINGLE
+        tolerance *= SINGLE
     with np.errstate(all="ignore"):
         magnitude = np.abs(e.astype(np.float64))
         finite = magnitude[np.isfinite(magnitude)]

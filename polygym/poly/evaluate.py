@@ -19,17 +19,44 @@ def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
     return int(point.get_coordinate_val(isl.dim_type.set, 0).to_python())
 
 
-def elements_written(scop: Scop, parameters: Mapping[str, int]) -> dict[str, int]:
-    """Return how many elements of each array some statement writes."""
+def assigned_completely(scop: Scop, parameters: Mapping[str, int]) -> frozenset[str]:
+    """Return the arrays of which statements write every element."""
     found: dict[str, isl.Set] = {}
     for statement in scop.statements:
         elements = isl.Set(statement.domain).apply(isl.Map(statement.write.relation))
         name = statement.write.array
         found[name] = found[name].union(elements) if name in found else elements
-    return {
-        name: int(_fix(one, parameters).project_out_all_params().count_val().to_python())
-        for name, one in found.items()
-    }
+    complete = set()
+    for name, elements in found.items():
+        sizes = [evaluate(extent, parameters) for extent in scop.array(name).extents]
+        places = [f"x{place}" for place in range(len(sizes))]
+        bounds = [f"0 <= {place} < {size}" for place, size in zip(places, sizes, strict=True)]
+        box = isl.Set(f"{{ {name}[{', '.join(places)}] : {' and '.join(bounds) or '1 = 1'} }}")
+        if box.is_subset(_fix(elements, parameters)):
+            complete.add(name)
+    return frozenset(complete)
+
+
+def longest_sum(scop: Scop, parameters: Mapping[str, int]) -> int:
+    """Return how many terms an element may get from one statement, as a bound.
+
+    Those are the iterations of the loops on which the written element does not depend.
+    """
+    longest = 1
+    for statement in scop.statements:
+        if not statement.own_reads:
+            continue
+        write = isl.Map(statement.write.relation)
+        domain = _fix(isl.Set(statement.domain), parameters)
+        if domain.is_empty():
+            continue
+        terms = 1
+        for place in range(statement.depth):
+            if not write.involves_dims(isl.dim_type.in_, place, 1):
+                low, high = domain.dim_min_val(place), domain.dim_max_val(place)
+                terms *= int(high.sub(low).to_python()) + 1
+        longest = max(longest, terms)
+    return longest
 
 
 def admits(context: str, parameters: Mapping[str, int]) -> bool:

@@ -8,11 +8,17 @@ from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError
 from polygym.ir.scop import Array, Scop, Storage
+from polygym.ir.types import ScalarType
 from polygym.measure import problem as measure
+from polygym.measure.compare import SINGLE
 from polygym.poly.baselines import original
+from polygym.poly.evaluate import longest_sum
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.programs.program import Program
+
+# Half a unit in the last place of a number in single precision.
+_ROUNDING = 2.0**-24
 
 
 def compile_problem(program: Program) -> measure.Problem:
@@ -42,9 +48,23 @@ def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping)
         compile_program(loops),
         tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
-        mapping.tolerance,
+        _tolerance(program, scop, mapping),
         loops.mapping,
     )
+
+
+def _tolerance(program: Program, scop: Scop, mapping: Mapping) -> float | None:
+    """Return the tolerance to which outputs are compared.
+
+    A sum of L numbers in single precision, added one after the other, is known to L roundings of
+    the numbers' sum: the original order's as well, which the other one is compared with.
+    """
+    if mapping.tolerance is None:
+        return None
+    if not any(array.type is ScalarType.FLOAT for array in scop.arrays):
+        return mapping.tolerance
+    terms = longest_sum(scop, dict(program.parameters))
+    return max(mapping.tolerance, terms * _ROUNDING / SINGLE)
 
 
 def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:

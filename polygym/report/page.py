@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from polygym.codegen.mapping import TOLERANCE
+from polygym.codegen.mapping import TOLERANCES
 from polygym.measure.outcome import Status
 from polygym.report.figures import Figure
 from polygym.sweep.rows import ISL, Run
@@ -82,6 +82,7 @@ def html_of(page: Page) -> str:
         *(_figure(one) for one in page.figures),
         "<h2>All programs</h2>",
         _table(found),
+        _uncompared(found),
         "<h2>How it was measured</h2>",
         _conditions(page),
     ]
@@ -120,11 +121,19 @@ def _alarm(page: Page) -> str:
 
 def _errors(found: Sequence[KernelSummary]) -> str:
     lines = [f"<li>{escape(one.label)}: {escape(one.error)}</li>" for one in found if one.error]
-    return (
-        f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
-        if (lines)
-        else ""
-    )
+    if not lines:
+        return ""
+    return f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
+
+
+def _uncompared(found: Sequence[KernelSummary]) -> str:
+    """Say why some compilers have no speedup."""
+    lines = [
+        f"<li>{escape(one.label)}, {escape(name)}: {escape(reason)}</li>"
+        for one in found
+        for name, reason in one.uncompared.items()
+    ]
+    return f"<p>Not compared:</p><ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _numbers(found: Sequence[KernelSummary]) -> str:
@@ -232,7 +241,7 @@ def _conditions(page: Page) -> str:
 def _tolerance(found: Sequence[KernelSummary]) -> str:
     """Say how the outputs of other compilers are compared; nothing where there are none."""
     others = other_compilers(found)
-    return f"{', '.join(others)}: to a relative tolerance of {TOLERANCE:g}" if others else ""
+    return f"{', '.join(others)}: to a relative tolerance of {TOLERANCES}" if others else ""
 
 
 def _compilers(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:

@@ -12,10 +12,10 @@ from contextlib import closing
 from math import ceil
 
 from polygym.evaluation import Evaluator
+from polygym.evaluation.compilers import Compilers, pin
 from polygym.measure.outcome import Status
 from polygym.poly.schedule import Schedule, parse
 from polygym.sweep import reading
-from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
 from polygym.sweep.references import compiler_timings, isl_or_reason
 from polygym.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
@@ -74,7 +74,7 @@ def confirm(
         isl = isl_or_reason(program)
         found = [parse(one.schedule, program.scop) for one in best]
         schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
-        compilers.compile_all(program, schedules, options.mapping)
+        compilers.compile_all(program, [(one, options.mapping) for one in schedules])
         rounds = ceil(_SECONDS / max(evaluator.baseline_seconds, 1e-9))
         rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
         timings = [

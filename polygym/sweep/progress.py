@@ -79,6 +79,7 @@ class Pace:
         )
         explored = sum(one.explored for one in standings)
         wanted = len(standings) * len(self.orders.policies) * self.orders.budget
+        wanted = max(wanted, explored)  # an earlier run of the sweep may have wanted more
         if self._first is None:
             self._first = explored
         left = self._left(explored, wanted) if phase is Phase.SEARCH else None

@@ -17,12 +17,12 @@ from typing import get_args
 from polygym.envs.kernels import Subject
 from polygym.errors import IllegalScheduleError
 from polygym.evaluation import Evaluation, Evaluator
+from polygym.evaluation.compilers import Compilers, pin
 from polygym.mdp.policies import policy
 from polygym.measure.outcome import Outcome, Status, WorkerError
 from polygym.poly.schedule import Schedule
 from polygym.search.explorer import episode_of, schedule_of
 from polygym.sweep import reading
-from polygym.sweep.compilers import Compilers, pin
 from polygym.sweep.cores import Place
 from polygym.sweep.references import compiler_timings, isl_or_reason, seed_or_reason
 from polygym.sweep.requests import SearchRequest
@@ -122,7 +122,8 @@ def search(
             while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
                 found = [_play(subject, setting.seed, setting.seeds, step) for step in batch]
                 new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
-                if not compilers.compile_all(subject.program, new, options.mapping, is_over):
+                choices = [(one, options.mapping) for one in new]
+                if not compilers.compile_all(subject.program, choices, is_over):
                     return
                 for step, schedule in zip(batch, found, strict=True):
                     _record(store, kernel, step, schedule, known, evaluator, baselines)

@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class KernelSummary:
     ``best`` and ``references`` are speedups over the original order; isl's schedule is among the
     best if the search began with it. They belong to ``dataset``, where the best were confirmed if
     ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
-    ran) and ``search_references``.
+    ran) and ``search_references``. ``uncompared`` says of other compilers why they have no speedup.
     """
 
     kernel: str
@@ -47,6 +47,7 @@ class KernelSummary:
     unscheduled: int
     wrong: int
     drift: float | None
+    uncompared: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> int:
@@ -77,12 +78,17 @@ class KernelSummary:
             "unscheduled": self.unscheduled,
             "wrong": self.wrong,
             "drift": self.drift,
+            "uncompared": dict(self.uncompared),
         }
 
 
 def summaries(contents: Contents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
-    return tuple(_summary(contents, one.name, one.error) for one in contents.kernels)
+    labels = labels_of([one.name for one in contents.kernels])
+    return tuple(
+        replace(_summary(contents, one.name, one.error), label=labels[one.name])
+        for one in contents.kernels
+    )
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -115,6 +121,26 @@ def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
     """Return the names of the other compilers that were measured."""
     names = (name for one in found for name in (*one.references, *one.search_references))
     return tuple(dict.fromkeys(name for name in names if name != ISL))
+
+
+def labels_of(kernels: Sequence[str]) -> dict[str, str]:
+    """Return short names of programs that tell them apart.
+
+    >>> labels_of(["/a/x/blur.c", "/a/y/blur.c", "gemm"])
+    {'/a/x/blur.c': 'x/blur', '/a/y/blur.c': 'y/blur', 'gemm': 'gemm'}
+    """
+    labels = {kernel: label_of(kernel) for kernel in kernels}
+    for kernel, label in labels.items():
+        alike = [other for other in kernels if label_of(other) == label]
+        parts = Path(kernel).with_suffix("").parts
+        for count in range(2, len(parts) + 1):
+            tails = {Path(other).with_suffix("").parts[-count:] for other in alike}
+            if len(alike) == 1 or not is_path(kernel):
+                break
+            labels[kernel] = "/".join(parts[-count:])
+            if len(tails) == len(alike):
+                break
+    return labels
 
 
 def label_of(kernel: str) -> str:
@@ -246,6 +272,11 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         sum(one.outcome is None for one in episodes),
         wrong,
         _drift(contents, kernel),
+        {
+            one.name: f"{one.timing.status.value}: {one.timing.detail}"
+            for one in contents.references
+            if one.kernel == kernel and not one.timing.is_ok
+        },
     )
 
 

@@ -2,8 +2,8 @@
 
 An entry belongs to everything that decides what its code does and where it runs: the comprehension
 without its names, sizes and known scalars, processor and features, mapping, and the versions of
-polygym and LLVM. For one such key there may be several versions, by different schedules; the
-fastest that was measured is taken.
+polygym and LLVM. For one such key there may be several versions, by different schedules and, where
+the mapping was left to polygym, by different mappings; the fastest that was measured is taken.
 
 The store is one SQLite file in WAL mode, in ``$POLYGYM_CACHE``, or ``polygym`` in the user's cache
 folder; ``POLYGYM_CACHE=off`` keeps nothing. Processes may share it. Machine code is not run on
@@ -36,7 +36,8 @@ _OFF = "off"
 _PATIENCE_SECONDS = 10.0
 _TABLE = """CREATE TABLE IF NOT EXISTS kernels (key TEXT NOT NULL, schedule TEXT NOT NULL,
     label TEXT NOT NULL, mapping TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
-    recipe TEXT NOT NULL, code BLOB NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (key, schedule))"""
+    recipe TEXT NOT NULL, code BLOB NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (key, schedule, mapping))"""
 _COLUMNS = "key, schedule, label, mapping, seconds, made, recipe, code, digest"
 
 
@@ -71,7 +72,10 @@ class Entry:
 
 
 def key_of(text: str, sizes: dict[str, int], mapping: str) -> str:
-    """Return the key of a comprehension without names, compiled for sizes by position."""
+    """Return the key of a comprehension without names, compiled for sizes by position.
+
+    ``mapping`` is the one that was asked for.
+    """
     document = {
         "format": FORMAT,
         "text": text,
@@ -112,7 +116,7 @@ class Cache:
         return None
 
     def put(self, entry: Entry) -> None:
-        """Keep a version, in place of one with the same schedule."""
+        """Keep a version, in place of one with the same schedule and mapping."""
         moment = entry.made or time()
         values = (
             entry.key, entry.schedule, entry.label, entry.mapping, entry.seconds, moment,

@@ -16,7 +16,7 @@ from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InternalError, PolygymError
 from polygym.ir.scop import Scop, Storage
 from polygym.poly.baselines import isl_schedule, original
-from polygym.poly.evaluate import elements_written, evaluate
+from polygym.poly.evaluate import assigned_completely, evaluate
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.tc.arguments import DTYPES
@@ -151,7 +151,7 @@ def places_of(
 ) -> tuple[Place, ...]:
     """Return where the arrays of a program come from and go to."""
     found = []
-    written = elements_written(scop, sizes)
+    complete = assigned_completely(scop, sizes)
     for array in scop.arrays:
         if array.storage not in (Storage.ARGUMENT, Storage.VALUE, Storage.LOCAL):
             raise InternalError(f"{array.name} of a comprehension is {array.storage.value}")
@@ -165,7 +165,7 @@ def places_of(
                 shape,
                 DTYPES[array.type],
                 is_updated=argument is not None and output is not None,
-                is_partial=argument is None and written.get(array.name, 0) < int(np.prod(shape)),
+                is_partial=argument is None and array.name not in complete,
             )
         )
     return tuple(found)

@@ -324,3 +324,21 @@ def test_the_words_to_go_on_with() -> None:
     assert resuming(search, Orders(500, plot=True), folder) == f"{words} --plot"
     tuned = words.replace("500", "500 --tune-mapping 40")
     assert resuming(search, Orders(500, 40), folder) == tuned
+
+
+def test_run_takes_the_mapping_of_what_was_found(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = ["--mapping", "tile=8 hold=off", "--threads", "2", "--out", str(out)]
+    assert dispatch.run(["optimize", "mvt", "-d", "mini", "--budget", "2", *arguments]) == 0
+    mapping = json.loads((out / "best.json").read_text())["outcome"]["mapping"]
+    capsys.readouterr()
+    command = ["run", "mvt", "-d", "mini", "--schedule", str(out / "best.json"), "--json"]
+    for more, expected in [
+        ([], mapping),
+        (["--threads", "1"], mapping.replace("threads=2 ", "")),
+        (["--mapping", "default"], "default"),
+    ]:
+        assert dispatch.run([*command, *more]) == 0
+        assert json.loads(capsys.readouterr().out)["mapping"] == expected

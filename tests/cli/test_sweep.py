@@ -199,6 +199,31 @@ def test_a_line_of_progress() -> None:
     assert found == "searching: 120 of 900 explored, about 12 min left; gemm 40, best 3.21x"
 
 
+def test_another_text_is_refused_also_when_all_is_done(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    command = (y_ax, "--out", str(tmp_path / "out"), *USUAL, "--budget", "2")
+    assert call(capsys, *command)[0] == 0
+    Path(y_ax).write_text(Y_AX + "/* more */\n")
+    code, _, err = call(capsys, *command)
+    assert code == 2
+    assert "expected the text whose schedules were measured before" in err
+
+
+@pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+def test_why_a_compiler_is_not_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "more.c"
+    path.write_text(Y_AX.replace("#pragma scop", "int other;\n  other = 3;\n#pragma scop"))
+    out = tmp_path / "out"
+    code, _, err = call(
+        capsys, str(path), "--out", str(out), *USUAL, "--budget", "2", "--against", "gcc"
+    )
+    assert code == 0
+    assert "more, gcc: does not compile: gcc: expected a function that does nothing but" in err
+    assert dispatch.run(["report", str(out)]) == 0
+    assert "Not compared" in (out / "report.html").read_text()
+
+
 def test_a_process_that_ends_of_anything_is_explained() -> None:
     for text, said in [
         ("raise ValueError('odd')", "its process ended (with 1): ValueError: odd"),

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from polybench import Dataset
 from polygym.codegen.mapping import DEFAULT
+from polygym.evaluation.compilers import Compilers
 from polygym.measure.problem import Program as Compiled
 from polygym.poly.baselines import isl_schedule, original
-from polygym.sweep.compilers import Compilers
 from polygym.sweep.cores import plan_cores, usable_cores
 from polygym.sweep.setting import SweepSetting
 from polygym.sweep.shares import is_due, limit_of
@@ -90,7 +90,7 @@ def test_a_batch_is_compiled_once_on_all_cores() -> None:
     subject = SweepSetting().subject("mvt", Dataset.MINI)
     program, schedule = subject.program, original(subject.program.scop)
     with closing(Compilers(5.0, (0, 0))) as compilers:
-        assert compilers.compile_all(program, [schedule, schedule], DEFAULT)
+        assert compilers.compile_all(program, [(schedule, DEFAULT)] * 2)
         processes = compilers.processes
         assert len(processes) == 1
         ready = compilers.compile_schedule(program, schedule, DEFAULT)
@@ -105,6 +105,6 @@ def test_a_batch_is_compiled_once_on_all_cores() -> None:
 def test_a_batch_can_be_given_up() -> None:
     subject = SweepSetting().subject("mvt", Dataset.MINI)
     scop = subject.program.scop
-    schedules = [original(scop), isl_schedule(scop)]
+    choices = [(one, DEFAULT) for one in (original(scop), isl_schedule(scop))]
     with closing(Compilers(5.0, (0,))) as compilers:
-        assert not compilers.compile_all(subject.program, schedules, DEFAULT, lambda: True)
+        assert not compilers.compile_all(subject.program, choices, lambda: True)

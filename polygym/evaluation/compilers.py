@@ -47,20 +47,19 @@ class Compilers(Compiler):
     def compile_all(
         self,
         program: Program,
-        schedules: Sequence[Schedule],
-        mapping: Mapping,
+        choices: Sequence[tuple[Schedule, Mapping]],
         is_over: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Generate the code of schedules, which will be asked for; return whether all was done.
+        """Generate the code of schedules under mappings, which will be asked for.
 
-        It is not if ``is_over`` says so first.
+        Return whether all was done. It is not if ``is_over`` says so first.
         """
 
-        def prepare(schedule: Schedule) -> None:
+        def prepare(choice: tuple[Schedule, Mapping]) -> None:
             compiler: Compiler = self._own.compiler
-            self._ready[schedule, mapping] = compiler.compile_schedule(program, schedule, mapping)
+            self._ready[choice] = compiler.compile_schedule(program, *choice)
 
-        waiting = {self._threads.submit(prepare, one) for one in dict.fromkeys(schedules)}
+        waiting = {self._threads.submit(prepare, one) for one in dict.fromkeys(choices)}
         while waiting:
             done, waiting = wait(waiting, _LOOK_SECONDS)
             for future in done:
@@ -81,7 +80,7 @@ class Compilers(Compiler):
     ) -> Compiled | NotCompiled:
         """Return code that is ready, or have it generated now."""
         if (schedule, mapping) not in self._ready:
-            self.compile_all(program, [schedule], mapping)
+            self.compile_all(program, [(schedule, mapping)])
         return self._ready.pop((schedule, mapping))
 
     def compile_problem(self, program: Program) -> Problem:
