@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,15 @@ from polygym.codegen.mapping import DEFAULT, Mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.evaluate import admits
+from polygym.poly.schedule import Schedule
+from polygym.programs import Output, Program
+from polygym.programs.comprehensions import initial_data
 from polygym.tc.arguments import prepared, sizes_of_arguments
 from polygym.tc.cache import CacheWarning, Entry, key_of, user_cache
 from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
 from polygym.tc.language import Definition, lower, needed_values, parse
 from polygym.tc.language.canonical import canonical
+from polygym.tune import Progress, Tuned, tune
 
 _MOST_KERNELS = 256
 
@@ -109,6 +113,51 @@ class Comprehension:
         arrays = prepared(self.definition, arguments)
         return self._kernels.get(self._key(arrays)) or self._compiled(arrays)
 
+    def tune(
+        self,
+        *arguments: Any,
+        generations: int = 10,
+        population: int = 100,
+        search: str = "genetic",
+        seed: int = 0,
+        seconds: float | None = None,
+        show: Callable[[Progress], None] = lambda _: None,
+    ) -> Tuned:
+        """Search for faster code for arguments like these, use it from now on, and keep it.
+
+        Candidates run on data of their own, in other processes, and their outputs are compared bit
+        for bit. ``search`` is ``genetic`` or ``random``; ``seconds`` limits it, and so does Ctrl-C:
+        the best so far counts. ``show`` is called after every candidate.
+
+        Raises:
+            InputError: the arguments do not fit, or there is no such search.
+        """
+        arrays = prepared(self.definition, arguments)
+        sizes = self._sizes(arrays)
+        scop, own = self._checked_scop(sizes)
+        program = Program(
+            self.name,
+            scop,
+            initial_data(scop),
+            tuple(own.items()),
+            tuple(Output(array.name) for array in scop.arrays if array.live_out),
+        )
+        found = tune(
+            program,
+            self.mapping,
+            generations=generations,
+            population=population,
+            search=search,
+            seed=seed,
+            seconds=seconds,
+            show=show,
+        )
+        kernel = self._compile(scop, own, found.best.schedule, found.best.mapping)
+        self._keep(sizes, kernel, found.best.schedule, found.best.mapping, found.best.seconds)
+        with self._lock:
+            self._kernels[self._key(arrays)] = kernel
+        return found
+
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
         shapes = tuple(array.shape for array in arrays)
         return (shapes, self._values(arrays)) if self._needed else shapes
@@ -123,15 +172,19 @@ class Comprehension:
             key = self._key(arrays)
             if key in self._kernels:
                 return self._kernels[key]
-            names = [one.name for one in self.definition.parameters]
-            shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
-            sizes = sizes_of_arguments(self.definition, shapes)
-            sizes |= dict(zip(self._needed, self._values(arrays), strict=True))
+            sizes = self._sizes(arrays)
             kernel = self._kept(sizes) or self._made(sizes)
             while len(self._kernels) >= _MOST_KERNELS:
                 del self._kernels[next(iter(self._kernels))]
             self._kernels[key] = kernel
             return kernel
+
+    def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
+        """Return the sizes of arguments, and the values of the scalars that must be known."""
+        names = [one.name for one in self.definition.parameters]
+        shapes = dict(zip(names, (array.shape for array in arrays), strict=True))
+        sizes = sizes_of_arguments(self.definition, shapes)
+        return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
 
     def _cache_key(self, sizes: dict[str, int]) -> str:
         return key_of(canonical(self.definition), sizes, str(self.mapping))
@@ -150,32 +203,53 @@ class Comprehension:
 
     def _made(self, sizes: dict[str, int]) -> Kernel:
         """Compile for sizes, and keep that in the cache."""
-        values = {name: sizes[name] for name in self._needed}
-        scop = self.scop(**values)
+        scop, own = self._checked_scop(sizes)
+        schedule = usual_schedule(scop)
+        kernel = self._compile(scop, own, schedule, self.mapping)
+        self._keep(sizes, kernel, schedule, self.mapping, None)
+        return kernel
+
+    def _checked_scop(self, sizes: dict[str, int]) -> tuple[Scop, dict[str, int]]:
+        """Return the program, and the sizes by its own names."""
+        scop = self.scop(**{name: sizes[name] for name in self._needed})
         own = {one.name: sizes[name] for one, name in zip(scop.parameters, sizes, strict=True)}
         if not admits(scop.context, own):
             found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             needs = " and ".join(scop.conditions) or "sizes from 1 on"
             raise InputError(f"{self.name} is not defined for {found}: it needs {needs}")
+        return scop, own
+
+    def _compile(
+        self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: Mapping
+    ) -> Kernel:
         arguments = self._array_names(scop, [one.name for one in self.definition.parameters])
         outputs = self._array_names(scop, [one.name for one in self.definition.outputs])
-        schedule = usual_schedule(scop)
-        kernel = compile_kernel(scop, own, self.mapping, arguments, outputs, schedule)
+        return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
+
+    def _keep(
+        self,
+        sizes: dict[str, int],
+        kernel: Kernel,
+        schedule: Schedule,
+        mapping: Mapping,
+        seconds: float | None,
+    ) -> None:
+        """Put a kernel into the cache, if there is one."""
         cache = user_cache()
-        if cache is not None:
-            said = ", ".join(f"{name}={value}" for name, value in sizes.items())
-            cache.put(
-                Entry(
-                    key=self._cache_key(sizes),
-                    schedule=str(schedule),
-                    label=f"{self.name}({said})",
-                    mapping=str(self.mapping),
-                    seconds=None,
-                    recipe=kernel.recipe,
-                    code=kernel.object_code,
-                )
+        if cache is None:
+            return
+        said = ", ".join(f"{name}={value}" for name, value in sizes.items())
+        cache.put(
+            Entry(
+                key=self._cache_key(sizes),
+                schedule=str(schedule),
+                label=f"{self.name}({said})",
+                mapping=str(mapping),
+                seconds=seconds,
+                recipe=kernel.recipe,
+                code=kernel.object_code,
             )
-        return kernel
+        )
 
     def _array_names(self, scop: Scop, names: Sequence[str]) -> list[str]:
         """Return the names in the program of parameters or outputs."""

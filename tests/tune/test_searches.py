@@ -1,0 +1,93 @@
+"""Who chooses: values that make sense, nothing twice, and children better than dice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polygym.codegen.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.poly.legality import is_legal
+from polygym.programs import load_scop
+from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
+from polygym.tune.searches import SEARCHES, Genetic, Random
+
+START = replace(DEFAULT, threads=2)
+GENES = Genes.of(load_scop("tc:matmul"), tuple(Strategy), {"M": 26, "K": 100, "N": 7}, START)
+
+
+def fitness(candidate: Candidate) -> float:
+    """Return a made-up speedup, best where several genes agree with one point."""
+    mapping = candidate.mapping
+    score = 1.0 + (candidate.strategy is Strategy.MINIMUM_FUSION)
+    score += mapping.jam == 4
+    score += mapping.vectors == 2
+    score += (not mapping.pack) + mapping.hold
+    score += sum(size == 13 for size in (mapping.tile or ())[:2])
+    return score
+
+
+def run(kind: type[Random], seed: int, generations: int = 8) -> list[Candidate]:
+    search = kind(GENES, [Candidate(Strategy.ORIGINAL, START)], np.random.default_rng(seed))
+    tried = []
+    for _ in range(generations):
+        for one in search.generation(20):
+            search.learn(one, fitness(one))
+            tried.append(one)
+    return tried
+
+
+def test_tiles_leave_no_small_rest() -> None:
+    assert {26, 13, 9, 7, 100, 50, 34, 25, 4, 3, 2, 1, 64} <= set(GENES.tiles)
+    assert max(GENES.tiles) == 100
+
+
+@pytest.mark.parametrize("kind", SEARCHES.values())
+def test_nothing_is_tried_twice_and_seeds_come_first(kind: type[Random]) -> None:
+    tried = run(kind, 0)
+    assert len(tried) == len(set(tried)) > 100
+    assert tried[0] == Candidate(Strategy.ORIGINAL, START)
+    assert tried == run(kind, 0) != run(kind, 1)
+
+
+def test_mappings_are_ones_that_print_and_parse() -> None:
+    for one in run(Random, 3):
+        assert isinstance(one.mapping, Mapping)
+        assert parse_mapping(str(one.mapping)) == one.mapping
+        assert one.mapping.threads == 2
+        assert GENES.chosen(GENES.values(one)) == one
+
+
+def test_children_are_better_than_dice() -> None:
+    def best(kind: type[Random]) -> float:
+        return float(np.mean([max(map(fitness, run(kind, seed))) for seed in range(10)]))
+
+    assert best(Genetic) > best(Random) + 0.3
+
+
+def test_children_have_their_parents_genes() -> None:
+    search = Genetic(GENES, [], np.random.default_rng(0))
+    parents = [GENES.random(np.random.default_rng(seed)) for seed in range(3)]
+    for one in parents:
+        search.learn(one, 1.0)
+    search.genes = replace(GENES)
+    values = [GENES.values(one) for one in parents]
+    inherited = total = 0
+    for child in search.generation(30):
+        for name, value in GENES.values(child).items():
+            total += 1
+            inherited += value in [parent[name] for parent in values]
+    assert inherited / total > 0.9
+
+
+def test_failures_are_no_parents() -> None:
+    search = Genetic(GENES, [], np.random.default_rng(0))
+    for seed in range(10):
+        search.learn(GENES.random(np.random.default_rng(seed)), 0.0)
+    assert len(search.generation(5)) == 5
+
+
+def test_schedules_count_once() -> None:
+    scop = load_scop("tc:softmax")
+    found = schedules_of(scop)
+    assert len(set(found.values())) == len(found) >= 2
+    assert all(is_legal(scop, schedule) for schedule in found.values())
