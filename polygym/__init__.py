@@ -8,8 +8,9 @@ its dependences and its legal schedules, and ``poly.spaces`` all of them as gene
 turns a schedule into machine code; ``measure`` runs and times it in a process of its own;
 ``programs`` knows the kernels by name, and ``evaluation`` makes a measured speedup of a schedule,
 whatever happens. ``tc.language`` makes an ``ir.Scop`` of a tensor comprehension, which ``tc``
-compiles and calls, and ``tune`` makes faster. ``mdp`` builds schedules one decision at a time, ``envs`` shows that to
-Gymnasium, ``pictures`` draws it, and ``cli`` is what the ``polygym`` command calls.
+compiles and calls, and ``tune`` makes faster. ``mdp`` builds schedules one decision at a time,
+``envs`` shows that to Gymnasium, ``pictures`` draws it, and ``cli`` is what the ``polygym`` command
+calls.
 """
 
 from importlib import import_module
