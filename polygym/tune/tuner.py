@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,10 @@ from polygym.programs import Program
 from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
 from polygym.tune.searches import SEARCHES
 
+# How many are measured together in the end; the runs of the original take so long in all.
 _CONFIRMED = 5
-_ROUNDS = 11
+_SECONDS = 2.0
+_FEWEST_ROUNDS, _MOST_ROUNDS = 2, 11
 _COMPILE_SECONDS = 10.0
 
 
@@ -153,8 +156,10 @@ def _confirmed(
     """Measure the best few and the start together."""
     ranked = sorted(found, key=lambda one: -found[one].speedup)[:_CONFIRMED]
     again = list(dict.fromkeys([*ranked, start]))
+    rounds = ceil(_SECONDS / max(evaluator.baseline_seconds, 1e-9))
     measured = evaluator.evaluate_together(
-        [(schedules[one.strategy], one.mapping) for one in again], _ROUNDS
+        [(schedules[one.strategy], one.mapping) for one in again],
+        max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds)),
     )
     together = dict(zip(again, measured, strict=True))
     best = max(together, key=lambda one: together[one].speedup)

@@ -1,0 +1,151 @@
+"""Comprehensions against NumPy and, where it is installed, PyTorch: naive, default, tuned.
+
+Sizes are those of common kernels: products with a transposed matrix, batches of them, grouped
+convolutions, perceptrons. Everything runs in this process in turn, the best of several rounds
+counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
+
+    python benchmarks/tc.py --threads 2 --seconds 60
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.tc.comprehension import Comprehension
+from polygym.tc.language import library
+from polygym.tc.language.syntax import Name
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+Arrays = list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A comprehension of the library with sizes, and what else computes it."""
+
+    name: str
+    sizes: dict[str, int]
+    numpy: Callable[..., Any] | None = None
+    torch: Callable[..., Any] | None = None
+
+
+def relu(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
+def mlp3(x: np.ndarray, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> np.ndarray:
+    return relu(relu(relu(x @ w2.T + b2) @ w3.T + b3) @ w4.T + b4)
+
+
+def torch_mlp3(x: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any) -> Any:
+    linear, positive = torch.nn.functional.linear, torch.nn.functional.relu
+    return positive(linear(positive(linear(positive(linear(x, w2, b2)), w3, b3)), w4, b4))
+
+
+def grouped(image: Any, kernel: Any) -> Any:
+    n, g, c, h, w = image.shape
+    weights = kernel.reshape(-1, c, *kernel.shape[-2:])
+    return torch.nn.functional.conv2d(image.reshape(n, g * c, h, w), weights, groups=g)
+
+
+def convolution(channels: int, side: int) -> Case:
+    sizes = {"N": 32, "G": 32, "C": channels, "F": channels, "H": side, "W": side}
+    return Case("conv2d_grouped", {**sizes, "KH": 3, "KW": 3}, torch=grouped)
+
+
+CASES = (
+    Case("tmm", {"M": 128, "K": 32, "N": 256}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
+    Case("tmm", {"M": 128, "K": 1024, "N": 1024}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
+    Case("tmm", {"M": 128, "K": 4096, "N": 16384}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
+    Case(
+        "tbmm",
+        {"B": 500, "N": 26, "M": 72, "K": 26},
+        lambda x, y: x @ y.transpose(0, 2, 1),
+        lambda x, y: torch.bmm(x, y.transpose(1, 2)),
+    ),
+    convolution(16, 14),
+    convolution(32, 7),
+    convolution(4, 56),
+    convolution(8, 28),
+    Case("mlp1", {"B": 128, "M": 1000, "N": 400}, lambda x, w, b: relu(x @ w.T + b)),
+    Case("mlp3", {"B": 128, "N": 128, "O": 64, "P": 32, "Q": 2}, mlp3, torch_mlp3),
+    Case("softmax", {"N": 1000, "D": 1000}, None, lambda x: torch.softmax(x, 1)),
+)
+
+
+def arrays_of(case: Case) -> Arrays:
+    dice = np.random.default_rng(0)
+    return [
+        dice.random([case.sizes[s.name] for s in one.sizes if isinstance(s, Name)], np.float32)
+        for one in library.definition(case.name).parameters
+    ]
+
+
+def best_times(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Return the best time of each in seconds; they run in turn."""
+    found = dict.fromkeys(calls, float("inf"))
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            found[name] = min(found[name], time.perf_counter() - start)
+    return found
+
+
+def row(case: Case, threads: int, seconds: float, rounds: int) -> dict[str, float]:
+    """Return the times of a case, in seconds."""
+    arrays = arrays_of(case)
+    shared = Mapping(threads=threads)
+    definition = library.definition(case.name)
+    calls: dict[str, Callable[[], Any]] = {}
+    for name, mapping in (("naive", SEQUENTIAL), ("default", DEFAULT), ("tuned", DEFAULT)):
+        chosen = mapping if name == "naive" else shared
+        operator = Comprehension(definition, chosen)
+        if name == "tuned":
+            if seconds <= 0:
+                continue
+            operator.tune(*arrays, seconds=seconds)
+        calls[name] = lambda operator=operator: operator(*arrays)
+    if case.numpy is not None:
+        calls["numpy"] = lambda: case.numpy(*arrays)
+    if torch is not None and case.torch is not None:
+        tensors = [torch.from_numpy(array) for array in arrays]
+        calls["torch"] = lambda: case.torch(*tensors)
+    for call in calls.values():
+        call()
+    return best_times(calls, rounds)
+
+
+def main() -> None:
+    """Print a row for every case."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of tuning for each row")
+    parser.add_argument("--rounds", type=int, default=15)
+    arguments = parser.parse_args()
+    # What is found in this run counts, not what an earlier one has left.
+    os.environ["POLYGYM_CACHE"] = "off"
+    if torch is not None:
+        torch.set_num_threads(arguments.threads)
+    names = ("naive", "default", "tuned", "numpy", "torch")
+    print("| comprehension | " + " | ".join(f"{name}, ms" for name in names) + " |")
+    print("|---|" + "---|" * len(names))
+    for case in CASES:
+        found = row(case, arguments.threads, arguments.seconds, arguments.rounds)
+        times = [f"{1e3 * found[name]:.3f}" if name in found else "-" for name in names]
+        sizes = ", ".join(f"{name}={value}" for name, value in case.sizes.items())
+        print(f"| {case.name} ({sizes}) | {' | '.join(times)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
