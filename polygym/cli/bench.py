@@ -26,7 +26,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say
 from polygym.cli.text import listed, shorten
-from polygym.codegen.mapping import DEFAULT, TOLERANCE, TOLERANCES
+from polygym.codegen.mapping import DEFAULT, TOLERANCE
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.ir.scop import Scop
@@ -34,12 +34,12 @@ from polygym.measure.options import MeasureOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError
 from polygym.measure.problem import Problem
 from polygym.measure.problem import Program as CompiledProgram
-from polygym.measure.timing import Repetition, TimeLimit, this_machine
+from polygym.measure.timing import PATIENT, Repetition, this_machine
 from polygym.measure.worker import Worker
 from polygym.poly.schedule import Schedule
 from polygym.programs import Program, is_path, load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
-from polygym.programs.foreign import FOREIGN, compile_foreign
+from polygym.programs.foreign import FOREIGN, compared, compile_foreign
 
 _ORIGINAL = "original"
 _LLVM = "llvm-O3"
@@ -62,9 +62,6 @@ Examples:
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
 """
-
-# Threads of a busy machine wake up late, and here somebody waits for the answer.
-_PATIENT = MeasureOptions(time_limit=TimeLimit(floor=1.0))
 
 _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
 
@@ -153,9 +150,9 @@ def command(
     print_entries(results, names, means)
     if how.mapping.caveat:
         say(how.mapping.caveat)
-    compared = [one.schedule for one in entries if one.outcome is not None]
-    if others := ", ".join(name for name in how.compilers if name in compared):
-        say(f"outputs of {others}: compared to a relative tolerance of {TOLERANCES}")
+    ran = [one.schedule for one in entries if one.outcome is not None]
+    if note := compared([name for name in how.compilers if name in ran]):
+        say(note)
     if interrupted:
         say("interrupted", err=True)
     return Answer(code)
@@ -242,7 +239,9 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
         try:
             session = worker.open(problem, Repetition(minimum=1))
             programs = tuple(candidates.values())
-            measured = session.measure_together(programs, how.repeat, _PATIENT)
+            measured = session.measure_together(
+                programs, how.repeat, MeasureOptions(time_limit=PATIENT)
+            )
             outcomes = dict(zip(candidates, measured, strict=True))
             session.close()
         except ProblemError as error:

@@ -10,8 +10,9 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say, working
 from polygym.cli.sweeping import print_summaries
-from polygym.codegen.mapping import TOLERANCE, TOLERANCES
+from polygym.codegen.mapping import TOLERANCE
 from polygym.errors import InputError
+from polygym.programs.foreign import compared
 from polygym.report.files import write_report
 from polygym.sweep.reading import read
 from polygym.sweep.statistics import other_compilers
@@ -61,8 +62,8 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
     print_summaries(found)
     if mapping.caveat:
         say(mapping.caveat)
-    if others := other_compilers(found):
-        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCES}")
+    if note := compared(other_compilers(found)):
+        say(note)
     wrong = sum(one.wrong for one in found)
     if wrong:
         say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)

@@ -35,7 +35,7 @@ from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.measure.options import MeasureOptions, WorkerOptions
 from polygym.measure.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.session import Session
-from polygym.measure.timing import Repetition, TimeLimit, available_memory, this_machine
+from polygym.measure.timing import PATIENT, Repetition, available_memory, this_machine
 from polygym.measure.worker import Worker
 from polygym.poly.baselines import original
 from polygym.poly.schedule import Schedule
@@ -57,8 +57,7 @@ Examples:
 """
 _DOUBLE = 8
 
-# Threads of a busy machine wake up late, and here somebody waits for the answer.
-_PATIENT = MeasureOptions(time_limit=TimeLimit(floor=1.0), keep_contents=True)
+_MEASURING = MeasureOptions(time_limit=PATIENT, keep_contents=True)
 
 # Address space is 47 bits wide; more megabytes than this say nothing.
 _MOST_MEGABYTES = 2**27
@@ -127,12 +126,12 @@ def command(
             outcome: Outcome = session.baseline
             if not is_original:
                 both = (problem.original, candidate)
-                baseline, outcome = session.measure_together(both, repeat, _PATIENT)
+                baseline, outcome = session.measure_together(both, repeat, _MEASURING)
             if isinstance(outcome, Ok):
                 left = session.expected  # the very same bits: that is what Ok means
                 if candidate.tolerance is not None:
                     once = Repetition(minimum=1, minimum_seconds=0.0)
-                    session.measure(candidate, replace(_PATIENT, repetition=once))
+                    session.measure(candidate, replace(_MEASURING, repetition=once))
                     left = session.contents
                 arrays = _summaries(program, session, left)
         except ProblemError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import sys
@@ -26,15 +25,15 @@ from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
-from polygym.codegen.mapping import DEFAULT, TOLERANCE, TOLERANCES, Mapping
-from polygym.envs.kernels import targets
+from polygym.codegen.mapping import DEFAULT, TOLERANCE, Mapping
+from polygym.envs.kernels import digest_of, targets
 from polygym.errors import InputError
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
 from polygym.mdp.policies import policy
 from polygym.measure.timing import this_machine
 from polygym.poly.spaces.polyhedra import Limits
 from polygym.programs import is_path
-from polygym.programs.foreign import version
+from polygym.programs.foreign import compared, version
 from polygym.sweep import reading
 from polygym.sweep.campaign import Campaign
 from polygym.sweep.cores import Plan, plan_cores, usable_cores
@@ -322,7 +321,7 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
 def _check_text(store: Store, name: str) -> None:
     """Refuse a file whose text is another one than that whose schedules were measured."""
     try:
-        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        digest = digest_of(Path(name))
     except OSError:
         return  # its own process says so
     known = {one.name: one.digest for one in reading.kernels(store.connection)}
@@ -351,8 +350,8 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     )
     if mapping.caveat:
         say(mapping.caveat)
-    if others := other_compilers(found):
-        say(f"outputs of {', '.join(others)}: compared to a relative tolerance of {TOLERANCES}")
+    if note := compared(other_compilers(found)):
+        say(note)
     for one in found:
         if one.error:
             say(f"{one.label}: {one.error}", err=True)

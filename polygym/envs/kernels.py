@@ -59,7 +59,7 @@ class Subject:
         """The program, its file, and the fingerprint of the text that it was read from."""
         program = self.source.load()
         path = Path(program.scop.file).absolute()
-        return program, path, hashlib.sha256(path.read_bytes()).hexdigest()
+        return program, path, digest_of(path)
 
     @property
     def program(self) -> Program:
@@ -90,6 +90,11 @@ class Subject:
     def observer(self) -> Observer:
         """The view."""
         return Observer(self.task)
+
+
+def digest_of(path: Path) -> str:
+    """Return a fingerprint of a file's text."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 _subjects: Memory[tuple[Source, TaskOptions, object], Subject] = Memory(64)

@@ -7,6 +7,14 @@ beside the original order and puts every end into one value, an :class:`Evaluati
 
 from polygym.evaluation.compiler import Compiler, c_text
 from polygym.evaluation.evaluation import Evaluation, EvaluationOptions
-from polygym.evaluation.evaluator import Evaluator, evaluator_for
+from polygym.evaluation.evaluator import Evaluator, evaluator_for, rounds_within
 
-__all__ = ["Compiler", "Evaluation", "EvaluationOptions", "Evaluator", "c_text", "evaluator_for"]
+__all__ = [
+    "Compiler",
+    "Evaluation",
+    "EvaluationOptions",
+    "Evaluator",
+    "c_text",
+    "evaluator_for",
+    "rounds_within",
+]

@@ -211,8 +211,7 @@ class Evaluator:
         baseline = self._current_baseline(session)
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
             return _judged(choice, compiled, look, baseline)
-        rounds = ceil(_COMPARISON_SECONDS / max(baseline.best, _TICK))
-        rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
+        rounds = rounds_within(_COMPARISON_SECONDS, baseline.best, _FEWEST_ROUNDS, _MOST_ROUNDS)
         programs = (session.problem.original, compiled)
         original, again = session.measure_together(programs, rounds, self.measuring())
         return _judged(choice, compiled, again, self._renew(original) or baseline)
@@ -270,6 +269,15 @@ class Evaluator:
     def measuring(self) -> MeasureOptions:
         """Return how programs are run here."""
         return MeasureOptions(_LOOK, TimeLimit(self.options.timeout_factor, _LEAST_LIMIT))
+
+
+def rounds_within(seconds: float, one: float, fewest: int, most: int) -> int:
+    """Return how many runs of ``one`` second each take so many seconds, within bounds.
+
+    >>> [rounds_within(2.0, one, 2, 11) for one in (0.3, 0.0, 9.0)]
+    [7, 11, 2]
+    """
+    return max(fewest, min(most, ceil(seconds / max(one, _TICK))))
 
 
 class _NotMeasuredError(Exception):

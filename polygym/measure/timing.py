@@ -63,6 +63,10 @@ class TimeLimit:
         return max(self.factor * baseline, self.floor)
 
 
+PATIENT = TimeLimit(floor=1.0)
+"""Where somebody waits for one answer: threads of a busy machine may wake up late."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The machine on which something was measured, for reports; empty or zero where unknown."""

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.frontend import parse_text
 from polygym.ir.scop import Scop, Storage
-from polygym.programs.initial_data import NAME, initial_data_source
+from polygym.programs.initial_data import by_rule
 from polygym.tc.language import Definition, library, lower, needed_values, parse
 
 PREFIX, ENDING = "tc:", ".tc"
@@ -48,8 +47,7 @@ def initial_data(scop: Scop) -> Scop:
         for array in scop.arrays
         if array.storage is not Storage.LOCAL and all(map(_PLAIN.fullmatch, array.extents_c))
     )
-    text = initial_data_source(replace(scop, arrays=filled))
-    return parse_text(text, file=f"<initial data of {scop.name}>", function=NAME)
+    return by_rule(replace(scop, arrays=filled))
 
 
 def _definition(target: str, function: str | None) -> Definition:

@@ -19,12 +19,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import TOLERANCE
+from polygym.codegen.mapping import TOLERANCE, TOLERANCES
 from polygym.codegen.pipeline import lower
 from polygym.errors import InputError
 from polygym.frontend import line_outside
@@ -98,6 +99,13 @@ def version(name: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return path
     return next(iter(done.stdout.splitlines()), path)
+
+
+def compared(names: Sequence[str]) -> str:
+    """Return the sentence about the outputs of other compilers; "" without any."""
+    if not names:
+        return ""
+    return f"outputs of {', '.join(names)}: compared to a relative tolerance of {TOLERANCES}"
 
 
 def missing(name: str) -> str:

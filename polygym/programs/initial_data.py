@@ -32,12 +32,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from math import prod
 
+from polygym.frontend import parse_text
 from polygym.ir.expr import FloatLiteral, IntegerLiteral
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
 
 _MODULUS = 97
-NAME = "polygym_initial_data"
+_NAME = "polygym_initial_data"
 
 
 def initial_data_source(scop: Scop) -> str:
@@ -50,7 +51,13 @@ def initial_data_source(scop: Scop) -> str:
     arguments = [f"{parameter.type.value} {parameter.name}" for parameter in scop.parameters]
     arguments += [_argument(array) for _, array in filled]
     body = "\n".join(_fill(array, position, _counter(scop)) for position, array in filled)
-    return f"void {NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def by_rule(scop: Scop) -> Scop:
+    """Return the program that fills every array declared outside the region by the rule."""
+    text = initial_data_source(scop)
+    return parse_text(text, file=f"<initial data of {scop.name}>", function=_NAME)
 
 
 def _argument(array: Array) -> str:

@@ -17,11 +17,11 @@ from pathlib import Path
 import polybench
 from polybench import Dataset, Part
 from polygym.errors import InputError, SourceError
-from polygym.frontend import parse_file, parse_text, regions
+from polygym.frontend import parse_file, regions
 from polygym.ir.scop import Array, Scop
 from polygym.poly.evaluate import admits, evaluate
 from polygym.programs.comprehensions import initial_data, is_comprehension, load_comprehension
-from polygym.programs.initial_data import NAME, initial_data_source
+from polygym.programs.initial_data import by_rule
 from polygym.programs.wording import conditions_of
 
 # What a data set gives every parameter of a user's file, before _fitting_size.
@@ -194,16 +194,9 @@ def _initial_data(scop: Scop, path: Path) -> Scop:
     if beside in regions(path):
         return parse_file(path, function=beside)
     try:
-        return _rule(scop)
+        return by_rule(scop)
     except SourceError as error:
         raise InputError(_why_not_filled(scop, path, beside, error)) from None
-
-
-def _rule(scop: Scop) -> Scop:
-    """Return the program that fills the arrays by the documented rule."""
-    return parse_text(
-        initial_data_source(scop), file=f"<initial data of {scop.name}>", function=NAME
-    )
 
 
 def _why_not_filled(scop: Scop, path: Path, function: str, error: SourceError) -> str:
@@ -211,7 +204,7 @@ def _why_not_filled(scop: Scop, path: Path, function: str, error: SourceError) -
     advice = f"write a function {function} with a region that does"
     for array in scop.arrays:
         try:
-            _rule(replace(scop, arrays=(array,)))
+            by_rule(replace(scop, arrays=(array,)))
         except SourceError as alone:
             return (
                 f"{path}: the rule for initial data cannot fill array {array.name} of "

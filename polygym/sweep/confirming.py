@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from math import ceil
 
-from polygym.evaluation import Evaluator
+from polygym.evaluation import Evaluator, rounds_within
 from polygym.evaluation.compilers import Compilers, pin
 from polygym.measure.outcome import Status
 from polygym.poly.schedule import Schedule, parse
@@ -75,8 +74,8 @@ def confirm(
         found = [parse(one.schedule, program.scop) for one in best]
         schedules = [*found, *([isl] if isinstance(isl, Schedule) else [])]
         compilers.compile_all(program, [(one, options.mapping) for one in schedules])
-        rounds = ceil(_SECONDS / max(evaluator.baseline_seconds, 1e-9))
-        rounds = max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds))
+        one = evaluator.baseline_seconds
+        rounds = rounds_within(_SECONDS, one, _FEWEST_ROUNDS, _MOST_ROUNDS)
         timings = [
             Timing.of(trusted(one)) for one in evaluator.evaluate_together(schedules, rounds)
         ]

@@ -10,7 +10,6 @@ and then a gene is rolled anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -19,16 +18,6 @@ from polygym.tune.candidates import Candidate, Genes
 _ELITES = 0.1
 _MUTATION = 0.07
 _ATTEMPTS = 30
-
-
-class Search(Protocol):
-    """Chooses candidates, generation after generation."""
-
-    def generation(self, count: int) -> list[Candidate]:
-        """Return candidates to try, none twice and none that was tried before."""
-
-    def learn(self, candidate: Candidate, speedup: float) -> None:
-        """Take note of what became of one."""
 
 
 class Random:
@@ -41,7 +30,7 @@ class Random:
         self._seeds = list(seeds)
 
     def generation(self, count: int) -> list[Candidate]:
-        """Return the seeds first, then what the dice say."""
+        """Return candidates to try, none twice or again: the seeds, then what the dice say."""
         return self._filled(count, lambda: self.genes.random(self.dice))
 
     def learn(self, candidate: Candidate, speedup: float) -> None:

@@ -13,14 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
 
 from polygym.codegen.mapping import Mapping
 from polygym.errors import InputError
-from polygym.evaluation import Evaluation, EvaluationOptions, Evaluator
+from polygym.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
 from polygym.evaluation.compilers import Compilers
 from polygym.programs import Program
 from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
@@ -124,9 +123,9 @@ def tune(
     ):
         try:
             for generation in range(generations):
-                batch = searching.generation(population)
-                if generation == 0 and len(batch) < len(begin):
-                    batch = begin
+                # All that there is to begin with is tried, however small the population is.
+                least = 0 if generation else len(begin)
+                batch = searching.generation(max(population, least))
                 choices = [(schedules[one.strategy], one.mapping) for one in batch]
                 # What there was to start from is measured whatever the limits are.
                 compilers.compile_all(program, choices, is_over if generation else lambda: False)
@@ -156,10 +155,9 @@ def _confirmed(
     """Measure the best few and the start together."""
     ranked = sorted(found, key=lambda one: -found[one].speedup)[:_CONFIRMED]
     again = list(dict.fromkeys([*ranked, start]))
-    rounds = ceil(_SECONDS / max(evaluator.baseline_seconds, 1e-9))
+    rounds = rounds_within(_SECONDS, evaluator.baseline_seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
     measured = evaluator.evaluate_together(
-        [(schedules[one.strategy], one.mapping) for one in again],
-        max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, rounds)),
+        [(schedules[one.strategy], one.mapping) for one in again], rounds
     )
     together = dict(zip(again, measured, strict=True))
     best = max(together, key=lambda one: together[one].speedup)

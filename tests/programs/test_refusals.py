@@ -7,7 +7,7 @@ import pytest
 from polygym.errors import InputError, Place, SourceError
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
-from polygym.programs import load_program, load_scop, program
+from polygym.programs import initial_data, load_program, load_scop
 
 
 def test_an_array_that_the_rule_cannot_fill(
@@ -24,7 +24,7 @@ def test_an_array_that_the_rule_cannot_fill(
             raise SourceError(Place(file, 5, 1), "it is too odd")
         return parse_text(source, file=file, function=function)
 
-    monkeypatch.setattr(program, "parse_text", refuse_a)
+    monkeypatch.setattr(initial_data, "parse_text", refuse_a)
     with pytest.raises(InputError) as caught:
         load_program(str(path), parameters={"n": 1})
     assert str(caught.value) == (

@@ -23,7 +23,7 @@ from polygym.tc.language.syntax import (
 )
 
 # Coefficients and constants of subscripts are small; isl would take any, and printed C would not.
-_LARGEST = 1 << 31
+LARGEST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Affine:
     def is_small(self) -> bool:
         """Whether all of its numbers are of a size that a subscript may have."""
         return all(
-            abs(value) < _LARGEST
+            abs(value) < LARGEST
             for value in (self.constant, *(value for _, value in self.coefficients))
         )
 

@@ -27,7 +27,7 @@ def assemble(draft: Draft) -> Scop:
     order = dict.fromkeys(
         [one.name for one in definition.parameters if one.name not in draft.constants] + outputs
     )
-    gisted = draft.context.gist(draft.positive)
+    gisted = draft.context.gist(draft.sizes.at_first)
     plain = gisted.plain_is_universe()
     return Scop(
         name=Names().take(definition.name),

@@ -15,21 +15,17 @@ from typing import assert_never
 from polygym.tc.language.printer import statement_text
 from polygym.tc.language.resolve import names_in, sizes_of
 from polygym.tc.language.syntax import (
-    Choice,
-    Convert,
     Definition,
     Element,
     Exists,
     Expression,
     In,
-    Infix,
     Let,
     Name,
-    Number,
     Output,
     Parameter,
-    Prefixed,
     Statement,
+    with_children,
 )
 
 
@@ -104,26 +100,6 @@ def _renamed(statement: Statement, shared: dict[str, str]) -> Statement:
 
 def _with_names(expression: Expression, names: dict[str, str]) -> Expression:
     """Return an expression with other names; those of functions stay."""
-
-    def new(part: Expression) -> Expression:
-        return _with_names(part, names)
-
-    match expression:
-        case Number():
-            return expression
-        case Name(name):
-            return replace(expression, name=names[name])
-        case Element(name, arguments):
-            return replace(
-                expression, name=names.get(name, name), arguments=tuple(map(new, arguments))
-            )
-        case Convert(operand=operand) | Prefixed(operand=operand):
-            return replace(expression, operand=new(operand))
-        case Infix(_, left, right):
-            return replace(expression, left=new(left), right=new(right))
-        case Choice(condition, then, otherwise):
-            return replace(
-                expression, condition=new(condition), then=new(then), otherwise=new(otherwise)
-            )
-        case _:
-            assert_never(expression)
+    if isinstance(expression, Name | Element):
+        expression = replace(expression, name=names.get(expression.name, expression.name))
+    return with_children(expression, lambda part: _with_names(part, names))

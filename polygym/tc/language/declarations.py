@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygym.errors import Place, SourceError
+from polygym.errors import SourceError
 from polygym.ir.types import ScalarType
-from polygym.tc.language.draft import LARGEST_CONSTANT, Draft, declared_sizes, output_named
+from polygym.tc.language.affine import LARGEST
+from polygym.tc.language.draft import Draft, declared_sizes, output_named
 from polygym.tc.language.environment import Environment
 from polygym.tc.language.resolve import needed_values, scalar_parameters
 from polygym.tc.language.syntax import Parameter as Declaration
 from polygym.tc.language.tensors import Role, Tensor
 from polygym.tc.language.types import Type, Weak, scalar_type, settled, type_of, unified
 
-_SOME = Tensor("", ScalarType.INT, (), Role.INPUT, Place("", 1, 1), defined=True)
+_SOME = Tensor("", ScalarType.INT, (), Role.INPUT)
 
 
 def check_constants(draft: Draft) -> None:
@@ -32,7 +33,7 @@ def check_constants(draft: Draft) -> None:
                 draft.definition.place,
                 f"{name} is no scalar parameter of {draft.definition.name}",
             )
-        if abs(value) >= LARGEST_CONSTANT:
+        if abs(value) >= LARGEST:
             raise SourceError(scalars[name].place, f"{name} = {value} is too large")
 
 
@@ -50,8 +51,6 @@ def declare(draft: Draft, parameter: Declaration) -> None:
         scalar_type(parameter.type, parameter.place),
         declared_sizes(draft, parameter),
         Role.INPUT if output is None else Role.UPDATED,
-        parameter.place,
-        defined=True,
     )
 
 

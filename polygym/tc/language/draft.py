@@ -14,7 +14,7 @@ import islpy as isl
 from polygym.errors import SourceError
 from polygym.ir.scop import Statement
 from polygym.ir.types import ScalarType
-from polygym.tc.language.affine import Affine, affine
+from polygym.tc.language.affine import LARGEST, Affine, affine
 from polygym.tc.language.environment import Environment
 from polygym.tc.language.names import Names
 from polygym.tc.language.printer import text_of
@@ -24,15 +24,13 @@ from polygym.tc.language.syntax import Definition, Element, Expression, Name, Nu
 from polygym.tc.language.syntax import Parameter as Declaration
 from polygym.tc.language.tensors import Tensor
 
-LARGEST_CONSTANT = 1 << 31
-
 
 @dataclass
 class Draft:
     """One definition.
 
     ``constants`` are the scalars whose value is known, ``size_names`` the names of sizes in the
-    program. ``context`` holds the sizes that are possible, ``positive`` those that are at first.
+    program. ``context`` holds the sizes that are possible.
     ``meanings`` are all statements, ``types`` those of all tensors; ``tensors`` have been met,
     ``statements`` made, and the elements in ``written`` assigned.
     """
@@ -42,7 +40,6 @@ class Draft:
     names: Names
     size_names: dict[str, str]
     sizes: Sizes
-    positive: isl.Set
     context: isl.Set
     meanings: list[Meaning] = field(default_factory=list)
     types: dict[str, ScalarType] = field(default_factory=dict)
@@ -59,8 +56,7 @@ def begin(definition: Definition, constants: Mapping[str, int], context: isl.Con
     facts = [f"{name} >= 1" for name in size_names.values()]
     facts += [f"{name} = {value}" for name, value in known.items()]
     sizes = Sizes(context, (*size_names.values(), *known), " and ".join(facts) or "1 = 1")
-    positive = sizes.set(f"{{ : {sizes.possible} }}").params()
-    return Draft(definition, constants, names, size_names, sizes, positive, positive)
+    return Draft(definition, constants, names, size_names, sizes, sizes.at_first)
 
 
 def scope_of(draft: Draft, meaning: Meaning) -> tuple[Scope, Environment]:
@@ -69,8 +65,7 @@ def scope_of(draft: Draft, meaning: Meaning) -> tuple[Scope, Environment]:
     indices = {**meaning.indices, **meaning.helpers}
     iterators = {name: names.take(name) for name in indices}
     scope = Scope(draft.sizes, indices, {**draft.size_names, **iterators})
-    readable = {name: tensor for name, tensor in draft.tensors.items() if tensor.defined}
-    return scope, Environment(readable, iterators, draft.size_names)
+    return scope, Environment(dict(draft.tensors), iterators, draft.size_names)
 
 
 def output_named(draft: Draft, name: str) -> Output | None:
@@ -84,7 +79,7 @@ def declared_sizes(draft: Draft, declaration: Declaration | Output) -> tuple[isl
     for size in declaration.sizes or ():
         match size:
             case Number(value, text, place):
-                if not 1 <= value < LARGEST_CONSTANT:
+                if not 1 <= value < LARGEST:
                     raise SourceError(place, f"expected a size from 1 on, found {text}")
                 text = str(value)
             case Name(name):

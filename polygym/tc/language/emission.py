@@ -15,7 +15,7 @@ from polygym.ir.types import ScalarType
 from polygym.tc.language.affine import ALWAYS, Affine, Condition
 from polygym.tc.language.draft import Draft, affine_subscript, expected_sizes, output_named
 from polygym.tc.language.environment import Environment
-from polygym.tc.language.printer import statement_text, text_of
+from polygym.tc.language.printer import left_text, statement_text, text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning
 from polygym.tc.language.syntax import Assign, Element
@@ -36,7 +36,7 @@ def defined_tensor(
         below = draft.sizes.map("{ [x] -> [y] : 0 <= y <= x }")
         expected = tuple(ranges[i.name].apply(below).coalesce() for i in statement.indices)
     role = Role.TEMPORARY if output_named(draft, name) is None else Role.OUTPUT
-    made = Tensor(draft.names.take(name), target, expected, role, statement.place, defined=True)
+    made = Tensor(draft.names.take(name), target, expected, role)
     draft.tensors[name] = made
     return made
 
@@ -54,7 +54,7 @@ def emit(
     left = tuple(index.name for index in statement.indices)
     if statement.initialises:
         neutral = _neutral(statement.assign, tensor.type)
-        text = f"{_left(statement.tensor, left)} = {_neutral_text(statement.assign)}"
+        text = f"{left_text(statement.tensor, left)} = {_neutral_text(statement.assign)}"
         begin = _Target(scope, left, ranges, tensor, left)
         _add(draft, begin, lambda _name, _write: neutral, text, statement.place)
     target = _Target(scope, tuple(meaning.indices), ranges, tensor, left)
@@ -116,7 +116,7 @@ def _add(
     for position, index in enumerate(loops):
         domain = domain.set_dim_name(isl.dim_type.set, position, scope.isl_names[index])
     values = tuple(Affine(((index, 1),)) for index in target.left)
-    said = _left(target.tensor.name, target.left)
+    said = left_text(target.tensor.name, target.left)
     write = _access(draft, target, name, target.tensor, values, "", said)
     draft.statements.append(
         Lowered(
@@ -146,10 +146,6 @@ def _access(
     members = scope.tuple_of(target.loops)
     relation = draft.sizes.map(f"{{ {name}{members} -> {tensor.name}[{subscripts}]{guard} }}")
     return ir.Access(tensor.name, relation.to_str(), text)
-
-
-def _left(tensor: str, indices: tuple[str, ...]) -> str:
-    return f"{tensor}({', '.join(indices)})" if indices else tensor
 
 
 def _neutral_text(assign: Assign) -> str:

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from polygym.ir import expr as ir
 from polygym.tc.language.affine import ALWAYS, Condition, condition_of
 from polygym.tc.language.syntax import (
     Choice,
-    Convert,
     Element,
     Expression,
     Infix,
     Name,
-    Number,
     Operator,
-    Prefixed,
+    children,
 )
 from polygym.tc.language.tensors import Tensor
 
@@ -65,18 +62,13 @@ def elements(
     A scalar that is read by its name counts as an element without subscripts.
     """
     match expression:
-        case Number():
-            return
-        case Name(name, place):
-            if name in environment.tensors:
-                yield Element(name, (), place), environment.condition
-        case Element(name, arguments):
-            if name in environment.tensors:
-                yield expression, environment.condition
-            for argument in arguments:
-                yield from elements(argument, environment)
-        case Convert(operand=operand) | Prefixed(operand=operand):
-            yield from elements(operand, environment)
+        case Name(name, place) if name in environment.tensors:
+            yield Element(name, (), place), environment.condition
+        case Element(name) if name in environment.tensors:
+            yield expression, environment.condition
+        case _:
+            pass  # only what stands inside of it reads anything
+    match expression:
         case Infix(operator, left, right):
             yield from elements(left, environment)
             yield from elements(right, on_the_right(operator, left, environment))
@@ -85,7 +77,8 @@ def elements(
             yield from elements(then, environment.where(chosen, holds=True))
             yield from elements(otherwise, environment.where(chosen, holds=False))
         case _:
-            assert_never(expression)
+            for part in children(expression):
+                yield from elements(part, environment)
 
 
 def on_the_right(operator: Operator, left: Expression, environment: Environment) -> Environment:

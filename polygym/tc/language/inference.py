@@ -16,7 +16,7 @@ from polygym.errors import Place, SourceError
 from polygym.tc.language.affine import ALWAYS, Affine, affine
 from polygym.tc.language.draft import Draft, affine_subscript, expected_sizes, scope_of
 from polygym.tc.language.environment import Environment, elements
-from polygym.tc.language.printer import text_of
+from polygym.tc.language.printer import left_text, text_of
 from polygym.tc.language.ranges import Scope, Subscript, infer, outside
 from polygym.tc.language.resolve import Meaning, names_in
 from polygym.tc.language.syntax import In
@@ -59,7 +59,7 @@ def _subscripts(
                 f"{statement.tensor} is declared with {len(valid)} dimension(s) and assigned "
                 f"with {len(statement.indices)}",
             )
-        text = f"{statement.tensor}({', '.join(i.name for i in statement.indices)})"
+        text = left_text(statement.tensor, (index.name for index in statement.indices))
         for index, values in zip(statement.indices, valid, strict=True):
             one = Affine(((index.name, 1),))
             found.append(Subscript(one, values, ALWAYS, text, index.place))
@@ -79,7 +79,7 @@ def _given(draft: Draft, one: In, scope: Scope) -> isl.Set:
             )
         ends.append(value.text(scope.isl_names))
     found = draft.sizes.set(f"{{ [x] : {ends[0]} <= x < {ends[1]} }}")
-    found = found.intersect_params(draft.positive)
+    found = found.intersect_params(draft.sizes.at_first)
     if not found.intersect(draft.sizes.set("{ [x] : x < 0 }")).is_empty():
         raise SourceError(
             one.place, f"the range of {one.name} begins below 0: indices are never negative"

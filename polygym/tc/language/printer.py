@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from polygym.tc.language.syntax import (
@@ -44,10 +45,15 @@ def text_of(expression: Expression) -> str:
     return _text(expression, _CHOICE)
 
 
+def left_text(tensor: str, indices: Iterable[str]) -> str:
+    """Return the text of what is assigned: ``C(i, j)``, or ``s`` without indices."""
+    inside = ", ".join(indices)
+    return f"{tensor}({inside})" if inside else tensor
+
+
 def statement_text(statement: Statement) -> str:
     """Return the text of a statement."""
-    indices = ", ".join(index.name for index in statement.indices)
-    left = f"{statement.tensor}({indices})" if statement.indices else statement.tensor
+    left = left_text(statement.tensor, (index.name for index in statement.indices))
     assign = statement.assign.value + "!" * statement.initialises
     where = ", ".join(map(_where, statement.where))
     return f"{left} {assign} {text_of(statement.value)}{where and f' where {where}'}"

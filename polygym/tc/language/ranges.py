@@ -57,6 +57,11 @@ class Sizes:
     names: tuple[str, ...]
     possible: str = "1 = 1"
 
+    @property
+    def at_first(self) -> isl.Set:
+        """The sizes that are possible before anything is asked of them, without dimensions."""
+        return self.set(f"{{ : {self.possible} }}").params()
+
     def set(self, text: str) -> isl.Set:
         """Return a set, given without its parameters: ``{ [i] : 0 <= i < M }``."""
         return isl.Set.read_from_str(self.context, f"[{', '.join(self.names)}] -> {text}")
@@ -101,7 +106,7 @@ def infer(
     """
     ranges = dict(given)
     # Sizes for which an index has no value bound nothing: they are left out.
-    sizes = scope.sizes.set(f"{{ : {scope.sizes.possible} }}").params()
+    sizes = scope.sizes.at_first
     for values in given.values():
         sizes = sizes.intersect(values.params())
     while missing := [name for name in scope.indices if name not in ranges]:

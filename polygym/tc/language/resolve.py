@@ -8,27 +8,25 @@ What is left of a statement are indices, sizes, tensors and functions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.errors import Place, SourceError
 from polygym.tc.language.functions import function_named
 from polygym.tc.language.syntax import (
-    Choice,
-    Convert,
     Definition,
     Element,
     Exists,
     Expression,
     In,
-    Infix,
     Let,
     Name,
     Number,
     Parameter,
-    Prefixed,
     Scalar,
     Statement,
+    children,
+    with_children,
 )
 
 _WHOLE = {Scalar.INT32, Scalar.INT64}
@@ -59,50 +57,17 @@ class Meaning:
 
 def names_in(expression: Expression) -> Iterator[Name | Element]:
     """Yield every name that stands in an expression, from left to right."""
-    match expression:
-        case Number():
-            return
-        case Name():
-            yield expression
-        case Element(arguments=arguments):
-            yield expression
-            for argument in arguments:
-                yield from names_in(argument)
-        case Convert(operand=operand) | Prefixed(operand=operand):
-            yield from names_in(operand)
-        case Infix(_, left, right):
-            yield from names_in(left)
-            yield from names_in(right)
-        case Choice(condition, then, otherwise):
-            for part in (condition, then, otherwise):
-                yield from names_in(part)
-        case _:
-            assert_never(expression)
+    if isinstance(expression, Name | Element):
+        yield expression
+    for part in children(expression):
+        yield from names_in(part)
 
 
 def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
     """Return an expression with values in the place of names."""
-
-    def new(part: Expression) -> Expression:
-        return substituted(part, values)
-
-    match expression:
-        case Number():
-            return expression
-        case Name(name):
-            return values.get(name, expression)
-        case Element(arguments=arguments):
-            return replace(expression, arguments=tuple(map(new, arguments)))
-        case Convert(operand=operand) | Prefixed(operand=operand):
-            return replace(expression, operand=new(operand))
-        case Infix(_, left, right):
-            return replace(expression, left=new(left), right=new(right))
-        case Choice(condition, then, otherwise):
-            return replace(
-                expression, condition=new(condition), then=new(then), otherwise=new(otherwise)
-            )
-        case _:
-            assert_never(expression)
+    if isinstance(expression, Name):
+        return values.get(expression.name, expression)
+    return with_children(expression, lambda part: substituted(part, values))
 
 
 def sizes_of(definition: Definition) -> dict[str, Place]:

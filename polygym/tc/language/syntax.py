@@ -7,9 +7,10 @@ that a message may be about has its place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from polygym.errors import Place
 
@@ -139,6 +140,42 @@ class Choice:
 
 
 Expression: TypeAlias = Number | Name | Element | Convert | Prefixed | Infix | Choice
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the direct operands, from left to right."""
+    match expression:
+        case Number() | Name():
+            return ()
+        case Element(arguments=arguments):
+            return arguments
+        case Convert(operand=operand) | Prefixed(operand=operand):
+            return (operand,)
+        case Infix(_, left, right):
+            return (left, right)
+        case Choice(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case _:
+            assert_never(expression)
+
+
+def with_children(expression: Expression, new: Callable[[Expression], Expression]) -> Expression:
+    """Return an expression with something made of each direct operand in its place."""
+    match expression:
+        case Number() | Name():
+            return expression
+        case Element(arguments=arguments):
+            return replace(expression, arguments=tuple(map(new, arguments)))
+        case Convert(operand=operand) | Prefixed(operand=operand):
+            return replace(expression, operand=new(operand))
+        case Infix(_, left, right):
+            return replace(expression, left=new(left), right=new(right))
+        case Choice(condition, then, otherwise):
+            return replace(
+                expression, condition=new(condition), then=new(then), otherwise=new(otherwise)
+            )
+        case _:
+            assert_never(expression)
 
 
 @dataclass(frozen=True, slots=True)

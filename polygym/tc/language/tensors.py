@@ -7,7 +7,6 @@ from enum import Enum
 
 import islpy as isl
 
-from polygym.errors import Place
 from polygym.ir.types import ScalarType
 
 
@@ -25,15 +24,13 @@ class Tensor:
     """A tensor, as far as it is known when a statement is read.
 
     ``name`` is its name in the Scop. ``valid`` holds the values that each subscript may have, a set
-    of one dimension each; ``defined`` whether it has values.
+    of one dimension each. A tensor that is known has values.
     """
 
     name: str
     type: ScalarType
     valid: tuple[isl.Set, ...]
     role: Role
-    place: Place
-    defined: bool
 
     @property
     def rank(self) -> int:

@@ -94,8 +94,7 @@ def check_writes(
             continue
         values = [affine_subscript(one, scope, element) for one in element.arguments]
         texts = ", ".join(value.text(scope.isl_names) for value in values)
-        guard = condition.text if condition.names <= scope.isl_names.keys() else "1 = 1"
-        read = draft.sizes.map(f"{{ {members} -> [{texts}] : {guard} }}")
+        read = draft.sizes.map(f"{{ {members} -> [{texts}] : {condition.text} }}")
         own.append((read, text_of(element), element.place))
     if own and statement.initialises:
         raise SourceError(
