@@ -128,6 +128,8 @@ GOLDENS = [
     ("contraction", "isl", "threads=2"),
     ("contraction", "original", "tile=16x24x4 pack=off"),
     ("columns", "isl", "default"),
+    ("pairing", "isl", "threads=2"),
+    ("pairing", "isl", "tile=4x8 diamond=off threads=1"),
 ]
 
 

@@ -1,17 +1,27 @@
 """The steps of the mapping one by one, each with a case that it must refuse."""
 
+from dataclasses import replace
+
 import pytest
 
+from polygym.codegen.duty import SEQUENTIAL as ALONE
+from polygym.codegen.duty import Jam, Parallel
 from polygym.codegen.machine import Machine
+from polygym.codegen.mapping import parse_mapping
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.arrange import Roles
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.chain import is_chain
+from polygym.codegen.trees.choice import sizes_above
 from polygym.codegen.trees.hold import holdable
+from polygym.codegen.trees.levels import levels
 from polygym.codegen.trees.model import tile_sizes
 from polygym.codegen.trees.moves import Move, Moves
+from polygym.codegen.trees.share import shared, with_parallel
+from polygym.codegen.trees.sink import sink
+from polygym.codegen.trees.through import run_through
 from polygym.codegen.trees.tile import coincident_first, tiles
-from polygym.codegen.trees.tree import Band, Part, point
+from polygym.codegen.trees.tree import Band, Leaf, Part, Sequence, point
 from polygym.codegen.trees.wavefront import diamond, wavefront
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
@@ -146,3 +156,167 @@ def test_tile_sizes_of_a_product_follow_the_cache() -> None:
     assert wide[1] == 4 * wide[0]
     steep = [point((Row((17, 10), (), 0),), True), *members[1:]]
     assert tile_sizes(steep, table, roles, 8, Machine(), rewarding=True) == (1, 1, 1)
+
+
+IMPERFECT = """
+void f(int n, double A[n][n], double x[n], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+S:  y[i] = 0;
+    for (int j = 0; j < n; j++)
+T:    y[i] += A[i][j] * x[j];
+  }
+#pragma endscop
+}
+"""
+
+BACK = """
+void f(int n, double a[n + 1], double b[n + 1], double c[n][n]) {
+#pragma scop
+  for (int i = 1; i < n; i++) {
+S:  a[i] = b[i - 1];
+    for (int j = 0; j < n; j++)
+T:    b[i] += a[i] * c[i][j];
+  }
+#pragma endscop
+}
+"""
+
+TWO_SUMS = """
+void f(int n, int m, double C[n], double A[m][m][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < m; k++)
+      for (int l = 0; l < k; l++)
+S:      C[i] = C[i] * 0.5 + A[k][l][i];
+#pragma endscop
+}
+"""
+
+
+def first_band(text: str) -> tuple[Band, Around]:
+    scop = parse_text(text)
+    schedule = original(scop)
+    return band_of(scop, schedule), around(scop, schedule)
+
+
+def test_points_sink_into_the_branches_and_join_their_bands() -> None:
+    band, outside = first_band(IMPERFECT)
+    found = sink(band, outside)
+    assert found is not None
+    first, second = found
+    assert (first.band.statements, first.own) == (("S",), 0)
+    assert (second.band.statements, second.own) == (("T",), 1)
+    assert [m.rows[0].iterators for m in second.band.members] == [(1, 0), (0, 1)]
+    assert [m.coincident for m in second.band.members] == [True, False]
+
+
+def test_points_do_not_sink_where_a_later_branch_is_needed_first() -> None:
+    band, outside = first_band(BACK)
+    assert isinstance(band.child, Sequence)
+    assert sink(band, outside) is None
+
+
+def test_points_sink_only_into_sequences() -> None:
+    assert sink(*first_band(TWO_SUMS)) is None
+
+
+def test_points_stay_above_members_that_are_not_permutable_with_them() -> None:
+    """T: A[i][j] needs A[i - 1][j + 1] along the second loop: j may not run outside i."""
+    text = IMPERFECT.replace("y[i] += A[i][j] * x[j]", "A[i][j] = A[i - 1][j + 1]")
+    text = text.replace("int i = 0", "int i = 1").replace("j < n;", "j < n - 1;")
+    band, outside = first_band(text)
+    found = sink(band, outside)
+    assert found is not None
+    second = found[1]
+    assert second.own == 0
+    assert isinstance(second.band.child, Band)
+    assert len(second.band.members) == 1
+
+
+def test_independent_loops_run_through_those_that_stay() -> None:
+    scop = parse_text(TWO_SUMS)
+    schedule = parse("[n, m] -> { S[i, k, l] -> [k, i, l] }", scop)
+    band = band_of(scop, schedule)
+    outside = around(scop, schedule)
+    assert isinstance(band.child, Band), "the sums over k and l are no band"
+    found = run_through(band, outside)
+    assert found is not None
+    assert found.moving == (1,)
+    assert [m.rows[0].iterators for m in found.staying] == [(0, 1, 0)]
+    assert [m.rows[0].iterators for m in found.inside.members] == [(1, 0, 0), (0, 0, 1)]
+    assert [m.coincident for m in found.inside.members] == [True, False]
+
+
+def test_nothing_runs_through_where_every_loop_waits() -> None:
+    scop = parse_text(TWO_SUMS.replace("C[i] * 0.5", "C[0] * 0.5").replace("C[i]", "C[0]"))
+    schedule = original(scop)
+    band = band_of(scop, schedule)
+    assert not any(member.coincident for member in band.members)
+    assert run_through(band, around(scop, schedule)) is None
+
+
+def leveled(text: str, schedule: str, mapping: str, sizes: tuple[int, ...]) -> list[list[str]]:
+    """Return levels of tiles as the sizes of their parts, coincident ones with a star."""
+    scop = parse_text(text)
+    order = parse(schedule, scop)
+    band = band_of(scop, order)
+    found = levels(
+        band.members, sizes, band.statements, parse_mapping(mapping), around(scop, order)
+    )
+    return [
+        ["+".join(str(part.size) for part in m.parts) + "*" * m.coincident for m in level]
+        for level in found
+    ]
+
+
+SKEWED = "[T, n] -> { S0[t, x] -> [t, t + x] }"
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sizes", "expected"),
+    [
+        ("threads=2 diamond=off", (8, 16), [["8+16", "16*"]]),
+        ("threads=2", (8, 16), [["16+16", "16*"]]),
+        ("threads=2 diamond=off outer=2x4", (8, 16), [["16+64", "64*"], ["8", "16"]]),
+        ("threads=2 wavefront=off", (8, 16), [["8", "16"]]),
+        ("threads=1", (8, 16), [["8", "16"]]),
+        ("threads=2", (8, 1), [["8"]]),
+        ("threads=2", (1, 1), []),
+    ],
+)
+def test_levels_of_tiles(mapping: str, sizes: tuple[int, ...], expected: list[list[str]]) -> None:
+    assert leveled(STENCIL, SKEWED, mapping, sizes) == expected
+
+
+def test_only_the_outermost_coincident_loop_is_shared_out() -> None:
+    members = tuple(point((row,), coincident=True) for row in (FIRST, SECOND))
+    mapping = parse_mapping("threads=2 parallel=static")
+    tree = Band(("S",), (), Band(("S",), members, Leaf()))
+    found = with_parallel(tree, mapping, parallel=False)
+    assert isinstance(found, Band)
+    assert [m.duty for m in found.members] == [Parallel(dynamic=False), ALONE]
+    assert with_parallel(tree.child, mapping, parallel=True) == tree.child
+    waiting = (point((FIRST,), coincident=False), replace(members[1], duty=Jam(4)))
+    assert shared(waiting, mapping, parallel=False) == (waiting, False)
+    assert shared(members, parse_mapping("threads=1"), parallel=False) == (members, False)
+
+
+def test_bands_above_others_are_tiled_when_asked_or_for_a_wavefront() -> None:
+    members = [point((row,), coincident=False) for row in (FIRST, SECOND)]
+    band = Band(("S",), tuple(members), Leaf())
+    outside = Around((), {"S": ()}, ())
+    untiled = (1, 1)
+
+    def sizes(text: str, band: Band = band, tiled: tuple[int, ...] = untiled) -> tuple[int, ...]:
+        return sizes_above(band, tiled, outside, parse_mapping(text))
+
+    assert sizes("tile=8x16") == (8, 16)
+    assert sizes("default") == untiled, "tiles gain nothing here without threads"
+    assert min(sizes("threads=2")) > 1
+    assert sizes("threads=2 wavefront=off") == untiled
+    assert sizes("threads=2 tile=off") == untiled
+    assert sizes("tile=8x1") == untiled, "tiles of one loop change no order"
+    assert sizes("tile=8", tiled=(8, 1)) == untiled
+    parallel = replace(band, members=(replace(members[0], coincident=True), members[1]))
+    assert sizes("threads=2", parallel) == untiled

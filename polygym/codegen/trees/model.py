@@ -89,5 +89,13 @@ def tile_sizes(
     return tuple(sizes)
 
 
+def outer_sizes(members: Sequence[Member]) -> tuple[int, ...]:
+    """Return tile sizes for a band above further loops: for a wavefront, else none."""
+    waits = not any(member.coincident for member in members)
+    if len(members) < 2 or not waits or any(_is_steep(member) for member in members):
+        return (1,) * len(members)
+    return (_USUAL,) * len(members)
+
+
 def _is_steep(member: Member) -> bool:
     return any(sum(map(abs, row.iterators)) > _STEEPEST for row in member.rows)

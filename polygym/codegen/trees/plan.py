@@ -3,63 +3,40 @@
 The walk goes down the tree with the pairs of instances that no loop further out orders. What it
 does to a band depends on what stands below:
 
-* a sequence with further loops: the band is tiled, and its points *sink* into the branches, where
-  they join the bands of those (imperfect nests). ::
-
-      Band(i) → Sequence{ S: Band(j), T: Band(k, j) }
-          →  Band(⌊i/64⌋) → Sequence{ S: Band(i, j), T: Band(i, k, j) }
-
-  Side condition: within one tile all of S now runs before all of T, so no pair may lead from a
-  later branch to an earlier one; and the points of ``i`` and the members of a branch are one band
-  only if they are permutable with each other, asked of the pairs alive above ``i``;
+* a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
+  dependences allow it (:mod:`polygym.codegen.trees.sink`);
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
-  their points move *through* the others into the band below. ::
+  their points run *through* the others into the band below
+  (:mod:`polygym.codegen.trees.through`);
+* nothing but statements: it is tiled, its points get their order and their duties
+  (:mod:`polygym.codegen.trees.points`);
+* anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
+  its points stay above what is below.
 
-      Band(i, j, k) → Band(l)    →    Band(⌊i/64⌋, ⌊j/64⌋) → Band(k) → Band(i, j, l)
-
-  Side condition: none, a coincident member has δ = 0 for every pair, wherever it runs. This is a
-  sum over two loops, k and l, which cannot be permuted: the order of the terms is kept;
-* nothing but statements: it is tiled, its points get their order and their duties;
-* anything else: it stays as it is.
-
-The outermost coincident loop on every way down becomes parallel; where a tiled band has none, its
-tiles form a wavefront.
+The tiles themselves are made in one place, :mod:`polygym.codegen.trees.levels`, and the outermost
+coincident loop on every way down becomes parallel (:mod:`polygym.codegen.trees.share`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.codegen.duty import SEQUENTIAL as ALONE
-from polygym.codegen.duty import Parallel
 from polygym.codegen.machine import Machine
-from polygym.codegen.mapping import Mapping, Sharing
-from polygym.codegen.packable import Packing, packing_of
+from polygym.codegen.mapping import Mapping
+from polygym.codegen.packable import packing_of
 from polygym.codegen.sizes import Sizes
 from polygym.codegen.trees.around import Around
-from polygym.codegen.trees.model import tile_sizes
-from polygym.codegen.trees.moves import table
-from polygym.codegen.trees.pairs import weakly_ordered
-from polygym.codegen.trees.points import Arrangement, Arranger
-from polygym.codegen.trees.tile import coincident_first, sizes_for, tiles
-from polygym.codegen.trees.tree import (
-    Band,
-    Branch,
-    Leaf,
-    Member,
-    Sequence,
-    Tree,
-    restricted,
-)
-from polygym.codegen.trees.wavefront import diamond, wavefront
-from polygym.ir.scop import Scop
+from polygym.codegen.trees.choice import SINKING, sizes_above, sizes_of_points
+from polygym.codegen.trees.levels import levels
+from polygym.codegen.trees.points import Arranger
+from polygym.codegen.trees.share import shared, with_parallel
+from polygym.codegen.trees.sink import Sunk, sink
+from polygym.codegen.trees.through import Through, run_through
+from polygym.codegen.trees.tile import sizes_for
+from polygym.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
 from polygym.poly.distance import all_pairs
-from polygym.poly.innermost import independent
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded
-
-_SINKING = 64
-_SWEEP = 512
 
 
 def plan(
@@ -70,31 +47,27 @@ def plan(
     sizes: Sizes | None = None,
 ) -> Tree:
     """Return the tree of loops that a mapping makes of a schedule's tree."""
-    if mapping.leaves_order and not mapping.shares:
-        return tree
+    if mapping.leaves_order:
+        return with_parallel(tree, mapping, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
         names = tuple(part.statement for part in legal.schedule.statements)
-        parameters = legal.schedule.parameters
-        around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
-        planner = _Planner(legal.scop, mapping, machine, packing_of(legal.scop, mapping, sizes))
-        if mapping.leaves_order:
-            return planner.with_parallel(tree, parallel=False)
+        around = Around(
+            all_pairs(legal.scop), {name: () for name in names}, legal.schedule.parameters
+        )
+        packing = packing_of(legal.scop, mapping, sizes)
+        planner = _Planner(mapping, Arranger(legal.scop, mapping, machine, packing))
         return planner.tree(tree, around)
 
 
 @dataclass(frozen=True)
 class _Planner:
-    """The walk; holds what every step needs to see."""
+    """The walk; holds what every step needs to see.
 
-    scop: Scop
+    Bands come with ``tiled``, the sizes of the tiles that their members have further out already.
+    """
+
     mapping: Mapping
-    machine: Machine
-    packing: Packing | None
-
-    @property
-    def arranger(self) -> Arranger:
-        """What arranges the innermost loops."""
-        return Arranger(self.scop, self.mapping, self.machine, self.packing)
+    arranger: Arranger
 
     def tree(self, tree: Tree, around: Around) -> Tree:
         """Return the mapped tree."""
@@ -115,256 +88,120 @@ class _Planner:
                 return self.band(tree, (1,) * len(tree.members), around)
 
     def band(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
-        """Map a band of points, some of which may be tiled further out: by those sizes."""
-        match band.child:
-            case _ if _is_last(band):
-                return self._points(band, tiled, around)
-            case Sequence() if (sunk := self._sunk(band, tiled, around)) is not None:
-                return sunk
-            case Band() if (through := self._through(band, tiled, around)) is not None:
-                return through
-            case _:
-                return self._plain(band, around)
-
-    def _plain(self, band: Band, around: Around) -> Tree:
-        """Leave a band as it is, its outermost coincident loop apart, and go on below."""
-        members, parallel = self._shared(band.members, around.parallel)
-        below = replace(around.inside(band.members, band.statements), parallel=parallel)
-        return Band(band.statements, members, self.tree(band.child, below))
-
-    def _sunk(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree | None:
-        """Tile a band and sink its points into the sequence below, or return None."""
-        assert isinstance(band.child, Sequence)
-        if not self.mapping.sink or self.mapping.tile == ():
-            return None
-        group = {
-            name: place
-            for place, branch in enumerate(band.child.branches)
-            for name in branch.statements
-        }
-        if any(group[p.dependence.source] > group[p.dependence.sink] for p in around.pairs):
-            return None
-        pattern = self.mapping.tile or (_SINKING,)
-        sizes = tuple(
-            1 if done > 1 else size
-            for done, size in zip(tiled, sizes_for(pattern, len(band.members)), strict=True)
-        )
-        outer = tiles(band.members, sizes)
-        outer, parallel = self._shared(coincident_first(outer), around.parallel)
-        now = tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
-        inner = replace(around, parallel=parallel)
-        branches = tuple(
-            self._branch(band, branch, now, inner.within(branch.statements))
-            for branch in band.child.branches
-        )
-        below = Sequence(branches)
-        return Band(band.statements, outer, below) if outer else below
-
-    def _through(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree | None:
-        """Let the points of coincident members run inside the band below, or return None."""
-        assert isinstance(band.child, Band)
-        statements, child = band.statements, band.child
-        if not self.mapping.sink or self.mapping.tile == ():
-            return None
-        moving = [place for place, member in enumerate(band.members) if member.coincident]
-        staying = tuple(member for member in band.members if not member.coincident)
-        inside = around.inside(band.members, statements)
-        if not moving or not staying or self._is_rewarding(child, inside):
-            return None
-        below = around.inside(staying, statements)
-        points = tuple(band.members[place] for place in moving)
-        inner = Band(statements, below.reviewed((*points, *child.members), statements), child.child)
-        before = tuple(tiled[place] for place in moving)
-        rest = (1,) * len(child.members)
-        sizes = (_SINKING,) * len(moving)
-        if self.mapping.tile is not None:
-            whole = sizes_for(self.mapping.tile, len(band.members))
-            sizes = tuple(whole[place] for place in moving)
-        elif _is_last(inner):
-            arrangement = self.arranger.arrangement(inner, below)
-            if not arrangement.is_rewarding:
-                return None
-            found = self._sizes(inner, arrangement, (*before, *rest), below)[: len(moving)]
-            sizes = found if any(size > 1 for size in found) else sizes
-        sizes = tuple(1 if done > 1 else size for done, size in zip(before, sizes, strict=True))
-        outer, parallel = self._shared(tiles(points, sizes), around.parallel)
-        now = tuple(max(pair) for pair in zip(before, sizes, strict=True))
-        tree: Tree = self.band(inner, (*now, *rest), replace(below, parallel=parallel))
-        tree = Band(statements, staying, tree)
-        return Band(statements, outer, tree) if outer else tree
-
-    def _is_rewarding(self, band: Band, around: Around) -> bool:
-        """Whether a band as it is runs in vectors, if that can be said already."""
-        return _is_last(band) and self.arranger.arrangement(band, around).is_rewarding
-
-    def _branch(self, band: Band, branch: Branch, tiled: tuple[int, ...], around: Around) -> Branch:
-        """Return a branch with the points of the band above moved into it."""
-        points = tuple(
-            restricted(member, band.statements, branch.statements) for member in band.members
-        )
-        points = around.reviewed(points, branch.statements)
-        match branch.child:
-            case Band(_, members, child) if all(
-                weakly_ordered(around.pairs, branch.statements, member.rows, around.parameters)
-                for member in members
-            ):
-                joined = around.reviewed((*points, *members), branch.statements)
-                sizes = (*tiled, *(1,) * len(members))
-                merged = Band(branch.statements, joined, child)
-                return Branch(branch.statements, self.band(merged, sizes, around))
-            case child:
-                merged = Band(branch.statements, points, child)
-                return Branch(branch.statements, self.band(merged, tiled, around))
+        """Map a band of points."""
+        if _is_last(band):
+            return self._points(band, tiled, around)
+        if self.mapping.sink and self.mapping.tile != ():
+            if (branches := sink(band, around)) is not None:
+                return self._sunk(band, branches, tiled, around)
+            if (through := self._through(band, around)) is not None:
+                found = self._run_through(band, through, tiled, around)
+                if found is not None:
+                    return found
+        return self._above(band, tiled, around)
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band below which there are no more loops."""
         arrangement = self.arranger.arrangement(band, around)
-        sizes = self._sizes(band, arrangement, tiled, around)
+        sizes = sizes_of_points(band, arrangement, tiled, around, self.arranger)
+        tiles = self._tiles(band, sizes, around)
+        points = self.arranger.tree(band, arrangement)
+        return tiles.around(with_parallel(points, self.mapping, parallel=tiles.parallel))
+
+    def _sunk(
+        self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Around
+    ) -> Tree:
+        """Tile a band whose points have sunk into the branches."""
+        pattern = self.mapping.tile or (SINKING,)
+        sizes = _untiled(sizes_for(pattern, len(band.members)), tiled)
+        tiles = self._tiles(band, sizes, around)
+        inner = replace(around, parallel=tiles.parallel)
+        now = _both(tiled, sizes)
+        mapped = (
+            Branch(
+                sunk.band.statements,
+                self.band(sunk.band, (*now, *(1,) * sunk.own), inner.within(sunk.band.statements)),
+            )
+            for sunk in branches
+        )
+        return tiles.around(Sequence(tuple(mapped)))
+
+    def _through(self, band: Band, around: Around) -> Through | None:
+        """Let coincident members run inside the band below, unless that has vectors as it is."""
+        through = run_through(band, around)
+        if through is None:
+            return None
+        assert isinstance(band.child, Band)
+        inside = around.inside(band.members, band.statements)
+        if _is_last(band.child) and self.arranger.arrangement(band.child, inside).is_rewarding:
+            return None
+        return through
+
+    def _run_through(
+        self, band: Band, through: Through, tiled: tuple[int, ...], around: Around
+    ) -> Tree | None:
+        """Tile the members that run inside; None where that gains nothing."""
+        inside, below = through.inside, through.around
+        points = tuple(band.members[place] for place in through.moving)
+        before = tuple(tiled[place] for place in through.moving)
+        rest = (1,) * (len(inside.members) - len(points))
+        sizes = (SINKING,) * len(points)
+        if self.mapping.tile is not None:
+            whole = sizes_for(self.mapping.tile, len(band.members))
+            sizes = tuple(whole[place] for place in through.moving)
+        elif _is_last(inside):
+            arrangement = self.arranger.arrangement(inside, below)
+            if not arrangement.is_rewarding:
+                return None
+            found = sizes_of_points(inside, arrangement, (*before, *rest), below, self.arranger)
+            found = found[: len(points)]
+            sizes = found if any(size > 1 for size in found) else sizes
+        sizes = _untiled(sizes, before)
+        tiles = self._tiles(Band(band.statements, points, inside), sizes, around)
+        now = _both(before, sizes)
+        tree = self.band(inside, (*now, *rest), replace(below, parallel=tiles.parallel))
+        return tiles.around(Band(band.statements, through.staying, tree))
+
+    def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+        """Map a band whose points stay above what is below."""
+        tiles = self._tiles(band, sizes_above(band, tiled, around, self.mapping), around)
+        members, parallel = shared(band.members, self.mapping, parallel=tiles.parallel)
+        below = replace(around.inside(band.members, band.statements), parallel=parallel)
+        return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
+
+    def _tiles(self, band: Band, sizes: tuple[int, ...], around: Around) -> _Tiles:
+        """Return the tiles around a band, the outermost coincident one parallel."""
         outer: list[tuple[Member, ...]] = []
         parallel = around.parallel
-        for level in self._tiles(band, sizes, around):
-            level, parallel = self._shared(level, parallel)
+        for level in levels(band.members, sizes, band.statements, self.mapping, around):
+            level, parallel = shared(level, self.mapping, parallel=parallel)
             outer.append(level)
-        inner = self.with_parallel(self.arranger.tree(band, arrangement), parallel=parallel)
-        for level in reversed(outer):
-            inner = Band(band.statements, level, inner)
-        return inner
+        return _Tiles(band.statements, tuple(outer), parallel)
 
-    def with_parallel(self, tree: Tree, *, parallel: bool) -> Tree:
-        """Make the outermost coincident loop on every way down parallel, unless one around is."""
-        match tree:
-            case Leaf():
-                return tree
-            case Sequence(branches):
-                return Sequence(
-                    tuple(
-                        Branch(
-                            branch.statements, self.with_parallel(branch.child, parallel=parallel)
-                        )
-                        for branch in branches
-                    )
-                )
-            case Band(statements, members, child):
-                members, parallel = self._shared(members, parallel)
-                below = self.with_parallel(child, parallel=parallel)
-                return Band(statements, members, below) if members else below
 
-    def _sizes(
-        self,
-        band: Band,
-        arrangement: Arrangement,
-        tiled: tuple[int, ...],
-        around: Around,
-    ) -> tuple[int, ...]:
-        """Return the tile sizes of the members that are not tiled yet; 1 for the others."""
-        members, chosen = band.members, arrangement.roles
-        if self.mapping.tile is not None:
-            sizes = sizes_for(self.mapping.tile, len(members))
-        else:
-            element = max(
-                self.scop.array(access.array).type.size
-                for name in band.statements
-                for access in (
-                    self.scop.statement(name).write,
-                    *self.scop.statement(name).reads,
-                )
-            )
-            rows = [member.rows for member in members]
-            moves = table(self.scop, band.statements, around.rows, rows, self.packing)
-            sizes = tile_sizes(
-                members,
-                moves,
-                chosen,
-                element,
-                self.machine,
-                rewarding=arrangement.is_rewarding,
-            )
-        new = self._new_directions(band, around)
-        sizes = tuple(
-            size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
-        )
-        if around.parallel or not self._shares() or any(size > 1 for size in sizes):
-            return sizes
-        # What is parallel must not be what runs in vectors: a loop has one duty.
-        busy = (chosen.vector, chosen.jammed)
-        coincident = [place for place, member in enumerate(members) if member.coincident]
-        if coincident and all(place in busy for place in coincident):
-            first = coincident[0]
-            size = _SWEEP if first == chosen.vector else _SINKING
-            return tuple(size if place == first else 1 for place in range(len(members)))
-        return sizes
+@dataclass(frozen=True)
+class _Tiles:
+    """Bands of tiles, the outermost first; ``parallel`` says whether they run in threads."""
 
-    def _new_directions(self, band: Band, around: Around) -> frozenset[int]:
-        """Return the members that are a loop of some statement: no combination of those before.
+    statements: tuple[str, ...]
+    levels: tuple[tuple[Member, ...], ...]
+    parallel: bool
 
-        Tiling the others would cut the same points once more.
-        """
-        found: set[int] = set()
-        for place, name in enumerate(band.statements):
-            before = [row.iterators for row in around.rows[name]]
-            own = [member.rows[place].iterators for member in band.members]
-            found.update(independent(own, before))
-        return frozenset(found)
+    def around(self, tree: Tree) -> Tree:
+        """Return the tree with the tiles around it."""
+        for level in reversed(self.levels):
+            tree = Band(self.statements, level, tree)
+        return tree
 
-    def _tiles(
-        self, band: Band, sizes: tuple[int, ...], around: Around
-    ) -> tuple[tuple[Member, ...], ...]:
-        """Return the bands of tiles around the points, the outermost first."""
-        members = list(band.members)
-        if not any(size > 1 for size in sizes):
-            return ()
-        alone = not any(member.coincident for member in members)
-        wave = (
-            self.mapping.wavefront
-            and alone
-            and not around.parallel
-            and self._shares()
-            and sum(size > 1 for size in sizes) > 1
-        )
-        shapes = list(members)
-        if wave and self.mapping.diamond:
-            first, second, *_ = (place for place, size in enumerate(sizes) if size > 1)
-            steep = diamond(
-                members[first], members[second], band.statements, around.pairs, around.parameters
-            )
-            if steep is not None:
-                shapes[first], shapes[second] = members[second], steep
-                # Only tiles as wide one way as the other have corners that meet.
-                sizes = tuple(
-                    sizes[second] if place == first else size for place, size in enumerate(sizes)
-                )
-        levels = [tiles(shapes, sizes)]
-        if self.mapping.outer:
-            factors = sizes_for(self.mapping.outer, len(members))
-            larger = [
-                size * factor if size > 1 and factor > 1 else 1
-                for size, factor in zip(sizes, factors, strict=True)
-            ]
-            if any(size > 1 for size in larger):
-                levels.insert(0, tiles(shapes, larger))
-        outermost = levels[0]
-        levels[0] = (
-            wavefront(outermost) if wave and len(outermost) > 1 else coincident_first(outermost)
-        )
-        return tuple(levels)
 
-    def _shared(
-        self, members: tuple[Member, ...], parallel: bool
-    ) -> tuple[tuple[Member, ...], bool]:
-        """Make the outermost coincident member parallel, unless a loop around is."""
-        if parallel or not self._shares():
-            return members, parallel
-        for place, member in enumerate(members):
-            if member.coincident and member.duty == ALONE:
-                own = replace(member, duty=self._parallel())
-                return (*members[:place], own, *members[place + 1 :]), True
-        return members, False
+def _untiled(sizes: tuple[int, ...], tiled: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes with 1 for what is tiled further out."""
+    return tuple(1 if done > 1 else size for size, done in zip(sizes, tiled, strict=True))
 
-    def _shares(self) -> bool:
-        return self.mapping.shares
 
-    def _parallel(self) -> Parallel:
-        return Parallel(self.mapping.parallel is Sharing.DYNAMIC)
+def _both(tiled: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of the tiles that members have now, from before or from here."""
+    return tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
 
 
 def _is_last(band: Band) -> bool:
