@@ -20,6 +20,7 @@ machine. Its text lists what differs from the default, which decides everything 
 ``vector``     bits of a vector: ``128``, ``256``, ``512``; ``off``; without it, the machine's
 ``vectors``    how many vectors of the vector loop run together
 ``jam``        how many iterations of a loop around it run together
+``separate``   ``on``: full tiles have loops of their own, with bounds that are known
 ``hold``       ``on``: what an inner loop accumulates lives in registers
 ``pack``       ``on``: arrays that are only read, down columns by vectors, are copied beforehand
 ``reassociate`` ``on``: sums and products of floats may be computed in another order
@@ -76,6 +77,7 @@ class Mapping:
     vector: int | None = None
     vectors: int | None = None
     jam: int | None = None
+    separate: bool = False
     hold: bool = True
     pack: bool = True
     reassociate: bool = False
@@ -85,7 +87,7 @@ class Mapping:
         _within("threads", self.threads, 1, _MOST_THREADS)
         if not isinstance(self.parallel, Sharing):
             raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for name in ("wavefront", "diamond", "sink", "hold", "pack", "reassociate"):
+        for name in ("wavefront", "diamond", "sink", "separate", "hold", "pack", "reassociate"):
             if not isinstance(found := getattr(self, name), bool):
                 raise InputError(f"{name}: expected True or False, found {found!r}")
         for name, sizes in (
@@ -225,6 +227,7 @@ _READERS: Dictionary[str, Callable[[str], Any]] = {
     "vector": _bits,
     "vectors": _number,
     "jam": _number,
+    "separate": _switch,
     "hold": _switch,
     "pack": _switch,
     "reassociate": _switch,
@@ -240,6 +243,7 @@ _EXPECTED = {
     "vector": "128, 256, 512 or off",
     "vectors": "a number",
     "jam": "a number",
+    "separate": "on or off",
     "hold": "on or off",
     "pack": "on or off",
     "reassociate": "on or off",

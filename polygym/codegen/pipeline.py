@@ -15,6 +15,7 @@ from polygym.codegen.loops.lanes import vectorise
 from polygym.codegen.loops.pack import pack
 from polygym.codegen.loops.ranges import check_ranges
 from polygym.codegen.loops.rehearse import rehearse
+from polygym.codegen.loops.separate import separate
 from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.sizes import Sizes
@@ -22,6 +23,7 @@ from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
 from polygym.codegen.trees.tree import Tree, without_duties
 from polygym.errors import InputError, InternalError, LimitError
+from polygym.ir.scop import Scop
 from polygym.poly.dependences import dependences
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import DEFAULT_OPERATIONS, bounded
@@ -90,7 +92,6 @@ def _attempts(
 
     ``hopeless`` gets the trees of which isl makes no loops: another mapping may lead to them again.
     """
-    largest = _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(legal.scop.statements)
     for attempt in _simpler(mapping):
         try:
             with bounded("mapping the schedule to the machine", most):
@@ -101,10 +102,15 @@ def _attempts(
                 program = _lowered(mapped, legal, attempt, sizes)
         except _SIMPLER_MAY_DO:
             continue
-        if count_instances(program.body) <= largest:
+        if count_instances(program.body) <= _largest(legal.scop):
             return program
         hopeless.discard(without_duties(mapped))
     return None
+
+
+def _largest(scop: Scop) -> int:
+    """Return how many instances the code of a mapping may have before a simpler one is taken."""
+    return _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(scop.statements)
 
 
 def _simpler(mapping: Mapping) -> Iterator[Mapping]:
@@ -129,6 +135,10 @@ def _lowered(
     rehearse(program.body, tree, legal, sizes)
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
+    if mapping.separate:
+        full = vectorise(jam_loops(separate(program.body)), legal.scop, guarded)
+        if count_instances(full) <= _largest(legal.scop):
+            body = full
     program = replace(program, body=body, mapping=mapping)
     if mapping.pack:
         program = pack(program)

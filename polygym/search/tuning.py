@@ -43,7 +43,7 @@ _COPIES = (None, 1, 2, 3, 4, 6, 8, 12)
 _IDEAS = (
     "tile=off", "tile=32", "tile=16x64x256", "tile=64x256x512", "outer=4", "jam=1 vectors=1",
     "jam=4 vectors=2", "jam=8 vectors=1", "vector=256", "vector=off hold=off", "hold=off",
-    "pack=off", "sink=off", "wavefront=off", "diamond=off", "parallel=static",
+    "pack=off", "sink=off", "separate=on", "wavefront=off", "diamond=off", "parallel=static",
     "parallel=off", "sequential",
 )  # fmt: skip
 
@@ -122,8 +122,7 @@ def ideas(start: Mapping) -> tuple[Mapping, ...]:
 def changed(mapping: Mapping, dice: np.random.Generator) -> Mapping:
     """Return a mapping with one entry changed, whichever the dice say."""
     entries = ["tile", "tile", "outer", "jam", "vectors", "vector", "hold", "pack", "sink"]
-    if mapping.threads > 1:
-        entries += ["parallel", "wavefront", "diamond"]
+    entries += ["separate"] + ["parallel", "wavefront", "diamond"] * (mapping.threads > 1)
     entry = entries[int(dice.integers(len(entries)))]
     return replace(mapping, **{entry: _other(entry, mapping, dice)})
 

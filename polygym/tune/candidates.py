@@ -86,7 +86,7 @@ class Genes:
     def names(self) -> tuple[str, ...]:
         """Return the names of the genes: the strategy, and entries of the mapping."""
         shared = ("parallel", "wavefront", "diamond") if self.start.threads > 1 else ()
-        tuned = ("tile", "outer", "sink", "vector", "vectors", "jam", "hold", "pack")
+        tuned = ("tile", "outer", "sink", "vector", "vectors", "jam", "separate", "hold", "pack")
         return ("strategy", *tuned, *shared)
 
     def value(self, name: str, dice: np.random.Generator) -> Any:
@@ -109,6 +109,8 @@ class Genes:
                 return [None, None, 1, 2, 3, 4, 6, 8][int(dice.integers(8))]
             case "parallel":
                 return list(Sharing)[int(dice.integers(len(Sharing)))]
+            case "separate":
+                return bool(dice.random() < 0.3)
             case "sink" | "hold" | "pack" | "wavefront" | "diamond":
                 return bool(dice.random() < 0.8)
             case _:

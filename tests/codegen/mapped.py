@@ -198,6 +198,7 @@ def random_mapping(generator: np.random.Generator) -> Mapping:
         vector=[None, 0, 128, 256, 512][generator.integers(5)],
         vectors=[None, 1, 2, 3][generator.integers(4)],
         jam=[None, 1, 2, 3, 5][generator.integers(5)],
+        separate=not switch(),
         hold=switch(),
         pack=switch(),
         # reassociate stays off: then results are to be the same bit for bit

@@ -20,6 +20,7 @@ MAPPINGS = st.builds(
     vector=st.sampled_from([None, 0, 128, 256, 512]),
     vectors=st.none() | st.integers(1, 16),
     jam=st.none() | st.integers(1, 16),
+    separate=st.booleans(),
     hold=st.booleans(),
     pack=st.booleans(),
     reassociate=st.booleans(),

@@ -18,6 +18,7 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.loops.linear import as_sum
 
 
 def plus(index: Index, amount: int) -> Index:
@@ -42,24 +43,34 @@ def plus(index: Index, amount: int) -> Index:
 
 
 def minimum(*indices: Index) -> Index:
-    """Return the smallest of indices."""
+    """Return the smallest of indices; of two that differ by a number only one is kept."""
     return _extreme(IndexOperator.MINIMUM, indices)
 
 
 def maximum(*indices: Index) -> Index:
-    """Return the greatest of indices."""
+    """Return the greatest of indices; of two that differ by a number only one is kept."""
     return _extreme(IndexOperator.MAXIMUM, indices)
 
 
 def _extreme(operator: IndexOperator, indices: tuple[Index, ...]) -> Index:
-    flat: dict[Index, None] = {}
+    flat: list[Index] = []
     for index in indices:
         match index:
             case Operation(inner, operands) if inner is operator:
-                flat.update(dict.fromkeys(operands))
+                flat += operands
             case _:
-                flat[index] = None
-    only, *others = flat
+                flat.append(index)
+    kept: dict[frozenset[tuple[Index, int]], tuple[int, Index]] = {}
+    for index in flat:
+        terms, constant = as_sum(index)
+        key = frozenset(terms.items())
+        before = kept.get(key)
+        better = before is None or (
+            constant < before[0] if operator is IndexOperator.MINIMUM else constant > before[0]
+        )
+        if better:
+            kept[key] = (constant, index)
+    only, *others = (index for _, index in kept.values())
     return Operation(operator, (only, *others)) if others else only
 
 
@@ -112,6 +123,23 @@ def coefficient(index: Index, variable: str) -> int | None:
                     return None
         case _:
             assert_never(index)
+
+
+def monotone(index: Index, variable: str) -> bool:
+    """Whether the index only grows, or only falls, with the variable."""
+    match index:
+        case Operation(IndexOperator.DIVIDE_FLOOR, (dividend, Number())):
+            return coefficient(dividend, variable) is not None
+        case Operation(IndexOperator.ADD | IndexOperator.SUBTRACT, (first, second)) if not (
+            mentions(first, variable) and mentions(second, variable)
+        ):
+            return monotone(first, variable) and monotone(second, variable)
+        case Operation(IndexOperator.NEGATE, (operand,)):
+            return monotone(operand, variable)
+        case Operation(IndexOperator.MULTIPLY, (Number(), operand)):
+            return monotone(operand, variable)
+        case _:
+            return coefficient(index, variable) is not None
 
 
 def replaced(index: Index, values: Mapping[str, Index]) -> Index:

@@ -34,10 +34,10 @@ from typing import assert_never
 
 from polygym.codegen.duty import SEQUENTIAL, Jam
 from polygym.codegen.loops.index import (
-    coefficient,
     maximum,
     mentions,
     minimum,
+    monotone,
     plus,
     replaced,
     replaced_in,
@@ -55,6 +55,7 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.loops.linear import difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,19 @@ def _jammed(loop: Loop, count: int) -> Node:
         name, loop.lower, plus(loop.upper, 1 - count), count, jam_loops(together(loop.body, copies))
     )
     rest = Loop(name, rest_start(loop, count), loop.upper, 1, jam_loops(loop.body))
-    return Block((main, rest))
+    return main_and_rest(loop, count, main, rest)
+
+
+def main_and_rest(loop: Loop, count: int, main: Loop, rest: Loop) -> Node:
+    """Return both parts of a loop, or the one that has iterations, where that is known.
+
+    ``main`` runs blocks of ``count`` iterations, ``rest`` what does not fill one.
+    """
+    last = difference(loop.upper, loop.lower)
+    if last is None:
+        return Block((main, rest))
+    blocks, left = divmod(max(0, last + 1), count)
+    return Block((main,) * (blocks > 0) + (rest,) * (left > 0 or blocks == 0))
 
 
 def rest_start(loop: Loop, count: int) -> Index:
@@ -131,6 +144,9 @@ def rest_start(loop: Loop, count: int) -> Index:
     With no iterations at all the start lies below the lower bound by what it lies above the upper
     one, so it must be kept from running: the quotient is taken of 0 at least.
     """
+    last = difference(loop.upper, loop.lower)
+    if last is not None:
+        return plus(loop.lower, max(0, last + 1) // count * count)
     zero = loop.lower == Number(0)
     trips = plus(
         loop.upper if zero else Operation(IndexOperator.SUBTRACT, (loop.upper, loop.lower)), 1
@@ -219,27 +235,10 @@ def _shared(bound: Index, copies: Copies, operator: IndexOperator) -> Index | No
             pieces = (bound,)
     found: list[Index] = []
     for piece in pieces:
-        if not _monotone(piece, copies.variable):
+        if not monotone(piece, copies.variable):
             return None
         found += [replaced(piece, {copies.variable: end}) for end in (copies.first, copies.last)]
     return maximum(*found) if operator is IndexOperator.MAXIMUM else minimum(*found)
-
-
-def _monotone(index: Index, variable: str) -> bool:
-    """Whether the index only grows, or only falls, with the variable."""
-    match index:
-        case Operation(IndexOperator.DIVIDE_FLOOR, (dividend, Number())):
-            return coefficient(dividend, variable) is not None
-        case Operation(IndexOperator.ADD | IndexOperator.SUBTRACT, (first, second)) if not (
-            mentions(first, variable) and mentions(second, variable)
-        ):
-            return _monotone(first, variable) and _monotone(second, variable)
-        case Operation(IndexOperator.NEGATE, (operand,)):
-            return _monotone(operand, variable)
-        case Operation(IndexOperator.MULTIPLY, (Number(), operand)):
-            return _monotone(operand, variable)
-        case _:
-            return coefficient(index, variable) is not None
 
 
 def _one_by_one(node: Node, copies: Copies) -> Node:

@@ -33,7 +33,8 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.codegen.loops.jam import Copies, rest_start, together
+from polygym.codegen.loops.jam import Copies, main_and_rest, rest_start, together
+from polygym.codegen.loops.linear import difference
 from polygym.ir.expr import (
     Binary,
     BinaryOperator,
@@ -86,11 +87,13 @@ def _vectors(loop: Loop, width: int, count: int) -> Node:
     counter = Variable(name)
     copies = Copies(name, counter, tuple(range(0, block, width)), f"{name}_", width)
     main = Loop(name, loop.lower, plus(loop.upper, 1 - block), block, together(loop.body, copies))
-    left = plus(Operation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
+    last = difference(loop.upper, loop.lower)
+    fits = last is not None and (last + 1) % width == 0
+    left = None if fits else plus(Operation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
     masked = Copies(name, counter, (0,), f"{name}_", width, left)
     start = rest_start(loop, block)
     rest = Loop(name, start, loop.upper, width, together(loop.body, masked))
-    return Block((main, rest))
+    return main_and_rest(loop, block, main, rest)
 
 
 def statements_in(node: Node) -> frozenset[str]:

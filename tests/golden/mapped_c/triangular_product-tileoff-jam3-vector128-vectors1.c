@@ -18,7 +18,7 @@ void f(int n, int m, float C[n][n], float A[n][m])
     }
   }
   for (long c0 = 0; c0 <= n - 3; c0 += 3) {
-    for (long c1 = 0; c1 <= polygym_min(c0, c0 + 2) - 3; c1 += 4) {
+    for (long c1 = 0; c1 <= c0 - 3; c1 += 4) {
       for (long c2 = 0; c2 < m; c2 += 1) {
         for (long c1_ = c1; c1_ <= c1 + 3; c1_ += 1)
           C[c0][c1_] = C[c0][c1_] + A[c0][c2] * A_packed[c2][c1_];
@@ -28,24 +28,24 @@ void f(int n, int m, float C[n][n], float A[n][m])
           C[c0 + 2][c1_] = C[c0 + 2][c1_] + A[c0 + 2][c2] * A_packed[c2][c1_];
       }
     }
-    for (long c1 = 4 * polygym_floord(polygym_max(0, polygym_min(c0, c0 + 2) + 1), 4); c1 <= polygym_min(c0, c0 + 2); c1 += 4) {
+    for (long c1 = 4 * polygym_floord(polygym_max(0, c0 + 1), 4); c1 <= c0; c1 += 4) {
       for (long c2 = 0; c2 < m; c2 += 1) {
-        for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (polygym_min(c0, c0 + 2) - c1 + 1) - 1); c1_ += 1)
+        for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (c0 - c1 + 1) - 1); c1_ += 1)
           C[c0][c1_] = C[c0][c1_] + A[c0][c2] * A_packed[c2][c1_];
-        for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (polygym_min(c0, c0 + 2) - c1 + 1) - 1); c1_ += 1)
+        for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (c0 - c1 + 1) - 1); c1_ += 1)
           C[c0 + 1][c1_] = C[c0 + 1][c1_] + A[c0 + 1][c2] * A_packed[c2][c1_];
-        for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (polygym_min(c0, c0 + 2) - c1 + 1) - 1); c1_ += 1)
+        for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (c0 - c1 + 1) - 1); c1_ += 1)
           C[c0 + 2][c1_] = C[c0 + 2][c1_] + A[c0 + 2][c2] * A_packed[c2][c1_];
       }
     }
     for (long c0_ = c0; c0_ <= c0 + 2; c0_ += 1) {
-      for (long c1 = polygym_max(polygym_min(c0, c0 + 2) + 1, 0); c1 <= c0_ - 3; c1 += 4) {
+      for (long c1 = polygym_max(c0 + 1, 0); c1 <= c0_ - 3; c1 += 4) {
         for (long c2 = 0; c2 < m; c2 += 1) {
           for (long c1_ = c1; c1_ <= c1 + 3; c1_ += 1)
             C[c0_][c1_] = C[c0_][c1_] + A[c0_][c2] * A_packed[c2][c1_];
         }
       }
-      for (long c1 = polygym_max(polygym_min(c0, c0 + 2) + 1, 0) + 4 * polygym_floord(polygym_max(0, c0_ - polygym_max(polygym_min(c0, c0 + 2) + 1, 0) + 1), 4); c1 <= c0_; c1 += 4) {
+      for (long c1 = polygym_max(c0 + 1, 0) + 4 * polygym_floord(polygym_max(0, c0_ - polygym_max(c0 + 1, 0) + 1), 4); c1 <= c0_; c1 += 4) {
         for (long c2 = 0; c2 < m; c2 += 1) {
           for (long c1_ = c1; c1_ <= polygym_min(c1 + 3, c1 + (c0_ - c1 + 1) - 1); c1_ += 1)
             C[c0_][c1_] = C[c0_][c1_] + A[c0_][c2] * A_packed[c2][c1_];
