@@ -22,7 +22,7 @@ machine. Its text lists what differs from the default, which decides everything 
 ``jam``        how many iterations of a loop around it run together
 ``separate``   ``on``: full tiles have loops of their own, with bounds that are known
 ``hold``       ``on``: what an inner loop accumulates lives in registers
-``pack``       ``on``: arrays that are only read, down columns by vectors, are copied beforehand
+``pack``       ``on``: arrays that a nest only reads, down columns by vectors, are copied beforehand
 ``reassociate`` ``on``: sums and products of floats may be computed in another order
 =============  ==================================================================================
 

@@ -3,10 +3,16 @@
 A vector wants neighbours in memory. In C[i][j] += A[i][k] * A[j][k] the vector runs along j, and
 A[j][k] with it down a column. A copy of A with its dimensions turned, B[k][j] = A[j][k], has these
 elements side by side. Making it costs one pass over the array, which pays where each element is
-read many times, and is possible where nothing writes the array: the copy is made once, before.
+read many times, and is possible where nothing writes the array meanwhile. A program has *parts*,
+the loop nests that run one after the other; a copy is made before the part that reads it. In ::
 
-So a read may be packed if its array has two dimensions or more, is never written, and is read
-often:
+    for i, k: A[i][k] /= deviation[k];
+    for i, j, k: C[i][j] += A[i][k] * A[j][k];
+
+A is copied between the two parts.
+
+So a read may be packed if its array has two dimensions or more, is written in none of the parts
+that its statement runs in, and is read often:
 
 * at unknown sizes, if the statement has more loops than the array has dimensions;
 * at known sizes, if the box around the statement's instances has 16 times as many points as the
@@ -35,10 +41,14 @@ _MOST_BYTES = 512 << 20
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Says which reads of a program may be packed, at unknown or at known sizes."""
+    """Says which reads of a program may be packed, at unknown or at known sizes.
+
+    ``parts`` are the statements of each of the program's parts.
+    """
 
     scop: Scop
     sizes: tuple[tuple[str, int], ...] | None
+    parts: tuple[frozenset[str], ...]
     _decided: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False)
 
     def allows(self, statement: Statement, access: Access) -> bool:
@@ -52,7 +62,8 @@ class Packing:
         array = self.scop.array(access.array)
         if array.rank < 2 or array.initial is not None or statement.depth <= array.rank:
             return False
-        if any(other.write.array == access.array for other in self.scop.statements):
+        beside = frozenset().union(*(part for part in self.parts if statement.name in part))
+        if any(self.scop.statement(name).write.array == access.array for name in beside):
             return False
         if self.sizes is None:
             return True
@@ -63,12 +74,14 @@ class Packing:
         )
 
 
-def packing_of(scop: Scop, mapping: Mapping, sizes: Sizes | None) -> Packing | None:
+def packing_of(
+    scop: Scop, mapping: Mapping, sizes: Sizes | None, parts: tuple[frozenset[str], ...]
+) -> Packing | None:
     """Return what may be packed under a mapping; None where nothing is."""
     if not mapping.pack:
         return None
     known = known_sizes(scop, sizes)
-    return Packing(scop, None if known is None else tuple(known.items()))
+    return Packing(scop, None if known is None else tuple(known.items()), parts)
 
 
 @lru_cache(maxsize=256)

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.llvm import emit_module
 from polygym.codegen.loops.ir import Block, LoopProgram
+from polygym.codegen.loops.lanes import statements_in
 from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.codegen.pipeline import lower
 from polygym.evaluation import EvaluationOptions, Evaluator
@@ -20,6 +22,8 @@ from polygym.poly.legality import LegalSchedule
 from polygym.programs import load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
 from tests.oracles.loops import events
+from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.threads import every_loop_shared
 
 PRODUCT = """
 void f(int n, int m, double C[n][n], {types}) {{
@@ -188,3 +192,69 @@ def test_the_fast_way_is_taken_and_computes_the_same() -> None:
             )
             assert [name for name, _ in packed(loops)] == ["A"]
             assert evaluator.evaluate(original(program.scop), chosen).status is Status.OK
+
+
+SCALED = """
+void f(int n, int m, double C[n][n], double A[n][m], double s[m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < m; k++)
+      A[i][k] *= s[k];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < m; k++)
+        C[i][j] += A[i][k] * A[j][k];
+  for (int i = 0; i < n; i++)
+    A[i][0] = C[i][i];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < m; k++)
+        C[i][j] -= A[i][k] * A[j][k];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < m; k++)
+        C[j][i] += A[j][k] * A[i][k];
+#pragma endscop
+}
+"""
+
+
+def fills(program: LoopProgram) -> list[bool]:
+    """Return for every part of a program whether it fills a copy."""
+    copies = {a.name for a in program.scop.arrays if a.storage is Storage.SCRATCH}
+    assert isinstance(program.body, Block)
+    return [bool(statements_in(part) & copies) for part in program.body.children]
+
+
+def test_what_is_written_between_two_parts_is_copied_anew() -> None:
+    program = lowered(SCALED, "tile=off")
+    assert [name for name, _ in packed(program)] == ["A"]
+    found = fills(program)
+    assert found.count(True) == 2, "before the first product, and after A has changed"
+    first = found.index(True)
+    assert first > 0, "not before A is scaled"
+    assert not any(found[-2:]), "the last product finds the copy up to date"
+
+
+@pytest.mark.parametrize("text", ["tile=off", "default", "threads=2", "threads=2 separate=on"])
+def test_copies_in_between_change_no_result(text: str) -> None:
+    scop = parse_text(SCALED)
+    program = lowered(SCALED, text)
+    assert packed(program)
+    sizes = {"n": 37, "m": 21}
+    arrays = random_arrays(scop, sizes, np.random.default_rng(1))
+    with every_loop_shared():
+        runs = []
+        for mapping in ("sequential", text):
+            runs.append({name: values.copy() for name, values in arrays.items()})
+            run_natively(scop, original(scop), sizes, runs[-1], parse_mapping(mapping))
+    expected, found = runs
+    assert any(not np.array_equal(expected[name], arrays[name]) for name in expected)
+    for name, values in expected.items():
+        assert np.array_equal(values, found[name]), name
+
+
+def test_what_the_same_nest_writes_is_not_packed() -> None:
+    """With all of it in one nest over time, no copy would be up to date."""
+    text = SCALED.replace("#pragma scop", "#pragma scop\n  for (int t = 0; t < m; t++) {")
+    assert packed(lowered(text.replace("#pragma endscop", "  }\n#pragma endscop"))) == []

@@ -6,15 +6,17 @@
       C[i][j ..] += A[i][k] * A[j ..][k]  →   for i, j by 8, k:
                                                 C[i][j ..] += A[i][k] * B[k][j ..]
 
-Side conditions: nothing writes the array (:mod:`polygym.codegen.packable`), and along the lanes one
-subscript grows by 1 that is not the last, the others not at all. The result has one array and one
-statement more; the array lives on the heap while the kernel runs. The copy is made in square
-blocks, so that of both sides whole cache lines are used, and in parallel if there are threads.
+Side conditions: nothing writes the array in the part of the program that reads it
+(:mod:`polygym.codegen.packable`), and along the lanes one subscript grows by 1 that is not the
+last, the others not at all. The result has one array and one statement more; the array lives on the
+heap while the kernel runs. It is filled before the first part that reads from it, and again before
+one that does so after the original has been written. The copy is made in square blocks, so that of
+both sides whole cache lines are used, and in parallel if there are threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
@@ -31,6 +33,7 @@ from polygym.codegen.loops.ir import (
     Number,
     Variable,
 )
+from polygym.codegen.loops.lanes import statements_in
 from polygym.codegen.packable import Packing, turned, turned_dimension
 from polygym.errors import Place
 from polygym.ir.expr import Access, Load, replace_accesses
@@ -62,7 +65,9 @@ class _Copy:
 def pack(program: LoopProgram) -> LoopProgram:
     """Carry out the packing of every read for which it makes vectors contiguous."""
     scop = program.scop
-    wanted = _wanted(Packing(scop, program.sizes), program.body)
+    parts = tuple(_parts(program.body))
+    packing = Packing(scop, program.sizes, tuple(map(statements_in, parts)))
+    wanted = _wanted(packing, program.body)
     if not wanted:
         return program
     copies: dict[tuple[str, int], _Copy] = {}
@@ -90,7 +95,7 @@ def pack(program: LoopProgram) -> LoopProgram:
     sizes = dict(zip((array.name for array in scop.arrays), program.extents, strict=True))
     # The dynamic or static of a parallel loop does not matter here: all blocks cost the same.
     duty = Parallel(dynamic=False) if program.threads > 1 else SEQUENTIAL
-    nests = [_nest(copy, sizes[copy.array.name], duty) for copy in made]
+    nests = {copy.name: _nest(copy, sizes[copy.array.name], duty) for copy in made}
     return replace(
         program,
         scop=replace(
@@ -98,12 +103,44 @@ def pack(program: LoopProgram) -> LoopProgram:
             arrays=(*scop.arrays, *(_array(copy) for copy in made)),
             statements=(*statements, *(_statement(copy) for copy in made)),
         ),
-        body=Block((*nests, _redirected(program.body, scop, redirected))),
+        body=Block(tuple(_filled(parts, nests, scop, redirected))),
         extents=(
             *program.extents,
             *(copy.permuted(sizes[copy.array.name]) for copy in made),
         ),
     )
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """Yield what runs one after the other, with no loop around it."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from _parts(child)
+        case _:
+            yield node
+
+
+def _filled(
+    parts: Sequence[Node],
+    nests: Mapping[str, Node],
+    scop: Scop,
+    redirected: Mapping[str, Mapping[Access, _Copy]],
+) -> Iterator[Node]:
+    """Yield the parts, each after the loops that fill those of its copies that are not up to date.
+
+    ``nests`` are these loops by the copy's name.
+    """
+    filled: dict[str, _Copy] = {}
+    for part in parts:
+        names = sorted(statements_in(part))
+        for copy in (copy for name in names for copy in redirected.get(name, {}).values()):
+            if copy.name not in filled:
+                filled[copy.name] = copy
+                yield nests[copy.name]
+        yield _redirected(part, scop, redirected)
+        written = {scop.statement(name).write.array for name in names}
+        filled = {name: copy for name, copy in filled.items() if copy.array.name not in written}
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -33,7 +33,7 @@ from polygym.codegen.trees.share import shared, with_parallel
 from polygym.codegen.trees.sink import Sunk, sink
 from polygym.codegen.trees.through import Through, run_through
 from polygym.codegen.trees.tile import sizes_for
-from polygym.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
+from polygym.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, parts
 from polygym.poly.distance import all_pairs
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded
@@ -54,7 +54,7 @@ def plan(
         around = Around(
             all_pairs(legal.scop), {name: () for name in names}, legal.schedule.parameters
         )
-        packing = packing_of(legal.scop, mapping, sizes)
+        packing = packing_of(legal.scop, mapping, sizes, parts(tree, names))
         planner = _Planner(mapping, Arranger(legal.scop, mapping, machine, packing))
         return planner.tree(tree, around)
 

@@ -99,6 +99,17 @@ def restricted(member: Member, statements: tuple[str, ...], kept: tuple[str, ...
     return Member(parts, member.coincident, member.duty)
 
 
+def parts(tree: Tree, statements: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """Return the groups of a tree's statements that have no loop in common, in their order."""
+    match tree:
+        case Sequence(branches):
+            return tuple(
+                part for branch in branches for part in parts(branch.child, branch.statements)
+            )
+        case Band() | Leaf():
+            return (frozenset(statements),)
+
+
 def depth(tree: Tree) -> int:
     """Return the greatest number of loops around each other."""
     match tree:
