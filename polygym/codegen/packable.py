@@ -5,8 +5,8 @@ A[j][k] with it down a column. A copy of A with its dimensions turned, B[k][j] =
 elements side by side. Making it costs one pass over the array, which pays where each element is
 read many times, and is possible where nothing writes the array: the copy is made once, before.
 
-So a read may be packed if its array has two dimensions or more, is never written, and is read
-often:
+So a read may be packed if its subscripts are all affine, its array has two dimensions or more, is
+never written, and is read often:
 
 * at unknown sizes, if the statement has more loops than the array has dimensions;
 * at known sizes, if the box around the statement's instances has 16 times as many points as the
@@ -43,6 +43,8 @@ class Packing:
 
     def allows(self, statement: Statement, access: Access) -> bool:
         """Whether a read of a statement may go to a copy of its array, and often enough to pay."""
+        if access.gathered:
+            return False
         key = (statement.name, access.array)
         if key not in self._decided:
             self._decided[key] = self._decide(statement, access)

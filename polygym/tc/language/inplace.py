@@ -7,7 +7,8 @@ elements that they read, W to the element that they write, the pairs in conflict
     { u -> w : R(u) = W(w) }  without  { u -> u }.
 
 In ``a(i, j) = a(j, i)``, (0, 1) reads what (1, 0) writes; in ``a(i) = 2 * a(i)``, nobody reads what
-another one writes; nor in ``a(i) = a(i + N) where i in 0:N``. The same holds for the reads of
+another one writes; nor in ``a(i) = a(i + N) where i in 0:N``. A read whose subscript is computed
+may be of any element: R is a relation then, and the same holds. The same holds for the reads of
 ``C(i) += C(i) * A(i, k)``: all k read the C(i) that each of them writes.
 """
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.errors import SourceError
-from polygym.tc.language.draft import Draft, affine_subscript
+from polygym.tc.language.draft import Draft
 from polygym.tc.language.environment import Environment, elements
 from polygym.tc.language.inplace import refuse_conflicts
 from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning, names_in
+from polygym.tc.language.subscripts import access_map, subscripts
 from polygym.tc.language.syntax import Assign, Element
 from polygym.tc.language.tensors import Role
 
@@ -92,9 +93,9 @@ def check_writes(
     for element, condition in elements(meaning.value, environment):
         if element.name != statement.tensor:
             continue
-        values = [affine_subscript(one, scope, element) for one in element.arguments]
-        texts = ", ".join(value.text(scope.isl_names) for value in values)
-        read = draft.sizes.map(f"{{ {members} -> [{texts}] : {condition.text} }}")
+        values = subscripts(element, scope, environment)
+        valid = draft.tensors[element.name].valid
+        read = access_map(scope, members, "", values, valid, condition)
         own.append((read, text_of(element), element.place))
     if own and statement.initialises:
         raise SourceError(
