@@ -25,13 +25,12 @@ from llvmlite import ir
 from polygym.codegen.llvm.emit_index import Environment, emit_index
 from polygym.codegen.llvm.emit_memory import LaneSet, Memory, is_vector
 from polygym.codegen.llvm.kinds import I1, I32, I64, LaneType, splat
+from polygym.codegen.llvm.loader import FIRST_OUT_OF_RANGE
 from polygym.codegen.loops.index import coefficient
 from polygym.codegen.loops.ir import Index, Instance, LoopProgram, Variable
 from polygym.ir.expr import Gather, IteratorValue, loads, walk
 from polygym.ir.gathers import sites
 from polygym.ir.scop import Statement
-
-_FIRST_CODE = 2
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Checks:
         own, shared = (builder.load(place, typ=I32) for place in (self.own, self.shared))
         found = _larger(builder, own, shared)
         none = builder.icmp_unsigned("==", found, ir.Constant(I32, 0))
-        last = ir.Constant(I32, _FIRST_CODE + len(self.numbers))
+        last = ir.Constant(I32, FIRST_OUT_OF_RANGE + len(self.numbers))
         return builder.select(none, ir.Constant(I32, 0), builder.sub(last, found))
 
 

@@ -27,6 +27,7 @@ from polygym.codegen.llvm.emit_gather import begin_checks
 from polygym.codegen.llvm.emit_index import Environment, emit_index
 from polygym.codegen.llvm.emit_parallel import FORK
 from polygym.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
+from polygym.codegen.llvm.loader import NO_MEMORY
 from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loops.lanes import element_size
 from polygym.ir.scop import Array, Scop, Storage
@@ -125,7 +126,7 @@ def _made(
     missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
     with builder.if_then(missing, likely=False):
         _give_back(module, builder, made)
-        builder.ret(ir.Constant(I32, 1))
+        builder.ret(ir.Constant(I32, NO_MEMORY))
     made.append(memory)
     return memory
 
