@@ -95,7 +95,7 @@ class Kernel:
             Place(argument, output, tuple(shape), np.dtype(name), bool(updated), bool(partial))
             for argument, output, shape, name, updated, partial in data["places"]
         ]
-        return Kernel(code, places, data["sizes"], data["complaints"])
+        return Kernel(code, places, data["sizes"], data.get("complaints", ()))
 
     def __call__(
         self, arguments: Sequence[np.ndarray], out: Sequence[np.ndarray | None] | None = None

@@ -106,8 +106,8 @@ def _from_the_next(
     if later is None or len(later.statement.indices) != len(statement.indices):
         return {}
     scope, environment = scope_of(draft, later)
+    said = _subscripts(draft, later, scope, environment)
     try:
-        said = _subscripts(draft, later, scope, environment)
         ranges = infer(scope, {one.name: _given(draft, one, scope) for one in later.ranges}, said)
     except SourceError:
         return {}

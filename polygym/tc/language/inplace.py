@@ -24,18 +24,18 @@ from polygym.errors import Place, SourceError
 def refuse_conflicts(
     instances: isl.Set,
     write: isl.Map,
-    reads: Sequence[tuple[isl.Map, str, Place]],
+    own: Sequence[tuple[isl.Map, str, Place]],
     indices: Sequence[str],
 ) -> None:
     """Refuse a statement of which some instance reads what another one writes.
 
-    ``reads`` are those of the tensor that is written, with their texts.
+    ``own`` are the reads of the tensor that is written, with their texts.
 
     Raises:
         SourceError: with two instances, as values of ``indices``, and the element.
     """
     write = write.intersect_domain(instances)
-    for read, text, place in reads:
+    for read, text, place in own:
         read = read.intersect_domain(instances)
         pairs = read.apply_range(write.reverse())
         conflicts = pairs.subtract(isl.Map.identity(pairs.get_space()))
@@ -43,9 +43,10 @@ def refuse_conflicts(
             continue
         values = _smallest(conflicts.wrap())
         reader, writer = values[: len(indices)], values[len(indices) :]
+        reads = "is read" if read.is_single_valued() else "may be read"
         raise SourceError(
             place,
-            f"{text} is read where {_named(indices, reader)} and written where "
+            f"{text} {reads} where {_named(indices, reader)} and written where "
             f"{_named(indices, writer)}: all is read before anything is assigned, which cannot be "
             "done in place",
             "assign to another tensor",

@@ -16,7 +16,8 @@ from polygym.tc.language.environment import Environment
 from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import names_in
-from polygym.tc.language.syntax import Element, Expression
+from polygym.tc.language.syntax import Element, Expression, Name
+from polygym.tc.language.tensors import Tensor
 from polygym.tc.language.types import settled, type_of
 
 
@@ -26,9 +27,21 @@ def subscripts(
     """Return the subscripts of an element, None for those that are computed.
 
     Raises:
-        SourceError: one is neither affine nor reads a tensor, or is no integer.
+        SourceError: there are too many or too few, one is neither affine nor reads a tensor, or
+            is no integer.
     """
+    check_rank(element, environment.tensors[element.name])
     return tuple(_subscript(one, element, scope, environment) for one in element.arguments)
+
+
+def check_rank(use: Name | Element, tensor: Tensor) -> None:
+    """Refuse too many or too few subscripts."""
+    count = len(use.arguments) if isinstance(use, Element) else 0
+    if tensor.rank != count:
+        raise SourceError(
+            use.place,
+            f"{use.name} has {tensor.rank} dimension(s) and is used with {count} subscript(s)",
+        )
 
 
 def _subscript(

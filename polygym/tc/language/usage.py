@@ -13,8 +13,8 @@ from polygym.tc.language.inplace import refuse_conflicts
 from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning, names_in
-from polygym.tc.language.subscripts import access_map, subscripts
-from polygym.tc.language.syntax import Assign, Element
+from polygym.tc.language.subscripts import access_map, check_rank, subscripts
+from polygym.tc.language.syntax import Assign
 from polygym.tc.language.tensors import Role
 
 
@@ -34,13 +34,8 @@ def check_reads(draft: Draft, meaning: Meaning) -> None:
                     if own
                     else "assign it in a statement above",
                 )
-            count = len(one.arguments) if isinstance(one, Element) else 0
-            if tensor is not None and tensor.rank != count:
-                raise SourceError(
-                    one.place,
-                    f"{one.name} has {tensor.rank} dimension(s) and is used with {count} "
-                    "subscript(s)",
-                )
+            if tensor is not None:
+                check_rank(one, tensor)
 
 
 def check_assignment(draft: Draft, meaning: Meaning) -> None:
