@@ -4,7 +4,9 @@ The function has the arguments of the source's, in their order, and computes wha
 computes: both are printed from the same loop IR. Compile it with the contraction that C compilers
 do by default (``-ffp-contract=on``; gcc's ``fast`` may fuse across statements) to get the same
 bits. Loop counters are ``long``; globals of the source are declared ``extern``. A parallel loop has
-an OpenMP pragma, the lanes of a vector are a short loop around their one statement.
+an OpenMP pragma, the lanes of a vector are a short loop around their one statement. A subscript
+that is computed is checked before it is used: where it is out of range, the program says so and
+ends.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from polygym.ir.expr import (
     walk,
 )
 from polygym.ir.expr import Call as MathCall
+from polygym.ir.gathers import sites
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
 
@@ -46,6 +49,16 @@ _MACROS = {
     IndexOperator.MAXIMUM: ("max", "((a) > (b) ? (a) : (b))"),
     IndexOperator.DIVIDE_FLOOR: ("floord", "((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))"),
 }
+
+_CHECK = """static long polygym_in(long subscript, long size, const char *access)
+{
+  if (subscript < 0 || subscript >= size) {
+    fprintf(stderr, "%s: expected a subscript from 0 to %ld, found %ld\\n", access, size - 1,
+            subscript);
+    exit(1);
+  }
+  return subscript;
+}"""
 
 # Operator text and precedence, as in C's grammar: a higher number binds tighter.
 _INFIX = {
@@ -73,19 +86,15 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
     body = list(_lines(program, program.body, 1))
     made = [array for array in scop.arrays if array.storage is Storage.SCRATCH]
     lines = [f"/* {comment} */"] if comment else []
-    if any(isinstance(node, MathCall) for s in scop.statements for node in walk(s.body)):
-        absolute = any(
-            isinstance(node, MathCall) and node.function is MathFunction.ABS
-            for s in scop.statements
-            for node in walk(s.body)
-        )
-        lines += ["#include <math.h>"] + (["#include <stdlib.h>"] if absolute else [])
+    lines += _headers(scop)
     if not scop.contraction:
         lines.append("#pragma STDC FP_CONTRACT OFF")
     text = "\n".join(body)
     for name, definition in _MACROS.values():
         if f"polygym_{name}(" in text:
             lines.append(f"#define polygym_{name}(a, b) {definition}")
+    if sites(scop):
+        lines.append(_CHECK)
     lines += [
         f"extern {_declaration(array)};" for array in scop.arrays if array.storage is Storage.GLOBAL
     ]
@@ -97,6 +106,18 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
         lines.append(f"  if ({missing})\n    __builtin_trap();")
     body += [f"  __builtin_free({array.name});" for array in made]
     return "\n".join([*lines, *body, "}", ""]).lstrip("\n")
+
+
+def _headers(scop: Scop) -> Iterator[str]:
+    """Yield the lines that include what the function uses."""
+    calls = [node for s in scop.statements for node in walk(s.body) if isinstance(node, MathCall)]
+    checks = bool(sites(scop))
+    if calls:
+        yield "#include <math.h>"
+    if checks:
+        yield "#include <stdio.h>"
+    if checks or any(call.function is MathFunction.ABS for call in calls):
+        yield "#include <stdlib.h>"
 
 
 def print_index(index: Index, precedence: int = 0) -> str:
@@ -214,8 +235,19 @@ def _assignment(program: LoopProgram, instance: Instance) -> str:
     def iterator(name: str) -> str:
         return f"(({types[name].value}){print_index(values[name], _UNARY)})"
 
+    subscripts_of = dict(zip(statement.reads, instance.reads, strict=True))
+
+    def gather(access: Access, computed: tuple[str, ...]) -> str:
+        array = program.scop.array(access.array)
+        texts = [print_index(subscript) for subscript in subscripts_of[access]]
+        for dimension, text in zip(access.gathered, computed, strict=True):
+            size = array.extents_c[dimension]
+            said = f"{access.text}, dimension {dimension} of {array.name}"
+            texts[dimension] = f'polygym_in({text}, {size}, "{said}")'
+        return array.name + "".join(f"[{text}]" for text in texts)
+
     target = _element(program.scop.array(statement.write.array), instance.write)
-    return f"{target} = {c_expression(statement.body, load, iterator)};"
+    return f"{target} = {c_expression(statement.body, load, iterator, gather=gather)};"
 
 
 def _element(array: Array, subscripts: tuple[Index, ...]) -> str:

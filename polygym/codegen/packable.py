@@ -11,8 +11,8 @@ the loop nests that run one after the other; a copy is made before the part that
 
 A is copied between the two parts.
 
-So a read may be packed if its array has two dimensions or more, is written in none of the parts
-that its statement runs in, and is read often:
+So a read may be packed if its subscripts are all affine, its array has two dimensions or more, is
+written in none of the parts that its statement runs in, and is read often:
 
 * at unknown sizes, if the statement has more loops than the array has dimensions;
 * at known sizes, if the box around the statement's instances has 16 times as many points as the
@@ -53,6 +53,8 @@ class Packing:
 
     def allows(self, statement: Statement, access: Access) -> bool:
         """Whether a read of a statement may go to a copy of its array, and often enough to pay."""
+        if access.gathered:
+            return False
         key = (statement.name, access.array)
         if key not in self._decided:
             self._decided[key] = self._decide(statement, access)

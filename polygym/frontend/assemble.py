@@ -27,6 +27,7 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -210,6 +211,8 @@ class _Finish:
                 return expression
             case Load(access=access, type=scalar):
                 return self._parameters.get(access.array) or Load(self.access(access), scalar)
+            case Gather():
+                raise AssertionError(f"C has no gathers here: {expression}")
             case Unary(operator=operator, operand=operand, type=scalar):
                 return Unary(operator, self.expression(operand), scalar)
             case Binary(operator=operator, left=left, right=right, type=scalar):

@@ -2,8 +2,9 @@
 
 Every node knows its type. The front ends insert a :class:`Cast` wherever C converts implicitly, so
 that the two operands of a :class:`Binary` (shifts apart) or :class:`Comparison` have one type and
-whoever walks the tree needs no rules of C. Array subscripts are not expressions: they belong to the
-polyhedral part of a program and stand as isl text in :class:`Access`.
+whoever walks the tree needs no rules of C. Affine subscripts are not expressions: they belong to
+the polyhedral part of a program and stand as isl text in :class:`Access`. Those that are computed
+when the program runs, as that of X in ``X[I[i]][j]``, are: a :class:`Gather` has them.
 
 The union is closed: match on it exhaustively and end with ``assert_never``.
 """
@@ -140,11 +141,17 @@ class Access:
     ``[n] -> { S[i, j] -> A[i, j + 1] }``. Its domain contains every instance that *may* perform the
     access: all instances of the statement, or fewer where an affine condition of a ``?:`` around it
     says so. A scalar has zero dimensions: ``{ S[i] -> s[] }``. ``text`` is what the source said.
+
+    ``gathered`` are the dimensions whose subscript is computed when the program runs. Then the
+    relation is a *may*-access: it holds every element that could be meant, the whole array along
+    these dimensions. That of ``X[I[i]][j]``, with ``gathered = (0,)``, is
+    ``[n, m] -> { S[i, j] -> X[g, j] : 0 <= g < m }``. Only a :class:`Gather` has such an access.
     """
 
     array: str
     relation: str
     text: str
+    gathered: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +191,20 @@ class Load:
     """The value of an array element or scalar."""
 
     access: Access
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The value of an array element of which some subscripts are computed: ``X[I[i]][j]``.
+
+    ``subscripts`` are the integers that are computed, one for each of ``access.gathered``, in that
+    order. One outside of the array is an error of the program when it runs: nothing is read, and
+    whoever called the program is told.
+    """
+
+    access: Access
+    subscripts: tuple[Expression, ...]
     type: ScalarType
 
 
@@ -257,6 +278,7 @@ Expression: TypeAlias = (
     | IteratorValue
     | ParameterValue
     | Load
+    | Gather
     | Unary
     | Binary
     | Comparison
@@ -271,6 +293,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue() | Load():
             return ()
+        case Gather(subscripts=subscripts):
+            return subscripts
         case Unary(operand=operand) | Cast(operand=operand):
             return (operand,)
         case Binary(left=left, right=right) | Comparison(left=left, right=right):
@@ -293,8 +317,11 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def loads(expression: Expression) -> tuple[Access, ...]:
-    """Return the accesses that the expression reads, in the order of the source, repeats kept."""
-    return tuple(node.access for node in walk(expression) if isinstance(node, Load))
+    """Return the accesses that the expression reads, in the order of the source, repeats kept.
+
+    What the subscripts of a gather read comes after the gather itself.
+    """
+    return tuple(node.access for node in walk(expression) if isinstance(node, Load | Gather))
 
 
 def replace_accesses(expression: Expression, replacements: Mapping[Access, Access]) -> Expression:
@@ -306,6 +333,9 @@ def replace_accesses(expression: Expression, replacements: Mapping[Access, Acces
     match expression:
         case Load(access):
             return replace(expression, access=replacements.get(access, access))
+        case Gather(access, subscripts, scalar):
+            there = replacements.get(access, access)
+            return Gather(there, tuple(map(new, subscripts)), scalar)
         case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue():
             return expression
         case Unary() | Cast():

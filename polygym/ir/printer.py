@@ -24,6 +24,7 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -66,11 +67,17 @@ def source_text(access: Access) -> str:
     return access.text
 
 
+def source_gather(access: Access, subscripts: tuple[str, ...]) -> str:
+    """Return a gather as the source wrote it."""
+    return access.text
+
+
 def c_expression(
     expression: Expression,
     access: Callable[[Access], str] = source_text,
     iterator: Callable[[str], str] = _same,
     parameter: Callable[[str], str] = _same,
+    gather: Callable[[Access, tuple[str, ...]], str] = source_gather,
 ) -> str:
     """Return an expression as C text.
 
@@ -79,6 +86,7 @@ def c_expression(
         access: The C text of an access, at least as tight as a cast's operand (``A[i]``, ``*x``).
         iterator: The C text for an iterator's name; parenthesised by the caller if it is no name.
         parameter: The same for a parameter's name.
+        gather: The C text of a gather, of its access and the C texts of its computed subscripts.
 
     >>> from polygym.ir.types import ScalarType
     >>> i, one = IteratorValue("i"), IntegerLiteral(1)
@@ -86,19 +94,21 @@ def c_expression(
     >>> c_expression(Binary(BinaryOperator.MULTIPLY, total, total, ScalarType.INT))
     '(i + 1) * (i + 1)'
     """
-    return _Printer(access, iterator, parameter).text(expression, 0)
+    return _Printer(access, iterator, parameter, gather).text(expression, 0)
 
 
 class _Printer:
-    """The three lookups, and the recursion over an expression."""
+    """The lookups, and the recursion over an expression."""
 
     def __init__(
         self,
         access: Callable[[Access], str],
         iterator: Callable[[str], str],
         parameter: Callable[[str], str],
+        gather: Callable[[Access, tuple[str, ...]], str],
     ) -> None:
         """Keep the lookups."""
+        self._gather = gather
         self._access = access
         self._iterator = iterator
         self._parameter = parameter
@@ -121,6 +131,9 @@ class _Printer:
                 return self._parameter(name), _PRIMARY
             case Load(access=access):
                 return self._access(access), _UNARY
+            case Gather(access=access, subscripts=subscripts):
+                inside = tuple(self.text(subscript, 0) for subscript in subscripts)
+                return self._gather(access, inside), _UNARY
             case Unary(operator=operator, operand=operand):
                 inner = self.text(operand, _UNARY)
                 # `- -x` must not become the decrement `--x`.

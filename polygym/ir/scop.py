@@ -109,11 +109,15 @@ class Statement:
 
     @property
     def own_reads(self) -> frozenset[int]:
-        """The numbers of the reads whose relation is, word for word, the write's: ``y += x``."""
+        """The numbers of the reads whose relation is, word for word, the write's: ``y += x``.
+
+        One that *may* be of that element is none of them.
+        """
         return frozenset(
             number
             for number, access in enumerate(self.reads)
             if (access.array, access.relation) == (self.write.array, self.write.relation)
+            and not access.gathered
         )
 
 

@@ -24,6 +24,7 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -130,6 +131,8 @@ def _statement(statement: Statement, scop: Scop) -> Iterator[str]:
     arrays = {array.name: array for array in scop.arrays}
     for access in (statement.write, *statement.reads):
         yield from _access(access, statement, arrays)
+    if statement.write.gathered:
+        yield f"it computes subscripts of what it writes, {statement.write.text}"
     written = arrays.get(statement.write.array)
     if written is not None and written.type is not statement.body.type:
         yield f"it stores {statement.body.type.value} in {written.name}, {written.type.value}"
@@ -182,6 +185,10 @@ def _types(
             array = arrays.get(access.array)
             if array is not None and array.type is not scalar:
                 yield f"{access.text} is read as {scalar.value}, but is {array.type.value}"
+            if access.gathered:
+                yield f"{access.text} has computed subscripts and no expressions for them"
+        case Gather():
+            yield from _gather(node, arrays)
         case Unary(operator=operator, operand=operand, type=scalar):
             if operand.type is not scalar:
                 yield f"{operator.value} turns {operand.type.value} into {scalar.value}"
@@ -206,6 +213,23 @@ def _types(
                 yield f"{function.value} of {scalar.value}"
         case _:
             assert_never(node)
+
+
+def _gather(node: Gather, arrays: dict[str, Array]) -> Iterator[str]:
+    """A gather has an integer for each of its computed dimensions, which the array has."""
+    text, dimensions = node.access.text, node.access.gathered
+    array = arrays.get(node.access.array)
+    if array is not None and array.type is not node.type:
+        yield f"{text} is read as {node.type.value}, but is {array.type.value}"
+    if len(dimensions) != len(node.subscripts) or not dimensions:
+        yield f"{text} computes {len(node.subscripts)} subscripts for {len(dimensions)} dimensions"
+    if list(dimensions) != sorted(set(dimensions)):
+        yield f"{text} has its computed dimensions out of order: {dimensions}"
+    if array is not None and not all(0 <= place < array.rank for place in dimensions):
+        yield f"{text} computes subscripts {dimensions} in an array of rank {array.rank}"
+    for subscript in node.subscripts:
+        if not subscript.type.is_integer:
+            yield f"{text} has a subscript of type {subscript.type.value}"
 
 
 def _binary(node: Binary) -> Iterator[str]:

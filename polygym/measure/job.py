@@ -140,6 +140,7 @@ def _program_to_message(program: Program, blobs: list[bytes]) -> Json:
         "buffers": list(program.buffers),
         "parameters": list(program.parameters),
         "tolerance": program.tolerance,
+        "complaints": list(program.complaints),
     }
 
 
@@ -149,4 +150,5 @@ def _program_from_message(body: Json, blobs: Sequence[bytes]) -> Program:
         tuple(body["buffers"]),
         tuple(body["parameters"]),
         body["tolerance"],
+        tuple(body["complaints"]),
     )

@@ -24,6 +24,7 @@ class Status(Enum):
     CRASH = "crash"
     DOES_NOT_COMPILE = "does not compile"
     OUT_OF_MEMORY = "out of memory"
+    OUT_OF_RANGE = "out of range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,20 @@ class OutOfMemory:
         return f"out of memory: {self.message}"
 
 
-Outcome: TypeAlias = Ok | WrongOutput | Timeout | Crash | DoesNotCompile | OutOfMemory
+@dataclass(frozen=True, slots=True)
+class OutOfRange:
+    """A subscript that the program computes from its data is none of the array's."""
+
+    status: ClassVar[Status] = Status.OUT_OF_RANGE
+
+    message: str
+
+    def __str__(self) -> str:
+        """Describe the outcome in one line."""
+        return f"out of range: {self.message}"
+
+
+Outcome: TypeAlias = Ok | WrongOutput | Timeout | Crash | DoesNotCompile | OutOfMemory | OutOfRange
 
 
 def crash_from_exit(exit_code: int) -> Crash:
@@ -167,7 +181,7 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
             fields = {"limit_seconds": limit_seconds}
         case Crash(number, name):
             fields = {"number": number, "name": name}
-        case DoesNotCompile(message) | OutOfMemory(message):
+        case DoesNotCompile(message) | OutOfMemory(message) | OutOfRange(message):
             fields = {"message": message}
         case _:
             assert_never(outcome)
@@ -200,6 +214,8 @@ def outcome_from_json(data: dict[str, Any]) -> Outcome:
             return DoesNotCompile(data["message"])
         case Status.OUT_OF_MEMORY:
             return OutOfMemory(data["message"])
+        case Status.OUT_OF_RANGE:
+            return OutOfRange(data["message"])
         case _:
             assert_never(status)
 

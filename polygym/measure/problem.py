@@ -47,6 +47,7 @@ class Program:
     ``buffers`` (indices into the problem's), then the address of a 64-bit integer for each of
     ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
     ``tolerance``, to a relative one (:mod:`polygym.measure.compare` says relative to what).
+    ``complaints`` are what to say of its computed subscripts, should one be out of range.
     ``done`` is the mapping under which polygym has made it, for those who ask; the worker does not.
     """
 
@@ -54,6 +55,7 @@ class Program:
     buffers: tuple[int, ...]
     parameters: tuple[int, ...] = ()
     tolerance: float | None = None
+    complaints: tuple[str, ...] = ()
     done: Mapping | None = None
 
 

@@ -34,7 +34,13 @@ from polygym.measure.job import (
     verdict_to_json,
 )
 from polygym.measure.memory import SharedSet, WorkingSet
-from polygym.measure.outcome import DoesNotCompile, Outcome, OutOfMemory, WrongOutput
+from polygym.measure.outcome import (
+    DoesNotCompile,
+    Outcome,
+    OutOfMemory,
+    OutOfRange,
+    WrongOutput,
+)
 from polygym.measure.problem import Buffer, Program
 from polygym.measure.progress import Phase, Progress
 
@@ -125,6 +131,7 @@ class _Execution:
         self._loaded = loaded
         self._working = working
         self._tolerance = program.tolerance
+        self._complaints = program.complaints
         parameters = (ctypes.c_int64 * len(program.parameters))(*program.parameters)
         first = ctypes.addressof(parameters)
         addresses = [working.addresses[index] for index in program.buffers]
@@ -144,8 +151,11 @@ class _Execution:
         code = self._loaded.call(block, clock)
         elapsed = time.monotonic_ns() - before
         progress.enter(Phase.PREPARING, self.position)
-        if code == 1:
+        if code == loader.NO_MEMORY:
             return OutOfMemory("the program could not allocate memory")
+        site = code - loader.FIRST_OUT_OF_RANGE
+        if 0 <= site < len(self._complaints):
+            return OutOfRange(self._complaints[site])
         if code != 0 or not 0 <= self._nanoseconds.value <= elapsed:
             return DoesNotCompile(
                 f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "

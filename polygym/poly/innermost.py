@@ -25,6 +25,9 @@ The displacement of affine subscripts is one constant vector. Subscripts with a 
 of them but a *thin* set of exceptions, one of a lower dimension than the instances that move (here
 i = 0, where the access wraps around). An access that is never performed twice in a row, because a
 condition around it holds only here and there, has no displacement at all and is SAME.
+
+An access with computed subscripts, LUT[I[i]][j], moves as the rest of it does while all that they
+are computed from stands still, as it does along j; along i it may go anywhere: FAR.
 """
 
 from __future__ import annotations
@@ -36,8 +39,10 @@ from functools import lru_cache
 
 import islpy as isl
 
-from polygym.ir.expr import Access
+from polygym.ir.expr import Access, Gather, IteratorValue, Load, walk
+from polygym.ir.gathers import gathers
 from polygym.ir.scop import Statement
+from polygym.poly.gathers import anchor
 from polygym.poly.quota import bounded
 from polygym.poly.spaces.integers import Vector, dot, echelon, null_space
 
@@ -150,14 +155,36 @@ def movement(statement: Statement, access: Access, loop: Innermost | None) -> Mo
     """Return how an access moves with the innermost loop; without a loop nothing moves."""
     if loop is None:
         return Movement.SAME
-    return _movement(statement.domain, access.relation, loop.move)
+    if not _stand_still(statement, access, loop):
+        return Movement.FAR
+    return _movement(statement.domain, anchor(access), loop.move)
 
 
 def displacement(statement: Statement, access: Access, loop: Innermost | None) -> Vector | None:
     """Return by how much each subscript changes in one iteration, if that is always the same."""
     if loop is None:
         return ()
-    return _displacement(statement.domain, access.relation, loop.move)
+    if not _stand_still(statement, access, loop):
+        return None
+    return _displacement(statement.domain, anchor(access), loop.move)
+
+
+def _stand_still(statement: Statement, access: Access, loop: Innermost) -> bool:
+    """Whether the computed subscripts of an access, if it has any, stay what they are."""
+    if not access.gathered:
+        return True
+    needed = next(gather.subscripts for _, gather in gathers(statement) if gather.access == access)
+    for node in (node for subscript in needed for node in walk(subscript)):
+        match node:
+            case Load(access=read) | Gather(access=read):
+                moved = displacement(statement, read, loop)
+            case IteratorValue(name=name):
+                moved = (loop.move[statement.iterators.index(name)],)
+            case _:
+                continue
+        if moved is None or any(moved):
+            return False
+    return True
 
 
 @lru_cache(maxsize=8192)

@@ -13,6 +13,7 @@ from polygym.measure import problem as measure
 from polygym.measure.compare import SINGLE
 from polygym.poly.baselines import original
 from polygym.poly.evaluate import longest_sum
+from polygym.poly.gathers import complaints
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.programs.program import Program
@@ -49,6 +50,7 @@ def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping)
         tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
         _tolerance(program, scop, mapping),
+        complaints(scop, dict(program.parameters)),
         loops.mapping,
     )
 

@@ -10,11 +10,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from polygym.errors import InputError
 from polygym.ir.scop import Scop, Storage
+from polygym.poly.valid_indices import valid_indices
 from polygym.programs.initial_data import by_rule
 from polygym.tc.language import Definition, library, lower, needed_values, parse
+from polygym.tc.language.extents import as_c
 
 PREFIX, ENDING = "tc:", ".tc"
 _PLAIN = re.compile(r"\w+")
@@ -40,14 +43,24 @@ def load_comprehension(target: str, function: str | None, parameters: Mapping[st
 def initial_data(scop: Scop) -> Scop:
     """Return the program that fills what a comprehension reads, by the usual rule.
 
-    Outputs, whose sizes may have cases, and temporaries begin with zeros.
+    Outputs, whose sizes may have cases, and temporaries begin with zeros. Tensors from which
+    subscripts are computed hold valid ones.
     """
     filled = tuple(
         array
         for array in scop.arrays
         if array.storage is not Storage.LOCAL and all(map(_PLAIN.fullmatch, array.extents_c))
     )
-    return by_rule(replace(scop, arrays=filled))
+    indices = {
+        name: (_as_c(values.lowest), _as_c(values.highest))
+        for name, values in valid_indices(scop).items()
+    }
+    return by_rule(replace(scop, arrays=filled), indices)
+
+
+def _as_c(end: Any) -> str:
+    """Return an end of a range as C."""
+    return f"({as_c(end, end.domain())})"
 
 
 def _definition(target: str, function: str | None) -> Definition:

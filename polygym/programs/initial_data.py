@@ -15,6 +15,13 @@ Example, ``double A[n][m]`` at position 0::
       for (int i1 = 0; i1 < m; i1++)
         A[i0][i1] = (double)((1 + 1 * i0 + 3 * i1) % 97 + 1) / 97;
 
+An array of indices, from which the program computes subscripts, gets values that are valid ones:
+with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
+
+    v = lowest + w mod (highest - lowest + 1),
+
+spread over all that is valid (:mod:`polygym.poly.valid_indices`).
+
 A variable to which the source gives constants before the region gets those instead. Neighbours that
 are alike share a loop, at every level, so that a large array of zeros is a short text.
 ``double k[3][2] = {{0.5, 1.5}}`` becomes::
@@ -28,7 +35,7 @@ are alike share a loop, at every level, so that a large array of zeros is a shor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from math import prod
 
@@ -36,13 +43,18 @@ from polygym.frontend import parse_text
 from polygym.ir.expr import FloatLiteral, IntegerLiteral
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
+from polygym.ir.types import ScalarType
 
 _MODULUS = 97
+_SPREAD, _PRIME = 1299709, 2**31 - 1
 _NAME = "polygym_initial_data"
 
 
-def initial_data_source(scop: Scop) -> str:
-    """Return the C text of a function that fills every array declared outside the region."""
+def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> str:
+    """Return the C text of a function that fills every array declared outside the region.
+
+    ``indices`` has the least and the largest value of arrays of indices, as C.
+    """
     filled = [
         (position, array)
         for position, array in enumerate(scop.arrays)
@@ -50,13 +62,16 @@ def initial_data_source(scop: Scop) -> str:
     ]
     arguments = [f"{parameter.type.value} {parameter.name}" for parameter in scop.parameters]
     arguments += [_argument(array) for _, array in filled]
-    body = "\n".join(_fill(array, position, _counter(scop)) for position, array in filled)
+    body = "\n".join(
+        _fill(array, position, _counter(scop), (indices or {}).get(array.name))
+        for position, array in filled
+    )
     return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
-def by_rule(scop: Scop) -> Scop:
+def by_rule(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> Scop:
     """Return the program that fills every array declared outside the region by the rule."""
-    text = initial_data_source(scop)
+    text = initial_data_source(scop, indices)
     return parse_text(text, file=f"<initial data of {scop.name}>", function=_NAME)
 
 
@@ -75,10 +90,10 @@ def _counter(scop: Scop) -> str:
     return prefix
 
 
-def _fill(array: Array, position: int, counter: str) -> str:
+def _fill(array: Array, position: int, counter: str, valid: tuple[str, str] | None) -> str:
     """Return the statements that fill one array."""
     if array.initial is None:
-        return _fill_by_rule(array, position, counter)
+        return _fill_by_rule(array, position, counter, valid)
     if not isinstance(array.initial, tuple):
         return f"*{array.name} = {_number(array.initial, array)};"
     lengths = tuple(int(size) for size in array.extents_c)
@@ -121,15 +136,25 @@ def _number(value: int | float, array: Array) -> str:
     return c_expression(FloatLiteral(value, array.type))
 
 
-def _fill_by_rule(array: Array, position: int, counter: str) -> str:
-    """Return the loops that fill one array by the rule."""
+def _fill_by_rule(array: Array, position: int, counter: str, valid: tuple[str, str] | None) -> str:
+    """Return the loops that fill one array by the rule; the values of indices are valid."""
     loops = "".join(
         f"for (int {counter}{k} = 0; {counter}{k} < {size}; {counter}{k}++)\n"
         for k, size in enumerate(array.extents_c)
     )
     terms = "".join(f" + {2 * k + 1} * {counter}{k}" for k in range(array.rank))
-    value = f"({1 + 3 * position}{terms}) % {_MODULUS} + 1"
-    if array.type.is_floating:
+    place = f"({1 + 3 * position}{terms})"
+    value = f"{place} % {_MODULUS} + 1"
+    if valid is not None and array.type.is_integer:
+        value = _valid_index(place, *valid, array.type)
+    elif array.type.is_floating:
         value = f"({array.type.value})({value}) / {_MODULUS}"
     target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))
     return f"{loops}{target if array.rank else '*' + array.name} = {value};"
+
+
+def _valid_index(place: str, lowest: str, highest: str, scalar: ScalarType) -> str:
+    """Return a value between two as C; where there is none between them, the lowest."""
+    count = f"({highest} >= {lowest} ? {highest} - {lowest} + 1 : 1)"
+    wide = f"(long){place} * {_SPREAD} % {_PRIME}"
+    return f"({scalar.value})({lowest} + {wide} % {count})"

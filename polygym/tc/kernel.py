@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from polygym.codegen.llvm.loader import LoadedProgram, load
+from polygym.codegen.llvm.loader import FIRST_OUT_OF_RANGE, NO_MEMORY, LoadedProgram, load
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.codegen.pipeline import compile_program, lower
-from polygym.errors import InternalError, PolygymError
+from polygym.errors import InternalError, OutOfRangeError, PolygymError
 from polygym.ir.scop import Scop, Storage
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.evaluate import assigned_completely, evaluate
+from polygym.poly.gathers import complaints
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.tc.arguments import DTYPES
@@ -40,9 +41,16 @@ class Place:
 class Kernel:
     """Machine code for one set of sizes; calls from several threads do not meet."""
 
-    def __init__(self, object_code: bytes, places: Sequence[Place], sizes: Sequence[int]) -> None:
-        """Link the code."""
+    def __init__(
+        self,
+        object_code: bytes,
+        places: Sequence[Place],
+        sizes: Sequence[int],
+        complaints: Sequence[str] = (),
+    ) -> None:
+        """Link the code; ``complaints`` are about its computed subscripts, one for each."""
         self.object_code = object_code
+        self._complaints = tuple(complaints)
         self.places = tuple(places)
         self._program: LoadedProgram = load(object_code)
         self._sizes = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
@@ -66,7 +74,13 @@ class Kernel:
             ]
             for one in self.places
         ]
-        return json.dumps({"places": places, "sizes": list(self._sizes[: self._count])})
+        return json.dumps(
+            {
+                "places": places,
+                "sizes": list(self._sizes[: self._count]),
+                "complaints": self._complaints,
+            }
+        )
 
     @staticmethod
     def from_recipe(code: bytes, recipe: str) -> Kernel:
@@ -81,12 +95,17 @@ class Kernel:
             Place(argument, output, tuple(shape), np.dtype(name), bool(updated), bool(partial))
             for argument, output, shape, name, updated, partial in data["places"]
         ]
-        return Kernel(code, places, data["sizes"])
+        return Kernel(code, places, data["sizes"], data.get("complaints", ()))
 
     def __call__(
         self, arguments: Sequence[np.ndarray], out: Sequence[np.ndarray | None] | None = None
     ) -> list[np.ndarray]:
-        """Return the outputs, new arrays but for those that ``out`` gives."""
+        """Return the outputs, new arrays but for those that ``out`` gives.
+
+        Raises:
+            OutOfRangeError: a subscript that is computed leaves its tensor. What ``out`` gives may
+                have been written to.
+        """
         results: list[Any] = [None] * self._outputs
         kept = []
         addresses = []
@@ -104,8 +123,10 @@ class Kernel:
         block = self._block(*addresses, *self._size_addresses)
         nanoseconds = ctypes.c_int64()
         code = self._program.call(ctypes.addressof(block), ctypes.addressof(nanoseconds))
-        if code:
+        if code == NO_MEMORY:
             raise MemoryError("the comprehension could not allocate memory for its copies")
+        if code:
+            raise OutOfRangeError(self._complaints[code - FIRST_OUT_OF_RANGE])
         return results
 
     @staticmethod
@@ -143,7 +164,8 @@ def compile_kernel(
     """Compile a schedule for certain sizes; the names are those of the program's arrays."""
     legal = LegalSchedule(scop, schedule)
     code = compile_program(lower(legal, mapping, dict(sizes)))
-    return Kernel(code, places_of(scop, sizes, arguments, outputs), tuple(sizes.values()))
+    places = places_of(scop, sizes, arguments, outputs)
+    return Kernel(code, places, tuple(sizes.values()), complaints(scop, sizes))
 
 
 def places_of(

@@ -20,6 +20,7 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -37,6 +38,7 @@ SCOP = parse_text(
     "for (int i = 0; i < n; i++)\nS: x[i] = y[i][0] * k;\nT: x[0] = 1;\n#pragma endscop\n}"
 )
 ONE, HALF = IntegerLiteral(1), FloatLiteral(0.5)
+GATHERED = Access("x", "[n] -> { S[i] -> x[g] : 0 <= g < n }", "x[k]", (0,))
 INT, DOUBLE = ScalarType.INT, ScalarType.DOUBLE
 
 
@@ -44,15 +46,23 @@ def with_body(body: Expression) -> Scop:
     return replace(SCOP, statements=(replace(SCOP.statements[0], body=body), SCOP.statements[1]))
 
 
-def with_write(relation: str, array: str = "x") -> Scop:
-    write = Access(array, relation, "x[i]")
+def with_write(relation: str, array: str = "x", gathered: tuple[int, ...] = ()) -> Scop:
+    write = Access(array, relation, "x[i]", gathered)
     return replace(SCOP, statements=(replace(SCOP.statements[0], write=write), SCOP.statements[1]))
+
+
+def gather_along(*places: int) -> Gather:
+    return Gather(replace(GATHERED, gathered=places), (ONE,) * len(places), DOUBLE)
 
 
 def with_table(initial: Initial, size: str = "3") -> Scop:
     extent = f"[n] -> {{ [({size})] }}"
     table = Array("t", INT, (extent,), (size,), Storage.LOCAL, False, initial)
     return replace(SCOP, arrays=(*SCOP.arrays, table))
+
+
+def test_a_gather_is_sound() -> None:
+    assert list(problems_of(with_body(gather_along(0)))) == []
 
 
 def test_initial_values_for_every_element_are_sound() -> None:
@@ -87,6 +97,16 @@ BROKEN: list[tuple[Callable[[], Scop], str]] = [
     (lambda: with_body(Cast(IteratorValue("j"), DOUBLE)), "j is no iterator"),
     (lambda: with_body(Cast(ParameterValue("m"), DOUBLE)), "m is no parameter"),
     (lambda: with_body(Load(SCOP.statements[0].write, ScalarType.FLOAT)), "is read as float"),
+    (lambda: with_body(Load(GATHERED, DOUBLE)), "no expressions for them"),
+    (lambda: with_body(Gather(GATHERED, (ONE, ONE), DOUBLE)), "2 subscripts for 1 dimensions"),
+    (lambda: with_body(Gather(GATHERED, (HALF,), DOUBLE)), "a subscript of type double"),
+    (lambda: with_body(Gather(GATHERED, (ONE,), INT)), "is read as int, but is double"),
+    (lambda: with_body(gather_along(1)), "computes subscripts (1,) in an array of rank 1"),
+    (lambda: with_body(gather_along(0, 0)), "out of order"),
+    (
+        lambda: with_write("{ S[i] -> x[i] }", gathered=(0,)),
+        "computes subscripts of what it writes",
+    ),
     (lambda: with_body(Unary(UnaryOperator.NEGATE, ONE, DOUBLE)), "turns int into double"),
     (lambda: with_body(Unary(UnaryOperator.BIT_NOT, HALF, DOUBLE)), "~ of double"),
     (lambda: with_body(Binary(BinaryOperator.ADD, ONE, HALF, DOUBLE)), "combines int and double"),

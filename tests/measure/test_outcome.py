@@ -10,6 +10,7 @@ from polygym.measure.outcome import (
     Ok,
     Outcome,
     OutOfMemory,
+    OutOfRange,
     ProblemError,
     Status,
     Timeout,
@@ -26,6 +27,7 @@ EXAMPLES: list[Outcome] = [
     Crash(11, "SIGSEGV"),
     DoesNotCompile("no such symbol"),
     OutOfMemory("too big"),
+    OutOfRange("no such row"),
 ]
 
 

@@ -29,6 +29,7 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -181,6 +182,8 @@ class _Run:
                 return lambda instance, environment: parameter
             case Load(access=access):
                 return self.compile_load(access, domain)
+            case Gather():
+                return self.compile_gather(expression, domain)
             case Unary(operator=operator, operand=operand, type=scalar):
                 inner = self.compile(operand, domain)
                 if operator is UnaryOperator.NEGATE:
@@ -211,6 +214,25 @@ class _Run:
         elements = dict(self.pairs(access.relation, domain))
         array = self.arrays[access.array]
         return lambda instance, environment: array[elements[instance]].item()
+
+    def compile_gather(
+        self, gather: Gather, domain: Any
+    ) -> Callable[[Instance, Environment], Value]:
+        """Return a function that reads an element at computed subscripts, none out of range."""
+        possible: dict[Instance, set[Instance]] = {}
+        for instance, element in self.pairs(gather.access.relation, domain):
+            possible.setdefault(instance, set()).add(element)
+        computed = [self.compile(subscript, domain) for subscript in gather.subscripts]
+        array = self.arrays[gather.access.array]
+
+        def value(instance: Instance, environment: Environment) -> Value:
+            element = list(next(iter(possible[instance])))
+            for place, subscript in zip(gather.access.gathered, computed, strict=True):
+                element[place] = int(subscript(instance, environment))
+            assert tuple(element) in possible[instance], f"{gather.access.text} at {element}"
+            return array[tuple(element)].item()
+
+        return value
 
 
 def wrap(value: Value, scalar: ScalarType) -> Value:

@@ -51,6 +51,10 @@ class NoRange(Exception):
     """A range is ambiguous, empty or has no end."""
 
 
+class OutOfRange(Exception):
+    """A subscript that is computed is none of the tensor's."""
+
+
 @dataclass
 class State:
     """Tensors by name, and the values of sizes and of known scalars."""
@@ -265,7 +269,8 @@ def accesses(
         case Element(name, arguments):
             if name in state.tensors:
                 for argument, length in zip(arguments, state.tensors[name].shape, strict=True):
-                    yield argument, length, guards
+                    if is_affine(argument, state):
+                        yield argument, length, guards
             for argument in arguments:
                 yield from accesses(argument, guards, state)
         case Convert(operand=operand) | Prefixed(operand=operand):
@@ -351,7 +356,9 @@ def evaluate(part: Expression, at: Mapping[str, int], state: State) -> Any:
         case Element(name, arguments):
             values = [evaluate(argument, at, state) for argument in arguments]
             if name in state.tensors:
-                assert all(v >= 0 for v in values), (name, values)
+                tensor = state.tensors[name]
+                if not all(0 <= v < n for v, n in zip(values, tensor.shape, strict=True)):
+                    raise OutOfRange(f"{name}{values}")
                 return state.tensors[name][tuple(values)].item()
             return called(name, values)
         case Convert(scalar, operand):

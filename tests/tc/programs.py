@@ -8,7 +8,7 @@ import numpy as np
 
 from polygym.tc.language import Definition, parse
 from polygym.tc.language.resolve import sizes_of
-from polygym.tc.language.syntax import Name
+from polygym.tc.language.syntax import Name, Scalar
 from tests.tc.interpreter import DTYPES
 
 TEXTS: dict[str, str] = {
@@ -81,6 +81,33 @@ TEXTS: dict[str, str] = {
           Y(m,d0,d1) +=! X1(m,n0,d1) * W0(d0,n0)
         }""",
     "inplace_apart": "def f(float(N) A, float(M) a) -> (a) { a(i) = a(i + 4) where i in 0:3 }",
+    "gather": "def g(float(N) X, int(A,B) I) -> (Z) { Z(i,j) = X(I(i,j)) }",
+    "tables": """
+        def 2LUT(float(E1,D) LUT1, int(B,L1) I1, float(E2,D) LUT2, int64(B,L2) I2) -> (O1, O2) {
+          O1(i,j) +=! LUT1(I1(i,k),j)
+          O2(i,j) +=! LUT2(I2(i,k),j)
+        }""",
+    "gather_twice": "def f(double(P) X, int(N) I, int64(M) J) -> (Z) { Z(i) = X(I(J(i))) }",
+    "gather_shifted": """
+        def f(float(M,N) X, int(K) I) -> (Z) { Z(i,j) = X(I(i) + 1, j + 1) * I(i) }""",
+    "gather_both": """
+        def f(double(M,N) X, int(K,L) I, int(N) J) -> (s) {
+          s(i) max=! X(3 - I(i,k), J(j) + k - k) * k
+        }""",
+    "gather_choice": """
+        def f(float(M) X, int(M) I) -> (Z) { Z(i) = i > 0 ? X(I(i - 1)) : 2 * X(0) }""",
+    "gather_checked": """
+        def f(float(M) X, int(N) V) -> (Z) {
+          Z(i) = V(i) >= 0 && V(i) < M ? X(V(i) >= 0 ? V(i) : 0) : -1
+        }""",
+    "gather_temporary": """
+        def f(float(M) X, int(M) I) -> (Z) {
+          Y(i) = 2 * X(i) + i
+          Z(i) = Y(I(i)) - Y(I(M - 1 - i))
+        }""",
+    "gather_scalar": """
+        def f(double(M) X, int(K) I) -> (Z) { n max=! I(k) Z(i) = X(i) * X(n) }""",
+    "gather_update": "def f(int(N) I, double(M) X) -> (I) { I(i) = int(X(I(i))) }",
     "words": """
         def 2MM(float(N) for, float(N) mod) -> (int1) {
           int1(floor) = for(floor) + mod(floor)
@@ -98,6 +125,9 @@ SIZES: dict[str, dict[str, int]] = {
     "two_sizes": {"M": 7, "N": 5},
     "either": {"M": 7, "N": 5},
     "inplace_apart": {"N": 3, "M": 9},
+    "gather": {"N": 7, "A": 5, "B": 21},
+    "tables": {"E1": 6, "D": 19, "B": 5, "L1": 7, "E2": 9, "L2": 4},
+    "gather_both": {"M": 5, "N": 7, "K": 9, "L": 5},
 }
 CONSTANTS: dict[str, dict[str, int]] = {"strided": {"sh": 2, "sw": 3}}
 
@@ -114,7 +144,10 @@ def sizes_for(name: str, definition: Definition) -> dict[str, int]:
 def arguments(
     definition: Definition, sizes: Mapping[str, int], constants: Mapping[str, int], seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """Return random arguments; small whole numbers, so that sums are exact in any order."""
+    """Return random arguments; small whole numbers, so that sums are exact in any order.
+
+    Integers that are called I or J are indices: two below every size at most.
+    """
     dice = np.random.default_rng(seed)
     found = {}
     for one in definition.parameters:
@@ -122,5 +155,7 @@ def arguments(
             found[one.name] = np.asarray(constants[one.name], DTYPES[one.type])
             continue
         shape = [sizes[s.name] if isinstance(s, Name) else int(s.value) for s in one.sizes]
-        found[one.name] = np.asarray(dice.integers(-4, 5, shape), DTYPES[one.type])
+        is_index = one.name[0] in "IJ" and one.type in (Scalar.INT32, Scalar.INT64)
+        low, high = (0, min(sizes.values()) - 1) if is_index else (-4, 5)
+        found[one.name] = np.asarray(dice.integers(low, high, shape), DTYPES[one.type])
     return found

@@ -37,8 +37,15 @@ def comprehensions(draw: st.DrawFn) -> str:
 
     def element() -> str:
         name = draw(st.sampled_from(sorted(tensors)))
-        inside = ", ".join(draw(subscripts(indices)) for _ in tensors[name])
+        inside = ", ".join(subscript() for _ in tensors[name])
         return f"{name}({inside})"
+
+    def subscript() -> str:
+        if draw(st.integers(0, 4)):
+            return draw(subscripts(indices))
+        return draw(st.sampled_from(["J({})", "J({}) + 1", "1 - J({})", "J(J({}))"])).format(
+            draw(subscripts(indices))
+        )
 
     left = draw(st.lists(st.sampled_from(indices), min_size=0, max_size=2, unique=True))
     operands = [element() for _ in range(draw(st.integers(1, 3)))]
@@ -54,6 +61,7 @@ def comprehensions(draw: st.DrawFn) -> str:
     outputs = "O, P" if more else "O"
     scalar = draw(st.sampled_from(["float", "double", "int"]))
     parameters = ", ".join(f"{scalar}({', '.join(s)}) {n}" for n, s in tensors.items())
+    parameters += ", int(N) J"
     return f"def f({parameters}) -> ({outputs}) {{ {text}{more} }}"
 
 

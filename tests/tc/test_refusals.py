@@ -69,6 +69,20 @@ REFUSED = [
         "is ambiguous: C(i + j)",
     ),
     ("def f(int s, float(N) A) -> (B) { B(i) = A(s * i) }", "s must be known"),
+    # gathers
+    ("def f(float(N) X, float(M) I) -> (Z) { Z(i) = X(I(i)) }", "convert it: int(I(i))"),
+    ("def f(float(N) X, int(M) I) -> (Z) { Z(I(i)) = X(i) }", "found the subscript I(...)"),
+    ("def f(float(N) X, int(M) I) -> (Z) { Z(i) = X(I(0)) }", "i cannot be inferred"),
+    ("def f(float(N) X, int(M) I) -> (Z) { Z(i) = X(I(0) + i) }", "say it: where i in 0:..."),
+    ("def f(float(N) X, int(M) I) -> (Z) { Z(i) = X(I(i), i) }", "X has 1 dimension(s)"),
+    ("def f(float(N) X, int(M,K) I) -> (Z) { Z(i) = X(I(i)) }", "I has 2 dimension(s)"),
+    ("def f(float(N) X, int(M) I) -> (Z) { Z(i) = X(I(i) + i * i) Z(i) += W(i) }", "W is neither"),
+    ("def f(float(N) a, int(N) I) -> (a) { a(i) = a(I(i)) }", "may be read where i = 0"),
+    ("def f(int(N) a) -> (a) { a(i) = a(a(i)) }", "a(a(i)) may be read where"),
+    (
+        "def f(float(M,K) A, float(K) x) -> (C) { C(i) = 0 C(i) += A(i,k,k) * x(k) }",
+        "A has 2 dimension(s) and is used with 3",
+    ),
     # in place
     ("def f(float(N,N) a) -> (a) { a(i,j) = a(j,i) }", "a(j, i) is read where i = 0, j = 1"),
     ("def f(float(N) a) -> (a) { a(i) = a(i - 1) }", "assign to another tensor"),

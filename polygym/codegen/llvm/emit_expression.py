@@ -12,7 +12,7 @@ C's semantics are already explicit in the expression; what is decided here:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -31,6 +31,7 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     FloatLiteral,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -50,9 +51,9 @@ class ExpressionEmitter:
     """Emits the body of one statement instance.
 
     Loads are numbered in the order of :func:`polygym.ir.expr.loads`; ``load`` emits the load with a
-    number, ``guarded`` are the numbers that must stay behind their condition. With ``lanes``, every
-    value is a vector of so many. ``start`` arguments below are the number of the first load of a
-    subtree.
+    number, ``gather`` a gather, whose computed subscripts it is given; ``guarded`` are the numbers
+    that must stay behind their condition. With ``lanes``, every value is a vector of so many.
+    ``start`` arguments below are the number of the first load of a subtree.
     """
 
     module: ir.Module
@@ -60,6 +61,7 @@ class ExpressionEmitter:
     iterators: Callable[[str], Any]
     parameters: Environment
     load: Callable[[int], Any]
+    gather: Callable[[int, Gather, list[Any]], Any]
     guarded: frozenset[int]
     contract: bool
     flags: tuple[str, ...]
@@ -76,6 +78,8 @@ class ExpressionEmitter:
                 return self._narrow(self._everywhere(self.parameters[name]), type_)
             case Load():
                 return self.load(start)
+            case Gather(subscripts=subscripts):
+                return self.gather(start, expression, self._each(subscripts, start + 1))
             case Unary():
                 return self._unary(expression, start)
             case Binary():
@@ -92,13 +96,18 @@ class ExpressionEmitter:
             case Cast(operand, type_):
                 return self._cast(self.emit(operand, start), operand.type, type_)
             case Call(function, arguments, type_):
-                values = []
-                for argument in arguments:
-                    values.append(self.emit(argument, start))
-                    start += len(loads(argument))
+                values = self._each(arguments, start)
                 return emit_call(self.module, self.builder, function, type_, values)
             case _:
                 assert_never(expression)
+
+    def _each(self, operands: Sequence[Expression], start: int) -> list[Any]:
+        """Return the values of operands that stand one after the other."""
+        values = []
+        for operand in operands:
+            values.append(self.emit(operand, start))
+            start += len(loads(operand))
+        return values
 
     def _narrow(self, value: Any, type_: ScalarType) -> Any:
         """Give an i64 counter or parameter the width of its C type."""
@@ -312,7 +321,7 @@ class ExpressionEmitter:
         """Whether evaluating the arm for nothing could trap, or leave an array, or be slow."""
         if not self.guarded.isdisjoint(range(start, start + len(loads(arm)))):
             return True
-        return any(isinstance(node, Call) or _may_trap(node) for node in walk(arm))
+        return any(isinstance(node, Call | Gather) or _may_trap(node) for node in walk(arm))
 
 
 def _may_trap(node: Expression) -> bool:

@@ -8,6 +8,8 @@ Loops are tested at the top; LLVM rotates them. Three duties are carried out her
   dependences. It applies where the body is instances alone, and costs a test that the loop runs at
   all;
 * instances with lanes compute vectors.
+
+Subscripts that are computed are checked (:mod:`polygym.codegen.llvm.emit_gather`).
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from llvmlite import ir
 
 from polygym.codegen.duty import Hold, Parallel
 from polygym.codegen.llvm.emit_expression import ExpressionEmitter
+from polygym.codegen.llvm.emit_gather import Checks, Place, emit_gather
 from polygym.codegen.llvm.emit_index import Environment, emit_condition, emit_index
-from polygym.codegen.llvm.emit_memory import LaneSet, Memory
+from polygym.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.codegen.llvm.kinds import I64, LaneType, splat
 from polygym.codegen.loops.index import coefficient, mentions
 from polygym.codegen.loops.ir import (
@@ -35,6 +38,7 @@ from polygym.codegen.loops.ir import (
     LoopProgram,
     Node,
 )
+from polygym.ir.expr import Gather
 
 Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
 """What a statement writes: the array, the subscripts, the lanes."""
@@ -44,7 +48,8 @@ Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
 class FunctionEmitter:
     """Emits nodes into one function.
 
-    ``held`` maps the cells that live in registers just now to their values.
+    ``checks`` notes subscripts out of range, where some are computed. ``held`` maps the cells that
+    live in registers just now to their values.
     """
 
     module: ir.Module
@@ -53,6 +58,7 @@ class FunctionEmitter:
     parameters: Environment
     storage: Mapping[str, Any]
     extents: Mapping[str, tuple[Any, ...]]
+    checks: Checks | None = None
     held: dict[Cell, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -236,6 +242,13 @@ class FunctionEmitter:
                 return self.memory.load(array, subscripts, environment)
             return self.memory.load_lanes(array, subscripts, environment, lanes)
 
+        def gather(number: int, node: Gather, values: list[Any]) -> Any:
+            assert self.checks is not None
+            place = Place(statement, instance, number, environment, lanes)
+            return emit_gather(
+                self.builder, self.memory, self.checks, self.parameters, place, node, values
+            )
+
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
         emitter = ExpressionEmitter(
             self.module,
@@ -243,6 +256,7 @@ class FunctionEmitter:
             partial(self._iterator, values, environment, lanes),
             self.parameters,
             load,
+            gather,
             frozenset(
                 position for name, position in self.program.guarded if name == instance.statement
             ),
@@ -268,21 +282,9 @@ class FunctionEmitter:
         name: str,
     ) -> Any:
         """Return the value of a statement's iterator, in every lane if there are lanes."""
-        builder = self.builder
         if lanes is None:
-            return emit_index(builder, values[name], environment)
-        step = coefficient(values[name], lanes.variable)
-        first = emit_index(builder, values[name], environment | {lanes.variable: lanes.base})
-        kind = LaneType(I64, lanes.width)
-        if step is not None:
-            growth = ir.Constant(kind, [step * number for number in range(lanes.width)])
-            return builder.add(splat(builder, first, lanes.width), growth)
-        vector: Any = ir.Constant(kind, ir.Undefined)
-        for number in range(lanes.width):
-            inside = environment | {lanes.variable: lanes.lane(builder, number)}
-            value = emit_index(builder, values[name], inside)
-            vector = builder.insert_element(vector, value, ir.Constant(ir.IntType(32), number))
-        return vector
+            return emit_index(self.builder, values[name], environment)
+        return lane_values(self.builder, values[name], environment, lanes)
 
 
 def _instances(node: Node) -> tuple[Instance, ...] | None:

@@ -4,6 +4,7 @@ A[i][j][k] stands at (i·e₁ + j)·e₂ + k, with eₖ the sizes of the inner d
 subscripts belong to lane 0, and what matters is by how much the offset grows from lane to lane: 0
 is one load for all lanes, 1 a vector load, -1 a reversed one, anything else (a column of a matrix,
 a subscript that is no linear function) a gather of single elements. Masked lanes touch no memory.
+A subscript that is computed, X[I[i]], is a variable that has its value, or one for every lane.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.llvm.emit_index import Environment, emit_index
-from polygym.codegen.llvm.kinds import I1, I64, LLVM_TYPE, POINTER, LaneType, splat
+from polygym.codegen.llvm.kinds import I1, I32, I64, LLVM_TYPE, POINTER, LaneType, splat
 from polygym.codegen.loops.index import coefficient
-from polygym.codegen.loops.ir import Index
+from polygym.codegen.loops.ir import Index, Variable
 from polygym.ir.scop import Scop
 
 
@@ -33,6 +34,33 @@ class LaneSet:
     def lane(self, builder: ir.IRBuilder, number: int) -> Any:
         """Return the variable's value in one lane."""
         return builder.add(self.base, ir.Constant(I64, number), flags=["nsw"])
+
+
+def lane_values(
+    builder: ir.IRBuilder, index: Index, environment: Environment, lanes: LaneSet
+) -> Any:
+    """Return the value of an index in every lane."""
+    match index:
+        case Variable(name) if name in environment and is_vector(environment[name]):
+            return environment[name]
+        case _:
+            step = coefficient(index, lanes.variable)
+    kind = LaneType(I64, lanes.width)
+    if step is not None:
+        first = emit_index(builder, index, environment | {lanes.variable: lanes.base})
+        growth = ir.Constant(kind, [step * number for number in range(lanes.width)])
+        return builder.add(splat(builder, first, lanes.width), growth)
+    vector: Any = ir.Constant(kind, ir.Undefined)
+    for number in range(lanes.width):
+        inside = environment | {lanes.variable: lanes.lane(builder, number)}
+        value = emit_index(builder, index, inside)
+        vector = builder.insert_element(vector, value, ir.Constant(I32, number))
+    return vector
+
+
+def is_vector(value: Any) -> bool:
+    """Whether a value is one for every lane."""
+    return isinstance(value.type, ir.VectorType)
 
 
 @dataclass(frozen=True)
@@ -107,6 +135,28 @@ class Memory:
             turned.type = kind
             return turned
         addresses = self._addresses(array, subscripts, environment, lanes, steps)
+        return self._call_masked(
+            "llvm.masked.gather",
+            kind,
+            [addresses, self._alignment(array), self._full_mask(lanes), ir.Constant(kind, None)],
+        )
+
+    def gather_lanes(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+    ) -> Any:
+        """Load an element for every lane where a subscript has a value of its own in each."""
+        builder = self.builder
+        offset = lane_values(builder, subscripts[0], environment, lanes)
+        for extent, subscript in zip(self.extents[array], subscripts[1:], strict=True):
+            scaled = builder.mul(offset, splat(builder, extent, lanes.width))
+            offset = builder.add(scaled, lane_values(builder, subscript, environment, lanes))
+        addresses = builder.gep(self.storage[array], [offset], source_etype=self.element(array))
+        addresses.type = LaneType(POINTER, lanes.width)
+        kind = LaneType(self.element(array), lanes.width)
         return self._call_masked(
             "llvm.masked.gather",
             kind,

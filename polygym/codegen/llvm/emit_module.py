@@ -9,7 +9,8 @@ each ``noalias`` (the arguments of a program are distinct arrays), and its param
 ``arguments`` holds the arrays' addresses in the order of ``Scop.arrays`` (but for those that the
 kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
 ``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
-the difference, and returns 0, or 1 if there was no memory for what the kernel makes for itself.
+the difference, and returns 0, or 1 if there was no memory for what the kernel makes for itself, or
+2 + k if the computed subscript number k (:mod:`polygym.ir.gathers`) was out of range.
 
 Scalars that nobody sees afterwards live in registers: they get a slot on the stack which LLVM
 promotes.
@@ -22,9 +23,11 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.codegen.llvm.emit_function import FunctionEmitter
+from polygym.codegen.llvm.emit_gather import begin_checks
 from polygym.codegen.llvm.emit_index import Environment, emit_index
 from polygym.codegen.llvm.emit_parallel import FORK
 from polygym.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
+from polygym.codegen.llvm.loader import NO_MEMORY
 from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loops.lanes import element_size
 from polygym.ir.scop import Array, Scop, Storage
@@ -88,10 +91,11 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
             storage[array.name] = _made(module, builder, array, values, made)
         # The outermost size takes no part in an address.
         extents[array.name] = values[1:]
-    emitter = FunctionEmitter(module, program, builder, parameters, storage, extents)
+    checks = begin_checks(builder, program)
+    emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
     emitter.node(program.body, dict(parameters))
     _give_back(module, builder, made)
-    builder.ret(ir.Constant(I32, 0))
+    builder.ret(ir.Constant(I32, 0) if checks is None else checks.code(builder))
     return function
 
 
@@ -122,7 +126,7 @@ def _made(
     missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
     with builder.if_then(missing, likely=False):
         _give_back(module, builder, made)
-        builder.ret(ir.Constant(I32, 1))
+        builder.ret(ir.Constant(I32, NO_MEMORY))
     made.append(memory)
     return memory
 

@@ -109,6 +109,8 @@ def _region(
         captured += [value for name in arrays for value in emitter.extents[name]]
         captured += emitter.parameters.values()
     captured += (environment[name] for name in names)
+    if emitter.checks is not None:
+        captured.append(emitter.checks.shared)
     signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
     function = ir.Function(module, signature, module.get_unique_name("region"))
     function.linkage = "internal"
@@ -136,9 +138,12 @@ def _region(
             rest = rest[len(emitter.extents[name]) :]
         parameters = dict(zip(emitter.parameters, rest, strict=False))
         rest = rest[len(parameters) :]
-    counters = dict(zip(names, rest, strict=True))
-    inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents)
+    counters = dict(zip(names, rest, strict=False))
+    checks = None if emitter.checks is None else emitter.checks.inside(builder, rest[-1])
+    inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents, checks)
     inner.counted(loop, lower, upper, parameters | counters)
+    if checks is not None:
+        checks.report(builder)
     builder.ret_void()
     return function, captured
 

@@ -17,7 +17,8 @@ It is OpenMP's ``GOMP_parallel``, of libgomp or libomp, whichever is found first
 neither, it calls the task once, and the code runs in one thread.
 
 ``polygym_run`` returns 0 and stores how long its kernel took, or returns 1 when it could not
-allocate memory.
+allocate memory, or 2 + k when the computed subscript number k was out of range
+(:mod:`polygym.ir.gathers`); then what it has left in its outputs means nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from polygym.errors import PolygymError
 
 ENTRY_POINT = "polygym_run"
 """The name of the function that every object exports."""
+
+NO_MEMORY = 1
+FIRST_OUT_OF_RANGE = 2
 
 FORK = b"polygym_fork"
 """The name of the function by which code asks for threads."""

@@ -4,6 +4,7 @@ isl's AST generator scans the domains in the order of the tree. At every stateme
 inverse of the schedule says which instance runs there; composing each access with it gives the
 subscripts in terms of the loops' counters, simplified by isl in the context of the surrounding
 loops. Example: T[i, j] of y = Ax under (i + j, i) reads ``x[c0 - c1]`` inside loops c0 and c1.
+Subscripts that are computed are 0 here.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from polygym.errors import InternalError
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.evaluate import evaluate
+from polygym.poly.gathers import anchored
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.quota import bounded, unbounded
 
@@ -199,7 +201,7 @@ class _Annotator:
 
 
 def _function(access: Access, sizes: Sizes | None) -> isl.PwMultiAff:
-    return isl.PwMultiAff.from_map(at_sizes(isl.Map(access.relation), sizes))
+    return isl.PwMultiAff.from_map(at_sizes(anchored(access), sizes))
 
 
 def _iterators(
@@ -237,7 +239,7 @@ def _guarded_reads(scop: Scop, sizes: Sizes | None) -> frozenset[tuple[str, int]
         for statement in scop.statements
         for position, access in enumerate(statement.reads)
         if not at_sizes(isl.Set(statement.domain), sizes).is_subset(
-            at_sizes(isl.Map(access.relation), sizes).domain()
+            at_sizes(anchored(access), sizes).domain()
         )
     )
 

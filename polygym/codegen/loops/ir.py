@@ -114,7 +114,7 @@ class Instance:
 
     ``iterators`` are the values of the statement's own iterators, ``write`` the subscripts of the
     written element, ``reads`` those of every load of the body in the order of
-    :func:`polygym.ir.expr.loads`.
+    :func:`polygym.ir.expr.loads`, with 0 in the place of those that are computed.
     """
 
     statement: str

@@ -13,7 +13,7 @@ bit for bit. With ``count`` above 1, so many vectors run together, as
 bounds depend on the lane.
 
 A statement that cannot be computed in lanes (a division of integers traps, a call has no vector
-form, a read needs its guard) leaves its loop as it is.
+form, a read needs its guard, a gather is made under a condition) leaves its loop as it is.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from polygym.ir.expr import (
     Cast,
     Conditional,
     Expression,
+    Gather,
     walk,
 )
 from polygym.ir.scop import Scop, Statement
@@ -135,7 +136,7 @@ def _has_lanes(node: Expression) -> bool:
             return has_vector_form(function)
         case Conditional(_, then, otherwise):
             return not any(
-                isinstance(inner, Call) for arm in (then, otherwise) for inner in walk(arm)
+                isinstance(inner, Call | Gather) for arm in (then, otherwise) for inner in walk(arm)
             )
         case _:
             return True

@@ -14,13 +14,12 @@ import islpy as isl
 from polygym.errors import SourceError
 from polygym.ir.scop import Statement
 from polygym.ir.types import ScalarType
-from polygym.tc.language.affine import LARGEST, Affine, affine
+from polygym.tc.language.affine import LARGEST
 from polygym.tc.language.environment import Environment
 from polygym.tc.language.names import Names
-from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope, Sizes
 from polygym.tc.language.resolve import Meaning, sizes_of
-from polygym.tc.language.syntax import Definition, Element, Expression, Name, Number, Output
+from polygym.tc.language.syntax import Definition, Name, Number, Output
 from polygym.tc.language.syntax import Parameter as Declaration
 from polygym.tc.language.tensors import Tensor
 
@@ -96,15 +95,3 @@ def expected_sizes(draft: Draft, name: str) -> tuple[isl.Set, ...] | None:
     if output is None or output.sizes is None:
         return None
     return declared_sizes(draft, output)
-
-
-def affine_subscript(argument: Expression, scope: Scope, element: Element) -> Affine:
-    """Return a subscript as a sum of indices and sizes."""
-    value = affine(argument, frozenset(scope.isl_names))
-    if value is None:
-        raise SourceError(
-            element.place,
-            f"the subscript {text_of(argument)} of {element.name} is not affine",
-            "subscripts are sums of indices and sizes with whole coefficients",
-        )
-    return value

@@ -13,11 +13,12 @@ from polygym.ir import expr as ir
 from polygym.ir.scop import Statement as Lowered
 from polygym.ir.types import ScalarType
 from polygym.tc.language.affine import ALWAYS, Affine, Condition
-from polygym.tc.language.draft import Draft, affine_subscript, expected_sizes, output_named
+from polygym.tc.language.draft import Draft, expected_sizes, output_named
 from polygym.tc.language.environment import Environment
 from polygym.tc.language.printer import left_text, statement_text, text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning
+from polygym.tc.language.subscripts import access_map, gathered, subscripts
 from polygym.tc.language.syntax import Assign, Element
 from polygym.tc.language.tensors import Role, Tensor
 from polygym.tc.language.translate import extreme, translate
@@ -61,10 +62,9 @@ def emit(
 
     def body(name: str, write: ir.Access) -> ir.Expression:
         def access(element: Element, condition: Condition) -> ir.Access:
-            values = tuple(affine_subscript(one, scope, element) for one in element.arguments)
-            guard = "" if condition.text == ALWAYS.text else f" : {condition.text}"
+            values = subscripts(element, scope, environment)
             read = draft.tensors[element.name]
-            return _access(draft, target, name, read, values, guard, text_of(element))
+            return _access(target, name, read, values, condition, text_of(element))
 
         value = translate(meaning.value, tensor.type, replace(environment, access=access))
         return _combined(statement.assign, ir.Load(write, tensor.type), value)
@@ -117,7 +117,7 @@ def _add(
         domain = domain.set_dim_name(isl.dim_type.set, position, scope.isl_names[index])
     values = tuple(Affine(((index, 1),)) for index in target.left)
     said = left_text(target.tensor.name, target.left)
-    write = _access(draft, target, name, target.tensor, values, "", said)
+    write = _access(target, name, target.tensor, values, ALWAYS, said)
     draft.statements.append(
         Lowered(
             name=name,
@@ -132,20 +132,17 @@ def _add(
 
 
 def _access(
-    draft: Draft,
     target: _Target,
     name: str,
     tensor: Tensor,
-    values: tuple[Affine, ...],
-    guard: str,
+    values: tuple[Affine | None, ...],
+    condition: Condition,
     text: str,
 ) -> ir.Access:
     """Return an access of a statement."""
-    scope = target.scope
-    subscripts = ", ".join(value.text(scope.isl_names) for value in values)
-    members = scope.tuple_of(target.loops)
-    relation = draft.sizes.map(f"{{ {name}{members} -> {tensor.name}[{subscripts}]{guard} }}")
-    return ir.Access(tensor.name, relation.to_str(), text)
+    instances = f"{name}{target.scope.tuple_of(target.loops)}"
+    relation = access_map(target.scope, instances, tensor.name, values, tensor.valid, condition)
+    return ir.Access(tensor.name, relation.to_str(), text, gathered(values))
 
 
 def _neutral_text(assign: Assign) -> str:

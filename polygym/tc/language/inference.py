@@ -1,9 +1,9 @@
 """From a statement to the ranges of its indices, and to what sizes must satisfy.
 
-The subscripts of everything that it reads go into :func:`polygym.tc.language.ranges.infer`, and
-those of what it assigns, where that has a size already. Afterwards it is certain that no access
-leaves its tensor: the sizes for which one would are excluded, if a ``where`` asked for it, or the
-statement is refused.
+The affine subscripts of everything that it reads go into :func:`polygym.tc.language.ranges.infer`,
+and those of what it assigns, where that has a size already. Afterwards it is certain that none of
+them leaves its tensor: the sizes for which one would are excluded, if a ``where`` asked for it, or
+the statement is refused.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import islpy as isl
 
 from polygym.errors import Place, SourceError
 from polygym.tc.language.affine import ALWAYS, Affine, affine
-from polygym.tc.language.draft import Draft, affine_subscript, expected_sizes, scope_of
+from polygym.tc.language.draft import Draft, expected_sizes, scope_of
 from polygym.tc.language.environment import Environment, elements
 from polygym.tc.language.printer import left_text, text_of
 from polygym.tc.language.ranges import Scope, Subscript, infer, outside
 from polygym.tc.language.resolve import Meaning, names_in
+from polygym.tc.language.subscripts import subscripts
 from polygym.tc.language.syntax import In
 
 
@@ -26,16 +27,16 @@ def infer_ranges(
     draft: Draft, place: int, meaning: Meaning, scope: Scope, environment: Environment
 ) -> dict[str, isl.Set]:
     """Return the range of every index of the statement at a place, and restrict the sizes."""
-    subscripts = _subscripts(draft, meaning, scope, environment)
+    said = _subscripts(draft, meaning, scope, environment)
     given = {one.name: _given(draft, one, scope) for one in meaning.ranges}
     try:
-        ranges = infer(scope, given, subscripts)
+        ranges = infer(scope, given, said)
     except SourceError:
         borrowed = _from_the_next(draft, place, meaning, given)
         if not borrowed:
             raise
-        ranges = infer(scope, {**given, **borrowed}, subscripts)
-    _restrict(draft, meaning, scope, subscripts, ranges)
+        ranges = infer(scope, {**given, **borrowed}, said)
+    _restrict(draft, meaning, scope, said, ranges)
     return ranges
 
 
@@ -47,10 +48,11 @@ def _subscripts(
     found: list[Subscript] = []
     for part in (meaning.value, *meaning.witnesses):
         for element, condition in elements(part, environment):
-            tensor = draft.tensors[element.name]
-            for argument, valid in zip(element.arguments, tensor.valid, strict=True):
-                value = affine_subscript(argument, scope, element)
-                found.append(Subscript(value, valid, condition, text_of(element), element.place))
+            values = subscripts(element, scope, environment)
+            for value, valid in zip(values, draft.tensors[element.name].valid, strict=True):
+                if value is not None:
+                    text = text_of(element)
+                    found.append(Subscript(value, valid, condition, text, element.place))
     valid = expected_sizes(draft, statement.tensor)
     if valid is not None:
         if len(valid) != len(statement.indices):
@@ -104,11 +106,9 @@ def _from_the_next(
     if later is None or len(later.statement.indices) != len(statement.indices):
         return {}
     scope, environment = scope_of(draft, later)
+    said = _subscripts(draft, later, scope, environment)
     try:
-        subscripts = _subscripts(draft, later, scope, environment)
-        ranges = infer(
-            scope, {one.name: _given(draft, one, scope) for one in later.ranges}, subscripts
-        )
+        ranges = infer(scope, {one.name: _given(draft, one, scope) for one in later.ranges}, said)
     except SourceError:
         return {}
     return {
@@ -133,14 +133,14 @@ def _restrict(
     draft: Draft,
     meaning: Meaning,
     scope: Scope,
-    subscripts: list[Subscript],
+    said: list[Subscript],
     ranges: Mapping[str, isl.Set],
 ) -> None:
     """Add to the context what the sizes must satisfy, or refuse an access that leaves."""
     for name, found in ranges.items():
         _require(draft, found.params(), scope.indices[name], f"the range of {name} is empty")
     inferred = scope.indices.keys() - {one.name for one in meaning.ranges}
-    for one in subscripts:
+    for one in said:
         mentioned = one.value.names | one.condition.names
         indices = [name for name in scope.indices if name in mentioned]
         leaving = outside(scope, indices, one, ranges).params().intersect(draft.context)

@@ -7,7 +7,8 @@ elements that they read, W to the element that they write, the pairs in conflict
     { u -> w : R(u) = W(w) }  without  { u -> u }.
 
 In ``a(i, j) = a(j, i)``, (0, 1) reads what (1, 0) writes; in ``a(i) = 2 * a(i)``, nobody reads what
-another one writes; nor in ``a(i) = a(i + N) where i in 0:N``. The same holds for the reads of
+another one writes; nor in ``a(i) = a(i + N) where i in 0:N``. A read whose subscript is computed
+may be of any element: R is a relation then, and the same holds. The same holds for the reads of
 ``C(i) += C(i) * A(i, k)``: all k read the C(i) that each of them writes.
 """
 
@@ -23,18 +24,18 @@ from polygym.errors import Place, SourceError
 def refuse_conflicts(
     instances: isl.Set,
     write: isl.Map,
-    reads: Sequence[tuple[isl.Map, str, Place]],
+    own: Sequence[tuple[isl.Map, str, Place]],
     indices: Sequence[str],
 ) -> None:
     """Refuse a statement of which some instance reads what another one writes.
 
-    ``reads`` are those of the tensor that is written, with their texts.
+    ``own`` are the reads of the tensor that is written, with their texts.
 
     Raises:
         SourceError: with two instances, as values of ``indices``, and the element.
     """
     write = write.intersect_domain(instances)
-    for read, text, place in reads:
+    for read, text, place in own:
         read = read.intersect_domain(instances)
         pairs = read.apply_range(write.reverse())
         conflicts = pairs.subtract(isl.Map.identity(pairs.get_space()))
@@ -42,9 +43,10 @@ def refuse_conflicts(
             continue
         values = _smallest(conflicts.wrap())
         reader, writer = values[: len(indices)], values[len(indices) :]
+        reads = "is read" if read.is_single_valued() else "may be read"
         raise SourceError(
             place,
-            f"{text} is read where {_named(indices, reader)} and written where "
+            f"{text} {reads} where {_named(indices, reader)} and written where "
             f"{_named(indices, writer)}: all is read before anything is assigned, which cannot be "
             "done in place",
             "assign to another tensor",

@@ -232,6 +232,13 @@ class _Reader:
                 if indices:
                     self.expect(",", "or ')' after an index")
                 index = self.name("an index, a name")
+                if self.is_next("("):
+                    raise SourceError(
+                        index.place,
+                        f"expected an index, found the subscript {index.text}(...)",
+                        "which elements are assigned must be known beforehand; only what is read "
+                        "can be chosen by a tensor",
+                    )
                 indices.append(Name(index.text, index.place))
             self.take()
         if self.next.text not in _ASSIGNMENTS or self.next.kind is not Kind.SYMBOL:

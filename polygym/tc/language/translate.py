@@ -82,14 +82,13 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
             return _literal(expression, own, own)
         case Name(name, place):
             if name in environment.tensors:
-                access = environment.access(Element(name, (), place), environment.condition)
-                return ir.Load(access, own)
+                return _element(Element(name, (), place), own, environment)
             if name in environment.iterators:
                 return ir.IteratorValue(environment.iterators[name])
             return ir.ParameterValue(environment.sizes[name])
         case Element(name):
             if name in environment.tensors:
-                return ir.Load(environment.access(expression, environment.condition), own)
+                return _element(expression, own, environment)
             return _call(expression, own, environment)
         case Convert(_, operand):
             return _converted(strong(operand), own)
@@ -117,6 +116,16 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
             )
         case _:
             assert_never(expression)
+
+
+def _element(element: Element, own: ScalarType, environment: Environment) -> ir.Expression:
+    """Return the value of an element of a tensor."""
+    access = environment.access(element, environment.condition)
+    if not access.gathered:
+        return ir.Load(access, own)
+    computed = [element.arguments[dimension] for dimension in access.gathered]
+    values = (translate(one, settled(type_of(one, environment)), environment) for one in computed)
+    return ir.Gather(access, tuple(values), own)
 
 
 def _is_zero(operand: ir.Expression, operator: ir.ComparisonOperator) -> ir.Expression:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.errors import SourceError
-from polygym.tc.language.draft import Draft, affine_subscript
+from polygym.tc.language.draft import Draft
 from polygym.tc.language.environment import Environment, elements
 from polygym.tc.language.inplace import refuse_conflicts
 from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning, names_in
-from polygym.tc.language.syntax import Assign, Element
+from polygym.tc.language.subscripts import access_map, check_rank, subscripts
+from polygym.tc.language.syntax import Assign
 from polygym.tc.language.tensors import Role
 
 
@@ -33,13 +34,8 @@ def check_reads(draft: Draft, meaning: Meaning) -> None:
                     if own
                     else "assign it in a statement above",
                 )
-            count = len(one.arguments) if isinstance(one, Element) else 0
-            if tensor is not None and tensor.rank != count:
-                raise SourceError(
-                    one.place,
-                    f"{one.name} has {tensor.rank} dimension(s) and is used with {count} "
-                    "subscript(s)",
-                )
+            if tensor is not None:
+                check_rank(one, tensor)
 
 
 def check_assignment(draft: Draft, meaning: Meaning) -> None:
@@ -92,9 +88,9 @@ def check_writes(
     for element, condition in elements(meaning.value, environment):
         if element.name != statement.tensor:
             continue
-        values = [affine_subscript(one, scope, element) for one in element.arguments]
-        texts = ", ".join(value.text(scope.isl_names) for value in values)
-        read = draft.sizes.map(f"{{ {members} -> [{texts}] : {condition.text} }}")
+        values = subscripts(element, scope, environment)
+        valid = draft.tensors[element.name].valid
+        read = access_map(scope, members, "", values, valid, condition)
         own.append((read, text_of(element), element.place))
     if own and statement.initialises:
         raise SourceError(
