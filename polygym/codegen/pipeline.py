@@ -13,6 +13,7 @@ from polygym.codegen.loops.ir import LoopProgram, count_instances
 from polygym.codegen.loops.jam import jam_loops
 from polygym.codegen.loops.lanes import vectorise
 from polygym.codegen.loops.pack import pack
+from polygym.codegen.loops.peel import peel
 from polygym.codegen.loops.ranges import check_ranges
 from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.loops.separate import separate
@@ -133,6 +134,7 @@ def _lowered(
     program = generate_loops(tree, legal, sizes, whole=whole)
     check_ranges(program.body, legal.scop)
     rehearse(program.body, tree, legal, sizes)
+    program = replace(program, body=peel(program.body, legal.scop, dict(program.sizes or ())))
     guarded = frozenset(name for name, _ in program.guarded)
     body = vectorise(jam_loops(program.body), legal.scop, guarded)
     if mapping.separate:

@@ -32,7 +32,7 @@ are computed from stands still, as it does along j; along i it may go anywhere: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -169,6 +169,19 @@ def displacement(statement: Statement, access: Access, loop: Innermost | None) -
     return _displacement(statement.domain, anchor(access), loop.move)
 
 
+def usual_displacement(
+    statement: Statement, access: Access, loop: Innermost | None
+) -> Vector | None:
+    """Return by how much each subscript changes in all iterations but a thin set, if it does.
+
+    With A[i == 0 ? n - 1 : i - 1] that is by 1, but for the step from i = 0 to i = 1.
+    """
+    found = displacement(statement, access, loop)
+    if found is not None or loop is None or not _stand_still(statement, access, loop):
+        return found
+    return _usual_displacement(statement.domain, anchor(access), loop.move)
+
+
 def _stand_still(statement: Statement, access: Access, loop: Innermost) -> bool:
     """Whether the computed subscripts of an access, if it has any, stay what they are."""
     if not access.gathered:
@@ -194,6 +207,19 @@ def _displacement(domain: str, relation: str, move: Vector) -> Vector | None:
 
 
 @lru_cache(maxsize=8192)
+def _usual_displacement(domain: str, relation: str, move: Vector) -> Vector | None:
+    with bounded("finding how an access moves"):
+        points, accesses = isl.Set(domain), isl.Map(relation)
+        moved = _displacements(points, accesses, move)
+        bound = len(_equations(moved.domain()))
+        for candidate in dict.fromkeys(_displacements_of_pieces(accesses, move)):
+            one = isl.Set(f"{{ [{', '.join(map(str, candidate))}] }}")
+            if _is_thin(moved.subtract_range(one).domain(), bound):
+                return candidate
+        return None
+
+
+@lru_cache(maxsize=8192)
 def _movement(domain: str, relation: str, move: Vector) -> Movement:
     with bounded("finding how an access moves"):
         points, function = isl.Set(domain), isl.Map(relation)
@@ -208,19 +234,27 @@ def _constant_displacement(points: isl.Set, relation: isl.Map, move: Vector) -> 
     function = isl.PwMultiAff.from_map(relation)
     if function.n_piece() != 1 or not points.is_subset(relation.domain()):
         return None
-    pieces: list[isl.MultiAff] = []
-    function.foreach_piece(lambda _, affine: pieces.append(affine))
-    displacement = []
-    for place in range(pieces[0].dim(isl.dim_type.out)):
-        affine = pieces[0].get_aff(place)
-        if affine.dim(isl.dim_type.div) or not affine.get_denominator_val().is_one():
-            return None
-        coefficients = [
-            int(affine.get_coefficient_val(isl.dim_type.in_, position).to_python())
-            for position in range(len(move))
-        ]
-        displacement.append(dot(coefficients, move))
-    return tuple(displacement)
+    return next(_displacements_of_pieces(relation, move), None)
+
+
+def _displacements_of_pieces(relation: isl.Map, move: Vector) -> Iterator[Vector]:
+    """Yield the displacement of every piece of an access that is an integer affine function."""
+    found: list[isl.MultiAff] = []
+    isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, affine: found.append(affine))
+    for piece in found:
+        parts = [piece.get_aff(place) for place in range(piece.dim(isl.dim_type.out))]
+        if any(a.dim(isl.dim_type.div) or not a.get_denominator_val().is_one() for a in parts):
+            continue
+        yield tuple(
+            dot(
+                [
+                    int(part.get_coefficient_val(isl.dim_type.in_, position).to_python())
+                    for position in range(len(move))
+                ],
+                move,
+            )
+            for part in parts
+        )
 
 
 def _classify(displacement: Vector) -> Movement:
@@ -236,17 +270,27 @@ def _classify(displacement: Vector) -> Movement:
     return Movement.UNIT if abs(displacement[-1]) == 1 else Movement.SHORT
 
 
-def _usual_movement(points: isl.Set, relation: isl.Map, move: Vector) -> Movement:
-    """Return the smallest class that holds all displacements but a thin set of exceptions."""
-    rank = relation.dim(isl.dim_type.out)
-    if not rank:
-        return Movement.SAME
+def _displacements(points: isl.Set, relation: isl.Map, move: Vector) -> isl.Map:
+    """Return by how much the subscripts of an access change from each instance to the next."""
     now = relation.intersect_domain(points).reset_tuple_id(isl.dim_type.out)
     names = [f"x{place}" for place in range(len(move))]
     moved = [f"{name} + {value}" for name, value in zip(names, move, strict=True)]
     tuple_name = points.get_tuple_name()
     shift = isl.Map(f"{{ {tuple_name}[{', '.join(names)}] -> {tuple_name}[{', '.join(moved)}] }}")
-    displacements = shift.apply_range(now).sum(now.neg())
+    return shift.apply_range(now).sum(now.neg())
+
+
+def _is_thin(exceptions: isl.Set, equations: int) -> bool:
+    """Whether exceptions have a lower dimension than points that satisfy so many equations."""
+    return exceptions.is_empty() or len(_equations(exceptions)) > equations
+
+
+def _usual_movement(points: isl.Set, relation: isl.Map, move: Vector) -> Movement:
+    """Return the smallest class that holds all displacements but a thin set of exceptions."""
+    rank = relation.dim(isl.dim_type.out)
+    if not rank:
+        return Movement.SAME
+    displacements = _displacements(points, relation, move)
     bound = len(_equations(displacements.domain()))
     zeros = "0, " * (rank - 1)
     for found, farthest in (
@@ -255,7 +299,6 @@ def _usual_movement(points: isl.Set, relation: isl.Map, move: Vector) -> Movemen
         (Movement.SHORT, FARTHEST_SHORT),
     ):
         near = isl.Set(f"{{ [{zeros}d] : {-farthest} <= d <= {farthest} }}")
-        exceptions = displacements.subtract_range(near).domain()
-        if exceptions.is_empty() or len(_equations(exceptions)) > bound:
+        if _is_thin(displacements.subtract_range(near).domain(), bound):
             return found
     return Movement.FAR

@@ -74,6 +74,15 @@ def _extreme(operator: IndexOperator, indices: tuple[Index, ...]) -> Index:
     return Operation(operator, (only, *others)) if others else only
 
 
+def pieces(bound: Index, operator: IndexOperator) -> tuple[Index, ...]:
+    """Return what a bound is the minimum or maximum of: itself, if it is none."""
+    match bound:
+        case Operation(found, operands) if found is operator:
+            return operands
+        case _:
+            return (bound,)
+
+
 def mentions(index: Index, variable: str) -> bool:
     """Whether the index depends on a variable."""
     match index:

@@ -51,6 +51,35 @@ def difference(index: Index, other: Index) -> int | None:
     return None if terms else constant
 
 
+def from_sum(found: Sum) -> Index:
+    """Return a sum as an index.
+
+    >>> from_sum(({Variable("n"): 1}, -1)) == Operation(
+    ...     IndexOperator.SUBTRACT, (Variable("n"), Number(1))
+    ... )
+    True
+    """
+    terms, constant = found
+    index: Index | None = None
+    for term, factor in terms.items():
+        own = (
+            term
+            if abs(factor) == 1
+            else Operation(IndexOperator.MULTIPLY, (Number(abs(factor)), term))
+        )
+        if index is None:
+            index = own if factor > 0 else Operation(IndexOperator.NEGATE, (own,))
+            continue
+        operator = IndexOperator.ADD if factor > 0 else IndexOperator.SUBTRACT
+        index = Operation(operator, (index, own))
+    if index is None:
+        return Number(constant)
+    if constant == 0:
+        return index
+    operator = IndexOperator.ADD if constant > 0 else IndexOperator.SUBTRACT
+    return Operation(operator, (index, Number(abs(constant))))
+
+
 def _scaled(found: Sum, factor: int) -> Sum:
     terms, constant = found
     if factor == 0:

@@ -44,8 +44,13 @@ def check_ranges(body: Node, scop: Scop) -> None:
     Raises:
         InputError: the numbers of the schedule are too large.
     """
+    _walk(body, parameter_ranges(scop))
+
+
+def parameter_ranges(scop: Scop) -> dict[str, Range]:
+    """Return the interval of every parameter."""
     limits = {p.name: _PARAMETER[p.type] for p in scop.parameters}
-    _walk(body, {name: (-limit, limit) for name, limit in limits.items()})
+    return {name: (-limit, limit) for name, limit in limits.items()}
 
 
 def _walk(node: Node, ranges: Mapping[str, Range]) -> None:
@@ -54,21 +59,21 @@ def _walk(node: Node, ranges: Mapping[str, Range]) -> None:
             for child in children:
                 _walk(child, ranges)
         case Loop(variable, lower, upper, step, inner):
-            counter = (_range(lower, ranges)[0], _range(upper, ranges)[1] + step)
+            counter = (interval(lower, ranges)[0], interval(upper, ranges)[1] + step)
             _walk(inner, {**ranges, variable: _checked(counter)})
         case Guard(condition, then, otherwise):
-            _range(condition, ranges)
+            interval(condition, ranges)
             _walk(then, ranges)
             if otherwise is not None:
                 _walk(otherwise, ranges)
         case Instance(_, iterators, write, reads):
             for index in (*iterators, *write, *(part for read in reads for part in read)):
-                _range(index, ranges)
+                interval(index, ranges)
         case _:
             assert_never(node)
 
 
-def _range(index: Index, ranges: Mapping[str, Range]) -> Range:
+def interval(index: Index, ranges: Mapping[str, Range]) -> Range:
     """Return the interval of an index; every part of it is checked on the way."""
     match index:
         case Number(value):
@@ -76,7 +81,7 @@ def _range(index: Index, ranges: Mapping[str, Range]) -> Range:
         case Variable(name):
             return ranges[name]
         case Operation(operator, operands):
-            return _checked(_combined(operator, [_range(part, ranges) for part in operands]))
+            return _checked(_combined(operator, [interval(part, ranges) for part in operands]))
         case _:
             assert_never(index)
 
@@ -101,8 +106,10 @@ def _combined(operator: IndexOperator, parts: list[Range]) -> Range:
             | IndexOperator.REMAINDER_ZERO_TEST
         ):
             return _hull((*first, -first[0], -first[1], 0))
-        case IndexOperator.MINIMUM | IndexOperator.MAXIMUM:
-            return _hull(end for part in parts for end in part)
+        case IndexOperator.MINIMUM:
+            return min(low for low, _ in parts), min(high for _, high in parts)
+        case IndexOperator.MAXIMUM:
+            return max(low for low, _ in parts), max(high for _, high in parts)
         case IndexOperator.SELECT:
             return _hull((*parts[1], *parts[2]))
         case (

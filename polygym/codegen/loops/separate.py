@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from polygym.codegen.loops.index import coefficient, mentions, monotone, replaced
+from polygym.codegen.loops.index import coefficient, mentions, monotone, pieces, replaced
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
@@ -112,7 +112,7 @@ def _first_point(chain: Sequence[Loop]) -> int:
             piece
             for inner in chain[place + 1 :]
             for bound, operator in _bounds(inner)
-            for piece in _pieces(bound, operator)
+            for piece in pieces(bound, operator)
         ]
         if any(abs(coefficient(piece, loop.variable) or 0) > 1 for piece in below):
             first = place + 1
@@ -121,14 +121,6 @@ def _first_point(chain: Sequence[Loop]) -> int:
 
 def _bounds(loop: Loop) -> tuple[tuple[Index, IndexOperator], ...]:
     return (loop.lower, IndexOperator.MAXIMUM), (loop.upper, IndexOperator.MINIMUM)
-
-
-def _pieces(bound: Index, operator: IndexOperator) -> tuple[Index, ...]:
-    match bound:
-        case Operation(found, operands) if found is operator:
-            return operands
-        case _:
-            return (bound,)
 
 
 def _full(points: Sequence[Loop]) -> tuple[list[Index], tuple[Loop, ...]]:
@@ -157,7 +149,7 @@ def _full(points: Sequence[Loop]) -> tuple[list[Index], tuple[Loop, ...]]:
 
 def _tile(loop: Loop) -> tuple[Index, Index] | None:
     """Return the bounds of a loop in a full tile: pieces that differ by a number."""
-    lowers, uppers = (_pieces(bound, operator) for bound, operator in _bounds(loop))
+    lowers, uppers = (pieces(bound, operator) for bound, operator in _bounds(loop))
     if len(lowers) == len(uppers) == 1:
         return None
     for lower in lowers:
@@ -180,7 +172,7 @@ def _needed(
     found: list[Index] = []
     for bound, operator in _bounds(loop):
         own = lower if operator is IndexOperator.MAXIMUM else upper
-        for piece in _pieces(bound, operator):
+        for piece in pieces(bound, operator):
             if piece == own:
                 continue
             corners = _corners(piece, names, ends)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import assert_never
 
-from polygym.codegen.loops.index import coefficient, mentions, replaced
+from polygym.codegen.loops.index import coefficient, mentions, pieces, replaced
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
@@ -29,7 +29,7 @@ from polygym.codegen.loops.ir import (
     Variable,
 )
 
-_COMPARISONS = (
+COMPARISONS = (
     IndexOperator.EQUAL,
     IndexOperator.LESS,
     IndexOperator.LESS_EQUAL,
@@ -41,7 +41,7 @@ _COMPARISONS = (
 def turns(loop: Loop) -> tuple[Index, ...]:
     """Return the turning points of a loop's counter, in terms of the counters around it."""
     found: dict[Index, None] = {}
-    inside = _counters(loop.body)
+    inside = counters(loop.body)
     for left, right in _compared(loop.body):
         steps = coefficient(left, loop.variable), coefficient(right, loop.variable)
         if None in steps or steps[0] == steps[1]:
@@ -64,7 +64,7 @@ def _compared(node: Node) -> Iterator[tuple[Index, Index]]:
                 yield from _compared(child)
         case Loop(_, lower, upper, _, body):
             yield from product(
-                _parts(lower, IndexOperator.MAXIMUM), _parts(upper, IndexOperator.MINIMUM)
+                pieces(lower, IndexOperator.MAXIMUM), pieces(upper, IndexOperator.MINIMUM)
             )
             yield from _compared(body)
         case Guard(condition, then, otherwise):
@@ -78,17 +78,9 @@ def _compared(node: Node) -> Iterator[tuple[Index, Index]]:
             assert_never(node)
 
 
-def _parts(bound: Index, operator: IndexOperator) -> tuple[Index, ...]:
-    match bound:
-        case Operation(found, operands) if found is operator:
-            return operands
-        case _:
-            return (bound,)
-
-
 def _in_condition(condition: Index) -> Iterator[tuple[Index, Index]]:
     match condition:
-        case Operation(operator, (left, right)) if operator in _COMPARISONS:
+        case Operation(operator, (left, right)) if operator in COMPARISONS:
             yield left, right
         case Operation(_, operands):
             for operand in operands:
@@ -99,15 +91,15 @@ def _in_condition(condition: Index) -> Iterator[tuple[Index, Index]]:
             assert_never(condition)
 
 
-def _counters(node: Node) -> frozenset[str]:
+def counters(node: Node) -> frozenset[str]:
     """Return the counters of the loops in a node."""
     match node:
         case Block(children):
-            return frozenset().union(*map(_counters, children))
+            return frozenset().union(*map(counters, children))
         case Loop(variable=variable, body=body):
-            return _counters(body) | {variable}
+            return counters(body) | {variable}
         case Guard(_, then, otherwise):
-            return _counters(then) | (frozenset() if otherwise is None else _counters(otherwise))
+            return counters(then) | (frozenset() if otherwise is None else counters(otherwise))
         case Instance():
             return frozenset()
         case _:

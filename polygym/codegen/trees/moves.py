@@ -21,7 +21,7 @@ from enum import Enum
 from polygym.codegen.packable import Packing, turned_dimension
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop
-from polygym.poly.innermost import displacement, independent, innermost
+from polygym.poly.innermost import displacement, independent, innermost, usual_displacement
 from polygym.poly.schedule import Row
 
 
@@ -74,6 +74,9 @@ def moves_of(
         vector = displacement(found, access, loop)
         if vector is not None and packing and turned_dimension(vector) is not None:
             return Move.NEXT if packing.allows(found, access) else Move.FAR
+        if vector is None:
+            # What wraps around now and then is cut off from the loop (codegen/loops/peel.py).
+            vector = usual_displacement(found, access, loop)
         if vector is None or any(vector[:-1]):
             return Move.FAR
         if not any(vector):
