@@ -286,4 +286,31 @@ void f(int n, int C[n][n], int A[n][n], long B[n][n]) {
 #pragma endscop
 }
 """,
+    "grouped": """
+void f(int g, int c, int w, int r, float O[g][c][w], float I[g][c][w + r], float K[g][c][c][r]) {
+#pragma scop
+  for (int a = 0; a < g; a++)
+    for (int f = 0; f < c; f++)
+      for (int x = 0; x < w; x++) {
+        O[a][f][x] = 0.0f;
+        for (int b = 0; b < c; b++)
+          for (int q = 0; q < r; q++)
+            O[a][f][x] += I[a][b][x + q] * K[a][f][b][q];
+      }
+#pragma endscop
+}
+""",
+    "triangular_sum": """
+void f(int n, int m, double C[n][m], double A[n][n][n], double B[n][n][m], double s[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    s[i] = A[i][0][i] * 0.5;
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < n; k++)
+        for (int l = i; l < k; l++)
+          C[i][j] += A[k][i][l] * B[k][l][j] + s[i];
+  }
+#pragma endscop
+}
+""",
 }

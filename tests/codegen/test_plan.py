@@ -10,6 +10,7 @@ from polygym.codegen.duty import SEQUENTIAL as ALONE
 from polygym.codegen.duty import Hold, Jam, Parallel, Vector
 from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
+from polygym.codegen.sizes import Sizes
 from polygym.codegen.trees.build import build_tree
 from polygym.codegen.trees.plan import plan
 from polygym.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree, without_duties
@@ -43,9 +44,15 @@ def some_schedule(scop: Scop, generator: np.random.Generator) -> Schedule:
             return random_legal_schedule(scop, generator, rows=int(generator.integers(1, 4)))
 
 
-def planned(scop: Scop, schedule: Schedule, mapping: Mapping, machine: Machine = SMALL) -> Tree:
+def planned(
+    scop: Scop,
+    schedule: Schedule,
+    mapping: Mapping,
+    machine: Machine = SMALL,
+    sizes: Sizes | None = None,
+) -> Tree:
     legal = LegalSchedule(scop, schedule)
-    return plan(build_tree(legal), legal, mapping, machine)
+    return plan(build_tree(legal), legal, mapping, machine, sizes)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -56,7 +63,8 @@ def test_random_mappings_keep_every_dependence(name: str) -> None:
         generator = np.random.default_rng([seed, len(name)])
         schedule = some_schedule(scop, generator)
         mapping = replace(random_mapping(generator), threads=2)
-        tree = planned(scop, schedule, mapping, LARGE if seed % 2 else SMALL)
+        sizes = run.sizes if generator.random() < 0.5 else None
+        tree = planned(scop, schedule, mapping, LARGE if seed % 2 else SMALL, sizes)
         check_tree(tree, run, schedule.parameters)
 
 
@@ -145,6 +153,22 @@ def test_goldens(name: str, which: str, text: str, golden: Callable[[str, str], 
     golden(
         f"mapped_trees/{name}-{which}-{words}.txt",
         f"{schedule}\n\n{tree_text(before, scop, schedule)}\n{text}\n\n"
+        f"{tree_text(after, scop, schedule)}",
+    )
+
+
+@pytest.mark.parametrize("name", ["grouped", "triangular_sum", "contraction"])
+def test_goldens_of_sums_at_known_sizes(name: str, golden: Callable[[str, str], None]) -> None:
+    scop = scop_of(name)
+    run, schedule = small_run(scop), isl_schedule(scop)
+    legal = LegalSchedule(scop, schedule)
+    before = build_tree(legal)
+    after = plan(before, legal, parse_mapping("threads=2"), SMALL, run.sizes)
+    check_tree(after, run, schedule.parameters)
+    sizes = " ".join(f"{name}={value}" for name, value in run.sizes.items())
+    golden(
+        f"mapped_trees/{name}-isl-sizes.txt",
+        f"{schedule}\n\n{tree_text(before, scop, schedule)}\nthreads=2 {sizes}\n\n"
         f"{tree_text(after, scop, schedule)}",
     )
 

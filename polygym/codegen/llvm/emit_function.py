@@ -3,10 +3,8 @@
 Loops are tested at the top; LLVM rotates them. Three duties are carried out here:
 
 * a parallel loop becomes a function of its own (:mod:`polygym.codegen.llvm.emit_parallel`);
-* a loop that *holds* elements in registers loads them before, carries them in its phis and stores
-  them after: LLVM would have to prove that nothing else touches them, for which it lacks the
-  dependences. It applies where the body is instances alone, and costs a test that the loop runs at
-  all;
+* a loop that *holds* elements in registers loads them before and stores them after
+  (:mod:`polygym.codegen.llvm.emit_hold`);
 * instances with lanes compute vectors.
 
 Subscripts that are computed are checked (:mod:`polygym.codegen.llvm.emit_gather`).
@@ -14,20 +12,20 @@ Subscripts that are computed are checked (:mod:`polygym.codegen.llvm.emit_gather
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 from llvmlite import ir
 
 from polygym.codegen.duty import Hold, Parallel
 from polygym.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.codegen.llvm.emit_gather import Checks, Place, emit_gather
+from polygym.codegen.llvm.emit_hold import Cell, cell_of, emit_holding
 from polygym.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.codegen.llvm.kinds import I64, LaneType, splat
-from polygym.codegen.loops.index import coefficient, mentions
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
@@ -39,9 +37,6 @@ from polygym.codegen.loops.ir import (
     Node,
 )
 from polygym.ir.expr import Gather
-
-Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
-"""What a statement writes: the array, the subscripts, the lanes."""
 
 
 @dataclass
@@ -100,11 +95,8 @@ class FunctionEmitter:
 
     def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
         """Emit a loop whose bounds are values already."""
-        if isinstance(loop.duty, Hold):
-            cells = tuple(self._cells(loop, loop.duty))
-            if cells:
-                self._holding(loop, lower, upper, cells, environment)
-                return
+        if isinstance(loop.duty, Hold) and emit_holding(self, loop, lower, upper, environment):
+            return
         builder = self.builder
         before = builder.block
         header = builder.append_basic_block(f"{loop.variable}.header")
@@ -122,87 +114,8 @@ class FunctionEmitter:
         builder.branch(header)
         builder.position_at_end(after)
 
-    def _cells(self, loop: Loop, duty: Hold) -> Iterator[Cell]:
-        """Yield the cells that the loop can hold: none, unless its body is instances alone."""
-        instances = _instances(loop.body)
-        if instances is None:
-            return
-        seen = set()
-        for instance in instances:
-            if instance.statement not in duty.statements or any(
-                mentions(index, loop.variable) for index in instance.write
-            ):
-                continue
-            cell = self._cell(instance)
-            if not self._one_element_a_lane(cell):
-                continue
-            if cell not in seen:
-                seen.add(cell)
-                yield cell
-
-    def _one_element_a_lane(self, cell: Cell) -> bool:
-        """Whether the lanes of a cell are known to be different elements."""
-        _, subscripts, lanes = cell
-        return lanes is None or any(coefficient(s, lanes.variable) for s in subscripts)
-
-    def _cell(self, instance: Instance) -> Cell:
-        array = self.statements[instance.statement].write.array
-        return (array, instance.write, instance.lanes)
-
-    def _holding(
-        self,
-        loop: Loop,
-        lower: Any,
-        upper: Any,
-        cells: tuple[Cell, ...],
-        environment: Environment,
-    ) -> None:
-        """Emit a loop with cells in registers, tested at the bottom, behind a test that it runs."""
-        builder = self.builder
-        with builder.if_then(builder.icmp_signed("<=", lower, upper)):
-            values = [self._load_cell(cell, environment) for cell in cells]
-            before = builder.block
-            body = builder.append_basic_block(f"{loop.variable}.body")
-            after = builder.append_basic_block(f"{loop.variable}.after")
-            builder.branch(body)
-            builder.position_at_end(body)
-            counter = builder.phi(I64, name=loop.variable)
-            counter.add_incoming(lower, before)
-            phis = []
-            for value in values:
-                phi = builder.phi(value.type)
-                phi.add_incoming(value, before)
-                phis.append(phi)
-            outer, self.held = self.held, dict(zip(cells, phis, strict=True))
-            self.node(loop.body, environment | {loop.variable: counter})
-            results, self.held = [self.held[cell] for cell in cells], outer
-            for phi, result in zip(phis, results, strict=True):
-                phi.add_incoming(result, builder.block)
-            following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
-            counter.add_incoming(following, builder.block)
-            builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
-            builder.position_at_end(after)
-            for cell, result in zip(cells, results, strict=True):
-                self._store_cell(cell, result, environment)
-
-    def _load_cell(self, cell: Cell, environment: Environment) -> Any:
-        array, subscripts, lanes = cell
-        if lanes is None:
-            return self.memory.load(array, subscripts, environment)
-        return self.memory.load_lanes(
-            array, subscripts, environment, self._lane_set(lanes, environment)
-        )
-
-    def _store_cell(self, cell: Cell, value: Any, environment: Environment) -> None:
-        array, subscripts, lanes = cell
-        if lanes is None:
-            self.memory.store(value, array, subscripts, environment)
-            return
-        self.memory.store_lanes(
-            value, array, subscripts, environment, self._lane_set(lanes, environment)
-        )
-
-    def _lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
+    def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
+        """Return the lanes of an instance as values."""
         builder = self.builder
         base = emit_index(builder, lanes.base, environment)
         mask = None
@@ -229,9 +142,9 @@ class FunctionEmitter:
     def _instance(self, instance: Instance, environment: Environment) -> None:
         """Emit one statement instance: evaluate the body, store the result."""
         statement = self.statements[instance.statement]
-        cell = self._cell(instance)
+        cell = cell_of(statement, instance)
         held = cell in self.held
-        lanes = None if instance.lanes is None else self._lane_set(instance.lanes, environment)
+        lanes = None if instance.lanes is None else self.lane_set(instance.lanes, environment)
         own = statement.own_reads if held else frozenset[int]()
 
         def load(number: int) -> Any:
@@ -285,20 +198,3 @@ class FunctionEmitter:
         if lanes is None:
             return emit_index(self.builder, values[name], environment)
         return lane_values(self.builder, values[name], environment, lanes)
-
-
-def _instances(node: Node) -> tuple[Instance, ...] | None:
-    """Return the instances of a node that has nothing else, in order."""
-    match node:
-        case Instance():
-            return (node,)
-        case Block(children):
-            found: list[Instance] = []
-            for child in children:
-                inner = _instances(child)
-                if inner is None:
-                    return None
-                found += inner
-            return tuple(found)
-        case _:
-            return None

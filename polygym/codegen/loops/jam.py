@@ -62,8 +62,8 @@ from polygym.codegen.loops.linear import difference
 class Copies:
     """Executions of a body that run together: ``variable`` is ``base`` plus each offset.
 
-    With ``width`` above 1 every copy is a vector of so many lanes, of which ``active`` exist (all
-    when None). ``spare`` is a variable name that nothing else uses.
+    With ``width`` above 1 every copy is a vector of so many lanes. Counted from ``base`` on,
+    ``active`` lanes exist (all when None). ``spare`` is a variable name that nothing else uses.
     """
 
     variable: str
@@ -87,6 +87,16 @@ class Copies:
             plus(self.base, self.offsets[-1] + self.width - 1),
             plus(Operation(IndexOperator.ADD, (self.base, self.active)), -1),
         )
+
+    def active_from(self, offset: int) -> Index | None:
+        """Return how many lanes of the vector at an offset exist; None if all do."""
+        match self.active:
+            case None:
+                return None
+            case Number(count):
+                return None if count - offset >= self.width else Number(count - offset)
+            case _:
+                return plus(self.active, -offset)
 
 
 def jam_loops(node: Node) -> Node:
@@ -191,7 +201,7 @@ def _instances(instance: Instance, copies: Copies) -> Node:
             found.append(replaced_in(instance, {copies.variable: base}))
             continue
         assert instance.lanes is None
-        lanes = Lanes(copies.variable, base, copies.width, copies.active)
+        lanes = Lanes(copies.variable, base, copies.width, copies.active_from(offset))
         found.append(
             Instance(instance.statement, instance.iterators, instance.write, instance.reads, lanes)
         )

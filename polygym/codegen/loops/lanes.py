@@ -30,6 +30,7 @@ from polygym.codegen.loops.ir import (
     Instance,
     Loop,
     Node,
+    Number,
     Operation,
     Variable,
 )
@@ -88,12 +89,18 @@ def _vectors(loop: Loop, width: int, count: int) -> Node:
     counter = Variable(name)
     copies = Copies(name, counter, tuple(range(0, block, width)), f"{name}_", width)
     main = Loop(name, loop.lower, plus(loop.upper, 1 - block), block, together(loop.body, copies))
-    last = difference(loop.upper, loop.lower)
-    fits = last is not None and (last + 1) % width == 0
-    left = None if fits else plus(Operation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
-    masked = Copies(name, counter, (0,), f"{name}_", width, left)
     start = rest_start(loop, block)
-    rest = Loop(name, start, loop.upper, width, together(loop.body, masked))
+    last = difference(loop.upper, loop.lower)
+    if last is None:
+        left = plus(Operation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
+        masked = Copies(name, counter, (0,), f"{name}_", width, left)
+        rest = Loop(name, start, loop.upper, width, together(loop.body, masked))
+    else:
+        # How many are left is known: they run together too, in as few vectors as will do.
+        remaining = (last + 1) % block
+        offsets = tuple(range(0, max(1, remaining), width))
+        masked = Copies(name, counter, offsets, f"{name}_", width, Number(remaining))
+        rest = Loop(name, start, loop.upper, block, together(loop.body, masked))
     return main_and_rest(loop, block, main, rest)
 
 

@@ -6,6 +6,8 @@ around it: tiles would cut the same points once more.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.model import outer_sizes, tile_sizes
@@ -53,6 +55,21 @@ def sizes_of_points(
         size = _SWEEP if first == chosen.vector else SINKING
         return tuple(size if place == first else 1 for place in range(len(members)))
     return sizes
+
+
+def sizes_of_free(
+    count: int, busy: Collection[int], mapping: Mapping, *, parallel: bool
+) -> tuple[int, ...]:
+    """Return the tile sizes of independent members around a sum: those that are asked for, if any.
+
+    ``busy`` are the positions of those that run in vectors or in copies.
+    """
+    if mapping.tile is not None:
+        return sizes_for(mapping.tile, count)
+    nothing = (1,) * count
+    if parallel or not mapping.shares or len(busy) < count:
+        return nothing
+    return (SINKING, *nothing[1:])
 
 
 def sizes_above(

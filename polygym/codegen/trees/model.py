@@ -28,6 +28,7 @@ _HELD_POINTS = 256
 _STENCIL = {2: (32, 256), 3: (16, 32, 256)}
 _SHARED = 64
 _STEEPEST = 4
+_MOST_ROWS, _MOST_VECTORS = 16, 6
 _USUAL = 32
 
 
@@ -50,6 +51,41 @@ def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
     vectors = 3 if statements == 1 else 1
     rows = 8 if machine.registers >= 32 else 4
     return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
+
+
+def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
+    """Return the block of sums in registers for so many rows to jam and columns along vectors.
+
+    Every step of the sum loads a vector for each of v vectors and spreads one element for each of r
+    rows, two of these in a cycle, and adds r·v products, two in a cycle as well, each four cycles
+    after the one before it in the same sum. So a block takes max(r·v / 2, (r + v) / 2, 4) cycles,
+    and the best one is that with which all blocks together take the fewest. It needs r·v + v + 1
+    registers.
+
+    >>> block(4, 54, 16, Machine(registers=32))
+    Copies(jam=4, vectors=4)
+    >>> block(1, 54, 16, Machine(registers=32))
+    Copies(jam=1, vectors=4)
+    """
+
+    def cycles(r: int, v: int) -> float:
+        return max(r * v / 2, (r + v) / 2, 4)
+
+    def all_blocks(r: int, v: int) -> float:
+        whole, rest = divmod(columns, width * v)
+        left = -(-rest // width)
+        total = 0.0
+        for height, times in ((r, rows // r), (1, rows % r)):
+            total += times * (whole * cycles(height, v) + (cycles(height, left) if left else 0))
+        return total
+
+    choices = [
+        Copies(r, v)
+        for v in range(1, _MOST_VECTORS + 1)
+        for r in range(1, _MOST_ROWS + 1)
+        if r <= max(rows, 1) and r * v + v + 1 <= machine.registers
+    ]
+    return min(choices, key=lambda found: (all_blocks(found.jam, found.vectors), -found.jam))
 
 
 def tile_sizes(

@@ -5,6 +5,8 @@ does to a band depends on what stands below:
 
 * a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
   dependences allow it (:mod:`polygym.codegen.trees.sink`);
+* the bands of a sum over several loops: its element is held through all of them
+  (:mod:`polygym.codegen.trees.reduction`);
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
   their points run *through* the others into the band below
   (:mod:`polygym.codegen.trees.through`);
@@ -24,11 +26,12 @@ from dataclasses import dataclass, replace
 from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.packable import packing_of
-from polygym.codegen.sizes import Sizes
+from polygym.codegen.sizes import Sizes, known_sizes
 from polygym.codegen.trees.around import Around
-from polygym.codegen.trees.choice import SINKING, sizes_above, sizes_of_points
+from polygym.codegen.trees.choice import SINKING, sizes_above, sizes_of_free, sizes_of_points
 from polygym.codegen.trees.levels import levels
 from polygym.codegen.trees.points import Arranger
+from polygym.codegen.trees.reduction import Reduction, reduction
 from polygym.codegen.trees.share import shared, with_parallel
 from polygym.codegen.trees.sink import Sunk, sink
 from polygym.codegen.trees.through import Through, run_through
@@ -55,7 +58,8 @@ def plan(
             all_pairs(legal.scop), {name: () for name in names}, legal.schedule.parameters
         )
         packing = packing_of(legal.scop, mapping, sizes, parts(tree, names))
-        planner = _Planner(mapping, Arranger(legal.scop, mapping, machine, packing))
+        known = known_sizes(legal.scop, sizes)
+        planner = _Planner(mapping, Arranger(legal.scop, mapping, machine, packing, known))
         return planner.tree(tree, around)
 
 
@@ -94,10 +98,12 @@ class _Planner:
         if self.mapping.sink and self.mapping.tile != ():
             if (branches := sink(band, around)) is not None:
                 return self._sunk(band, branches, tiled, around)
+            if (found := reduction(band, around, self.arranger)) is not None:
+                return self._reduced(band, found, tiled, around)
             if (through := self._through(band, around)) is not None:
-                found = self._run_through(band, through, tiled, around)
-                if found is not None:
-                    return found
+                ran = self._run_through(band, through, tiled, around)
+                if ran is not None:
+                    return ran
         return self._above(band, tiled, around)
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
@@ -125,6 +131,17 @@ class _Planner:
             for sunk in branches
         )
         return tiles.around(Sequence(tuple(mapped)))
+
+    def _reduced(
+        self, band: Band, found: Reduction, tiled: tuple[int, ...], around: Around
+    ) -> Tree:
+        """Tile the free members of a sum over several loops."""
+        points = tuple(band.members[place] for place in found.places)
+        before = tuple(tiled[place] for place in found.places)
+        sizes = sizes_of_free(len(points), found.busy, self.mapping, parallel=around.parallel)
+        sizes = _untiled(sizes, before)
+        tiles = self._tiles(Band(band.statements, points, found.tree), sizes, around)
+        return tiles.around(with_parallel(found.tree, self.mapping, parallel=tiles.parallel))
 
     def _through(self, band: Band, around: Around) -> Through | None:
         """Let coincident members run inside the band below, unless that has vectors as it is."""

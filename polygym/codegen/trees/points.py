@@ -25,6 +25,7 @@ from polygym.codegen.duty import Duty, Hold, Jam, Vector
 from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.packable import Packing
+from polygym.codegen.sizes import Sizes
 from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.arrange import Roles, Table, roles
 from polygym.codegen.trees.chain import is_chain
@@ -110,6 +111,7 @@ class Arranger:
     mapping: Mapping
     machine: Machine
     packing: Packing | None = None
+    sizes: Sizes | None = None
 
     def arrangement(self, band: Band, around: Around) -> Arrangement:
         """Return who does what among the points of a band."""
