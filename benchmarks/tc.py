@@ -1,8 +1,8 @@
 """Comprehensions against NumPy and, where it is installed, PyTorch: naive, default, tuned.
 
 Sizes are those of common kernels: products with a transposed matrix, batches of them, grouped
-convolutions, perceptrons, lookup tables. Everything runs in this process in turn, the best of several rounds
-counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
+convolutions, perceptrons, lookup tables. Everything runs in this process in turn, the best of
+several rounds counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
 
     python benchmarks/tc.py --threads 2 --seconds 60
 """

@@ -11,7 +11,7 @@ from polygym.cli import dispatch
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.pipeline import lower as loops_of
-from polygym.errors import InputError
+from polygym.errors import InputError, SourceError
 from polygym.ir.types import ScalarType, common_type
 from polygym.poly.baselines import original
 from polygym.poly.evaluate import evaluate
@@ -140,6 +140,8 @@ def test_scalars() -> None:
     with pytest.raises(InputError, match="A: expected elements of type int16, found int64"):
         f(3, True, np.array([1]))
     stride = define("def f(uint8 s, uint16(N) A) -> (B) { B(i) = A(s * i) }")
+    with pytest.raises(SourceError, match="s = 300 does not fit uint8, which holds 0 to 255"):
+        stride.scop(s=300)
     assert stride(3, np.arange(8, dtype=np.uint16)).tolist() == [0, 3, 6]
 
 
