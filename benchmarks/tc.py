@@ -1,8 +1,8 @@
 """Comprehensions against NumPy and, where it is installed, PyTorch: naive, default, tuned.
 
 Sizes are those of common kernels: products with a transposed matrix, batches of them, grouped
-convolutions, perceptrons. Everything runs in this process in turn, the best of several rounds
-counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
+convolutions, perceptrons, lookup tables. Everything runs in this process in turn, the best of
+several rounds counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
 
     python benchmarks/tc.py --threads 2 --seconds 60
 """
@@ -10,7 +10,7 @@ counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.tc.comprehension import Comprehension
 from polygym.tc.language import library
-from polygym.tc.language.syntax import Name
+from polygym.tc.language.syntax import Name, Scalar
 
 try:
     import torch
@@ -63,6 +63,24 @@ def convolution(channels: int, side: int) -> Case:
     return Case("conv2d_grouped", {**sizes, "KH": 3, "KW": 3}, torch=grouped)
 
 
+def tables(count: int) -> Case:
+    """Return lookups in one or two tables of a million rows, which no cache holds."""
+    sizes = {"D": 64, "B": 128}
+    for number in [""] if count == 1 else ["1", "2"]:
+        sizes |= {f"E{number}": 10**6, f"L{number}": 50}
+    bag = torch and torch.nn.functional.embedding_bag
+    return Case(
+        f"{count}LUT",
+        sizes,
+        lambda *given: [table[rows].sum(1) for table, rows in pairs(given)],
+        lambda *given: [bag(rows, table, mode="sum") for table, rows in pairs(given)],
+    )
+
+
+def pairs(given: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    return zip(given[::2], given[1::2], strict=True)
+
+
 CASES = (
     Case("tmm", {"M": 128, "K": 32, "N": 256}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
     Case("tmm", {"M": 128, "K": 1024, "N": 1024}, lambda a, b: a @ b.T, lambda a, b: a @ b.T),
@@ -79,16 +97,23 @@ CASES = (
     convolution(8, 28),
     Case("mlp1", {"B": 128, "M": 1000, "N": 400}, lambda x, w, b: relu(x @ w.T + b)),
     Case("mlp3", {"B": 128, "N": 128, "O": 64, "P": 32, "Q": 2}, mlp3, torch_mlp3),
+    tables(1),
+    tables(2),
     Case("softmax", {"N": 1000, "D": 1000}, None, lambda x: torch.softmax(x, 1)),
 )
 
 
 def arrays_of(case: Case) -> Arrays:
     dice = np.random.default_rng(0)
-    return [
-        dice.random([case.sizes[s.name] for s in one.sizes if isinstance(s, Name)], np.float32)
-        for one in library.definition(case.name).parameters
-    ]
+    found = []
+    for one in library.definition(case.name).parameters:
+        shape = [case.sizes[s.name] for s in one.sizes if isinstance(s, Name)]
+        if one.type is Scalar.FLOAT:
+            found.append(dice.random(shape, np.float32))
+        else:  # the numbers of rows: those in I1 belong to a table with E1 of them
+            rows = case.sizes[one.name.replace("I", "E")]
+            found.append(dice.integers(0, rows, shape, np.int32))
+    return found
 
 
 def best_times(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:

@@ -110,6 +110,10 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
 
 def _headers(scop: Scop) -> Iterator[str]:
     """Yield the lines that include what the function uses."""
+    if any(array.type.is_fixed_width for array in scop.arrays) or any(
+        node.type.is_fixed_width for s in scop.statements for node in walk(s.body)
+    ):
+        yield "#include <stdint.h>"
     calls = [node for s in scop.statements for node in walk(s.body) if isinstance(node, MathCall)]
     checks = bool(sites(scop))
     if calls:

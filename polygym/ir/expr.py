@@ -2,9 +2,10 @@
 
 Every node knows its type. The front ends insert a :class:`Cast` wherever C converts implicitly, so
 that the two operands of a :class:`Binary` (shifts apart) or :class:`Comparison` have one type and
-whoever walks the tree needs no rules of C. Affine subscripts are not expressions: they belong to
-the polyhedral part of a program and stand as isl text in :class:`Access`. Those that are computed
-when the program runs, as that of X in ``X[I[i]][j]``, are: a :class:`Gather` has them.
+whoever walks the tree needs no rules of C; nothing is computed in types below INT. Affine
+subscripts are not expressions: they belong to the polyhedral part of a program and stand as isl
+text in :class:`Access`. Those that are computed when the program runs, as that of X in
+``X[I[i]][j]``, are: a :class:`Gather` has them.
 
 The union is closed: match on it exhaustively and end with ``assert_never``.
 """
@@ -111,14 +112,12 @@ class MathFunction(Enum):
     def c_name(self, scalar: ScalarType) -> str:
         """Return the C name for a type: ``sqrtf`` for FLOAT, ``labs`` for LONG ABS."""
         match scalar:
-            case ScalarType.DOUBLE | ScalarType.INT:
-                return self.value
             case ScalarType.FLOAT:
                 return f"{self.value}f"
             case ScalarType.LONG:
                 return f"l{self.value}"
             case _:
-                assert_never(scalar)
+                return self.value
 
 
 _ARITY = {
@@ -210,7 +209,7 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """``op operand``."""
+    """``op operand``, of a type that is its own promotion."""
 
     operator: UnaryOperator
     operand: Expression
@@ -219,7 +218,10 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """``left op right``; both operands have ``type``; a shift's right one may be INT or LONG."""
+    """``left op right``; both operands have ``type``; a shift's right one may be INT or LONG.
+
+    The type is its own promotion: bytes are added as INT.
+    """
 
     operator: BinaryOperator
     left: Expression

@@ -57,6 +57,14 @@ _COMPARISON = {
 }
 
 
+_SUFFIX = {
+    ScalarType.INT: "",
+    ScalarType.UNSIGNED: "U",
+    ScalarType.LONG: "L",
+    ScalarType.UNSIGNED_LONG: "UL",
+}
+
+
 def _same(name: str) -> str:
     """Return a name as it is."""
     return name
@@ -167,10 +175,13 @@ class _Printer:
 
 def _integer(value: int, scalar: ScalarType) -> tuple[str, int]:
     """Return an integer constant of a type."""
-    suffix = "L" if scalar is ScalarType.LONG else ""
+    if scalar.promoted is not scalar:
+        text, binding = _integer(value, scalar.promoted)
+        return f"({scalar.value}){text if binding >= _UNARY else f'({text})'}", _UNARY
+    suffix = _SUFFIX[scalar]
     if value >= 0:
         return f"{value}{suffix}", _PRIMARY
-    if value == -(1 << (scalar.bits - 1)):
+    if value == scalar.lowest:
         # The least value is no constant: C reads a minus sign and a constant that is too large.
         return f"{value + 1}{suffix} - 1{suffix}", _BINARY[BinaryOperator.SUBTRACT]
     return f"{value}{suffix}", _UNARY

@@ -6,17 +6,28 @@ from enum import Enum
 
 
 class ScalarType(Enum):
-    """A C arithmetic type. The value is its name in C; ``long`` has 64 bits, ``int`` 32."""
+    """A C arithmetic type. The value is its name in C; ``long`` has 64 bits, ``int`` 32.
 
+    Integers are two's complement and wrap; a BOOL holds 0 or 1, and what is converted to it is
+    compared with 0. Nothing is computed in the types below ``int``: C promotes them.
+    """
+
+    BOOL = "_Bool"
+    BYTE = "int8_t"
+    UNSIGNED_BYTE = "uint8_t"
+    SHORT = "int16_t"
+    UNSIGNED_SHORT = "uint16_t"
     INT = "int"
+    UNSIGNED = "uint32_t"
     LONG = "long"
+    UNSIGNED_LONG = "uint64_t"
     FLOAT = "float"
     DOUBLE = "double"
 
     @property
     def size(self) -> int:
         """The number of bytes of one element."""
-        return 4 if self in (ScalarType.INT, ScalarType.FLOAT) else 8
+        return _SIZE[self]
 
     @property
     def bits(self) -> int:
@@ -25,16 +36,85 @@ class ScalarType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether values are integers (two's complement, signed)."""
-        return self in (ScalarType.INT, ScalarType.LONG)
+        """Whether values are integers."""
+        return not self.is_floating
 
     @property
     def is_floating(self) -> bool:
         """Whether values are IEEE-754 numbers."""
-        return not self.is_integer
+        return self in (ScalarType.FLOAT, ScalarType.DOUBLE)
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether there are negative values."""
+        return self not in _UNSIGNED
+
+    @property
+    def is_fixed_width(self) -> bool:
+        """Whether the name in C is one of ``stdint.h``."""
+        return self.value.endswith("_t")
+
+    @property
+    def lowest(self) -> int:
+        """The least value of an integer type."""
+        assert self.is_integer
+        return -(1 << (self.bits - 1)) if self.is_signed else 0
+
+    @property
+    def highest(self) -> int:
+        """The largest value of an integer type."""
+        assert self.is_integer
+        if self is ScalarType.BOOL:
+            return 1
+        return (1 << (self.bits - self.is_signed)) - 1
+
+    def holds(self, other: ScalarType) -> bool:
+        """Whether every value of another type is one of this; floating types hold all integers.
+
+        >>> ScalarType.UNSIGNED.holds(ScalarType.INT), ScalarType.LONG.holds(ScalarType.UNSIGNED)
+        (False, True)
+        """
+        if self.is_floating:
+            return other.is_integer or other.size <= self.size
+        return other.is_integer and self.lowest <= other.lowest and other.highest <= self.highest
+
+    @property
+    def promoted(self) -> ScalarType:
+        """The type in which C computes with values of this one: types below ``int`` become it."""
+        return ScalarType.INT if self.is_integer and self.size < 4 else self
 
 
-_RANK = {ScalarType.INT: 0, ScalarType.LONG: 1, ScalarType.FLOAT: 2, ScalarType.DOUBLE: 3}
+_SIZE = {
+    ScalarType.BOOL: 1,
+    ScalarType.BYTE: 1,
+    ScalarType.UNSIGNED_BYTE: 1,
+    ScalarType.SHORT: 2,
+    ScalarType.UNSIGNED_SHORT: 2,
+    ScalarType.INT: 4,
+    ScalarType.UNSIGNED: 4,
+    ScalarType.LONG: 8,
+    ScalarType.UNSIGNED_LONG: 8,
+    ScalarType.FLOAT: 4,
+    ScalarType.DOUBLE: 8,
+}
+_UNSIGNED = frozenset(
+    {
+        ScalarType.BOOL,
+        ScalarType.UNSIGNED_BYTE,
+        ScalarType.UNSIGNED_SHORT,
+        ScalarType.UNSIGNED,
+        ScalarType.UNSIGNED_LONG,
+    }
+)
+# Of two promoted types the later one is what C combines them in.
+_RANK = (
+    ScalarType.INT,
+    ScalarType.UNSIGNED,
+    ScalarType.LONG,
+    ScalarType.UNSIGNED_LONG,
+    ScalarType.FLOAT,
+    ScalarType.DOUBLE,
+)
 
 
 def common_type(left: ScalarType, right: ScalarType) -> ScalarType:
@@ -42,5 +122,7 @@ def common_type(left: ScalarType, right: ScalarType) -> ScalarType:
 
     >>> common_type(ScalarType.LONG, ScalarType.FLOAT)
     <ScalarType.FLOAT: 'float'>
+    >>> common_type(ScalarType.BYTE, ScalarType.UNSIGNED_BYTE)
+    <ScalarType.INT: 'int'>
     """
-    return left if _RANK[left] >= _RANK[right] else right
+    return max(left.promoted, right.promoted, key=_RANK.index)

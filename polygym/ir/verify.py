@@ -169,8 +169,7 @@ def _types(
     """A node's type follows from its operands, as the intermediate representation defines it."""
     match node:
         case IntegerLiteral(value=value, type=scalar):
-            half = 1 << (scalar.bits - 1)
-            if not scalar.is_integer or not -half <= value < half:
+            if not scalar.is_integer or not scalar.lowest <= value <= scalar.highest:
                 yield f"{value} is no {scalar.value}"
         case FloatLiteral(type=scalar):
             if not scalar.is_floating:
@@ -192,6 +191,7 @@ def _types(
         case Unary(operator=operator, operand=operand, type=scalar):
             if operand.type is not scalar:
                 yield f"{operator.value} turns {operand.type.value} into {scalar.value}"
+            yield from _promoted(operator.value, scalar)
             if operator is UnaryOperator.BIT_NOT and not scalar.is_integer:
                 yield f"{operator.value} of {scalar.value}"
         case Binary():
@@ -209,6 +209,7 @@ def _types(
                 yield f"an argument of {function.value} is no {scalar.value}"
             if len(arguments) != function.arity:
                 yield f"{function.value} is given {len(arguments)} arguments"
+            yield from _promoted(function.value, scalar)
             if scalar.is_integer is not (function is MathFunction.ABS):
                 yield f"{function.value} of {scalar.value}"
         case _:
@@ -232,9 +233,16 @@ def _gather(node: Gather, arrays: dict[str, Array]) -> Iterator[str]:
             yield f"{text} has a subscript of type {subscript.type.value}"
 
 
+def _promoted(what: str, scalar: ScalarType) -> Iterator[str]:
+    """Nothing is computed in a type that C would promote."""
+    if scalar.promoted is not scalar:
+        yield f"{what} is computed in {scalar.value}, which is no type to compute in"
+
+
 def _binary(node: Binary) -> Iterator[str]:
     """Both operands have the type of the result; a shift's count is any integer."""
     spelling = node.operator.value
+    yield from _promoted(spelling, node.type)
     if node.operator in _SHIFTS:
         if node.left.type is not node.type or not node.right.type.is_integer:
             yield f"{spelling} shifts {node.left.type.value} by {node.right.type.value}"

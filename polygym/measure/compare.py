@@ -21,7 +21,7 @@ import ctypes
 import importlib
 import os
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any
 
 from polygym.ir.types import ScalarType
 from polygym.measure.memory import equal_bytes
@@ -30,11 +30,16 @@ from polygym.measure.problem import Buffer
 SINGLE = 100.0
 """How many times the tolerance elements in single precision have."""
 
-_C_TYPE: dict[
-    ScalarType, type[ctypes.c_int32 | ctypes.c_int64 | ctypes.c_float | ctypes.c_double]
-] = {
+_C_TYPE: dict[ScalarType, Any] = {
+    ScalarType.BOOL: ctypes.c_uint8,
+    ScalarType.BYTE: ctypes.c_int8,
+    ScalarType.UNSIGNED_BYTE: ctypes.c_uint8,
+    ScalarType.SHORT: ctypes.c_int16,
+    ScalarType.UNSIGNED_SHORT: ctypes.c_uint16,
     ScalarType.INT: ctypes.c_int32,
+    ScalarType.UNSIGNED: ctypes.c_uint32,
     ScalarType.LONG: ctypes.c_int64,
+    ScalarType.UNSIGNED_LONG: ctypes.c_uint64,
     ScalarType.FLOAT: ctypes.c_float,
     ScalarType.DOUBLE: ctypes.c_double,
 }
@@ -117,12 +122,8 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
 def _element(scalar: ScalarType, address: int) -> str:
     """Return an element as text; a NaN shows its bits, since NaNs may differ in nothing else."""
     value = _C_TYPE[scalar].from_address(address).value
-    match scalar:
-        case ScalarType.INT | ScalarType.LONG:
-            return str(value)
-        case ScalarType.FLOAT | ScalarType.DOUBLE:
-            if value == value:
-                return repr(value)
-            return f"nan (0x{ctypes.string_at(address, scalar.size)[::-1].hex()})"
-        case _:
-            assert_never(scalar)
+    if scalar.is_integer:
+        return str(value)
+    if value == value:
+        return repr(value)
+    return f"nan (0x{ctypes.string_at(address, scalar.size)[::-1].hex()})"

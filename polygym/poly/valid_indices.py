@@ -40,6 +40,7 @@ from polygym.ir.expr import (
 )
 from polygym.ir.gathers import Site, sites
 from polygym.ir.scop import Scop, Statement
+from polygym.ir.types import ScalarType
 from polygym.poly.quota import bounded
 
 
@@ -54,6 +55,7 @@ class ValidRange:
 def valid_indices(scop: Scop) -> dict[str, ValidRange]:
     """Return the range of values of every array from which subscripts are computed."""
     found: dict[str, ValidRange] = {}
+    context = isl.Set(scop.context)
     with bounded("finding valid indices"):
         for site in sites(scop):
             for array, values in _of_site(scop, site):
@@ -62,7 +64,18 @@ def valid_indices(scop: Scop) -> dict[str, ValidRange]:
                     before.lowest.max(values.lowest).coalesce(),
                     before.highest.min(values.highest).coalesce(),
                 )
-    return found
+        return {name: _fitting(one, scop.array(name).type, context) for name, one in found.items()}
+
+
+def _fitting(values: ValidRange, scalar: ScalarType, context: isl.Set) -> ValidRange:
+    """Return those of the values that a type has; sizes themselves are of 32 bits."""
+    lowest, highest = values.lowest, values.highest
+    if not scalar.is_signed:
+        lowest = lowest.max(_constant(context, 0)).coalesce()
+    if scalar.bits < ScalarType.INT.bits:
+        lowest = lowest.max(_constant(context, scalar.lowest)).coalesce()
+        highest = highest.min(_constant(context, scalar.highest)).coalesce()
+    return ValidRange(lowest, highest)
 
 
 @dataclass(frozen=True, slots=True)

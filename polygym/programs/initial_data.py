@@ -22,6 +22,10 @@ with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
 spread over all that is valid (:mod:`polygym.poly.valid_indices`).
 
+C as it is understood here has no types of less than 32 bits and none without a sign. An array of
+such a type is filled as one of ``int`` or ``long``, and what is written to it is then converted:
+the text says ``int``, the program that is returned does not. A bool gets v mod 2.
+
 A variable to which the source gives constants before the region gets those instead. Neighbours that
 are alike share a loop, at every level, so that a large array of zeros is a short text.
 ``double k[3][2] = {{0.5, 1.5}}`` becomes::
@@ -36,14 +40,16 @@ are alike share a loop, at every level, so that a large array of zeros is a shor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from math import prod
 
 from polygym.frontend import parse_text
-from polygym.ir.expr import FloatLiteral, IntegerLiteral
+from polygym.ir.expr import Cast, FloatLiteral, IntegerLiteral
 from polygym.ir.printer import c_expression
 from polygym.ir.scop import Array, Scop, Storage
 from polygym.ir.types import ScalarType
+from polygym.ir.verify import verify
 
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1
@@ -72,13 +78,34 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
 def by_rule(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> Scop:
     """Return the program that fills every array declared outside the region by the rule."""
     text = initial_data_source(scop, indices)
-    return parse_text(text, file=f"<initial data of {scop.name}>", function=_NAME)
+    filling = parse_text(text, file=f"<initial data of {scop.name}>", function=_NAME)
+    return _with_types(filling, {array.name: array.type for array in scop.arrays})
+
+
+def _with_types(filling: Scop, types: Mapping[str, ScalarType]) -> Scop:
+    """Return the program with the real types of what it fills."""
+    arrays = tuple(replace(array, type=types[array.name]) for array in filling.arrays)
+    statements = []
+    for one in filling.statements:
+        real = types[one.write.array]
+        body = one.body if one.body.type is real else Cast(one.body, real)
+        statements.append(replace(one, body=body))
+    return verify(replace(filling, arrays=arrays, statements=tuple(statements)))
+
+
+def _carrier(scalar: ScalarType) -> ScalarType:
+    """Return a type of C, as it is understood here, that holds what an array is filled with."""
+    if scalar in (ScalarType.UNSIGNED, ScalarType.UNSIGNED_LONG):
+        return ScalarType.LONG
+    return scalar.promoted
 
 
 def _argument(array: Array) -> str:
     if not array.rank:
-        return f"{array.type.value} *{array.name}"
-    return f"{array.type.value} {array.name}" + "".join(f"[{size}]" for size in array.extents_c)
+        return f"{_carrier(array.type).value} *{array.name}"
+    return f"{_carrier(array.type).value} {array.name}" + "".join(
+        f"[{size}]" for size in array.extents_c
+    )
 
 
 def _counter(scop: Scop) -> str:
@@ -145,8 +172,10 @@ def _fill_by_rule(array: Array, position: int, counter: str, valid: tuple[str, s
     terms = "".join(f" + {2 * k + 1} * {counter}{k}" for k in range(array.rank))
     place = f"({1 + 3 * position}{terms})"
     value = f"{place} % {_MODULUS} + 1"
+    if array.type is ScalarType.BOOL:
+        value = f"({value}) % 2"
     if valid is not None and array.type.is_integer:
-        value = _valid_index(place, *valid, array.type)
+        value = _valid_index(place, *valid, _carrier(array.type))
     elif array.type.is_floating:
         value = f"({array.type.value})({value}) / {_MODULUS}"
     target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))

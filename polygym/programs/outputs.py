@@ -10,16 +10,24 @@ from polybench.summary import summarise
 from polygym.ir.types import ScalarType
 from polygym.programs.program import Output, Program
 
-_NUMPY_TYPE: dict[ScalarType, np.dtype[Any]] = {
+DTYPES: dict[ScalarType, np.dtype[Any]] = {
+    ScalarType.BOOL: np.dtype(np.bool_),
+    ScalarType.BYTE: np.dtype(np.int8),
+    ScalarType.UNSIGNED_BYTE: np.dtype(np.uint8),
+    ScalarType.SHORT: np.dtype(np.int16),
+    ScalarType.UNSIGNED_SHORT: np.dtype(np.uint16),
     ScalarType.INT: np.dtype(np.int32),
+    ScalarType.UNSIGNED: np.dtype(np.uint32),
     ScalarType.LONG: np.dtype(np.int64),
+    ScalarType.UNSIGNED_LONG: np.dtype(np.uint64),
     ScalarType.FLOAT: np.dtype(np.float32),
     ScalarType.DOUBLE: np.dtype(np.float64),
 }
+"""The types that arrays of the program have in NumPy."""
 
 
 def output_summary(program: Program, output: Output, data: bytes) -> dict[str, Any]:
     """Describe the bytes of an output: count, sum, sum of squares, some of the values."""
     array = program.scop.array(output.array)
-    values = np.frombuffer(data, dtype=_NUMPY_TYPE[array.type]).reshape(program.shape(array))
+    values = np.frombuffer(data, dtype=DTYPES[array.type]).reshape(program.shape(array))
     return dict(summarise(output.array, values, output.part))

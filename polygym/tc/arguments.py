@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.ir.types import ScalarType
+from polygym.programs.outputs import DTYPES
 from polygym.tc.language.syntax import Definition, Name, Number, Parameter, Scalar
 from polygym.tc.language.types import SCALARS
-
-DTYPES: dict[ScalarType, np.dtype[Any]] = {
-    ScalarType.INT: np.dtype(np.int32),
-    ScalarType.LONG: np.dtype(np.int64),
-    ScalarType.FLOAT: np.dtype(np.float32),
-    ScalarType.DOUBLE: np.dtype(np.float64),
-}
 
 
 def dtype_of(scalar: Scalar) -> np.dtype[Any]:

@@ -20,7 +20,7 @@ from polygym.poly.evaluate import assigned_completely, evaluate
 from polygym.poly.gathers import complaints
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
-from polygym.tc.arguments import DTYPES
+from polygym.programs.outputs import DTYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ SCOP = parse_text(
     "for (int i = 0; i < n; i++)\nS: x[i] = y[i][0] * k;\nT: x[0] = 1;\n#pragma endscop\n}"
 )
 ONE, HALF = IntegerLiteral(1), FloatLiteral(0.5)
+BYTE = IntegerLiteral(1, ScalarType.BYTE)
 GATHERED = Access("x", "[n] -> { S[i] -> x[g] : 0 <= g < n }", "x[k]", (0,))
 INT, DOUBLE = ScalarType.INT, ScalarType.DOUBLE
 
@@ -97,6 +98,9 @@ BROKEN: list[tuple[Callable[[], Scop], str]] = [
     (lambda: with_body(Cast(IteratorValue("j"), DOUBLE)), "j is no iterator"),
     (lambda: with_body(Cast(ParameterValue("m"), DOUBLE)), "m is no parameter"),
     (lambda: with_body(Load(SCOP.statements[0].write, ScalarType.FLOAT)), "is read as float"),
+    (lambda: with_body(IntegerLiteral(256, ScalarType.UNSIGNED_BYTE)), "256 is no uint8_t"),
+    (lambda: with_body(Binary(BinaryOperator.ADD, BYTE, BYTE, BYTE.type)), "no type to compute in"),
+    (lambda: with_body(Unary(UnaryOperator.NEGATE, BYTE, BYTE.type)), "no type to compute in"),
     (lambda: with_body(Load(GATHERED, DOUBLE)), "no expressions for them"),
     (lambda: with_body(Gather(GATHERED, (ONE, ONE), DOUBLE)), "2 subscripts for 1 dimensions"),
     (lambda: with_body(Gather(GATHERED, (HALF,), DOUBLE)), "a subscript of type double"),

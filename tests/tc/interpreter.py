@@ -3,7 +3,8 @@
 Sizes are numbers here. Ranges are found as the language's definition says, by trying values: in
 rounds, an index that is the only unresolved one of a subscript may have the values for which, with
 all values of the resolved ones, no access leaves its tensor. A statement computes all values of its
-right side before it assigns.
+right side before it assigns. Integers wrap in the types that C gives to what is computed with
+them; floating numbers are all double here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 import numpy as np
@@ -40,8 +41,15 @@ from polygym.tc.language.syntax import (
 LARGEST = 60
 
 DTYPES = {
+    Scalar.BOOL: np.bool_,
+    Scalar.INT8: np.int8,
+    Scalar.INT16: np.int16,
     Scalar.INT32: np.int32,
     Scalar.INT64: np.int64,
+    Scalar.UINT8: np.uint8,
+    Scalar.UINT16: np.uint16,
+    Scalar.UINT32: np.uint32,
+    Scalar.UINT64: np.uint64,
     Scalar.FLOAT: np.float32,
     Scalar.DOUBLE: np.float64,
 }
@@ -57,10 +65,14 @@ class OutOfRange(Exception):
 
 @dataclass
 class State:
-    """Tensors by name, and the values of sizes and of known scalars."""
+    """Tensors by name, and the values of sizes and of known scalars.
+
+    ``literal`` are the tensors that have been assigned nothing with a type of its own yet.
+    """
 
     tensors: dict[str, np.ndarray]
     values: dict[str, int]
+    literal: set[str] = field(default_factory=set)
 
 
 def interpret(
@@ -106,18 +118,21 @@ def run(statement: Statement, definition: Definition, state: State) -> None:
     name = statement.tensor
     if name not in state.tensors:
         shape = declared_shape(definition, name, state) or tuple(ranges[n][1] for n in left)
-        sample = next(iter(found.values()))[0]
-        kind = np.int64 if isinstance(sample, (int, np.integer)) else np.float64
-        state.tensors[name] = np.zeros(shape, kind)
+        state.tensors[name] = np.zeros(shape, np.int32)
+        state.literal.add(name)
+    if name in state.literal:
+        dtype = declared_type(definition, name) or kind(value, state)
+        if dtype not in (WHOLE, TRUTH):
+            state.literal.remove(name)
+            state.tensors[name] = state.tensors[name].astype(np.float64 if dtype == REAL else dtype)
     target = state.tensors[name]
-    if isinstance(next(iter(found.values()))[0], float) and target.dtype.kind == "i":
-        target = state.tensors[name] = target.astype(np.float64)
     if statement.initialises:
         for place in itertools.product(*(range(*ranges[n]) for n in left)):
             target[place] = neutral(statement.assign, target.dtype)
     for place, values in found.items():
         for one in values:
-            target[place] = combined(statement.assign, target[place], one)
+            before = target[place].item()
+            target[place] = converted(combined(statement.assign, before, one), target.dtype)
 
 
 def from_the_next(
@@ -137,6 +152,108 @@ def from_the_next(
     raise NoRange("nothing follows")
 
 
+# The types of what has none of its own: literals and truth values.
+WHOLE, REAL, TRUTH = "whole", "real", "truth"
+Kind = np.dtype | str
+_INT = np.dtype(np.int32)
+
+
+def declared_type(definition: Definition, name: str) -> np.dtype | None:
+    """Return the type of an output that declares one; all floating ones are double here."""
+    for one in definition.outputs:
+        if one.name == name and one.type is not None:
+            return widened(np.dtype(DTYPES[one.type]))
+    return None
+
+
+def widened(dtype: np.dtype) -> np.dtype:
+    return np.dtype(np.float64) if dtype.kind == "f" else dtype
+
+
+def promoted(one: Kind) -> Kind:
+    """Return the type in which C computes with a type."""
+    if one == TRUTH:
+        return _INT
+    return _INT if isinstance(one, np.dtype) and one.kind in "biu" and one.itemsize < 4 else one
+
+
+def unified(one: Kind, other: Kind) -> Kind:
+    """Return C's type of two operands."""
+    if one == other:
+        return one
+    one, other = (_INT if k == TRUTH else k for k in (one, other))
+    if isinstance(one, str) or isinstance(other, str):
+        strong, weak = (other, one) if isinstance(one, str) else (one, other)
+        if isinstance(strong, str):
+            return REAL if REAL in (one, other) else WHOLE
+        return np.dtype(np.float64) if weak == REAL and strong.kind != "f" else strong
+    first, second = promoted(one), promoted(other)
+    assert isinstance(first, np.dtype)
+    assert isinstance(second, np.dtype)
+    order = ("int32", "uint32", "int64", "uint64", "float64")
+    return max(first, second, key=lambda dtype: order.index(dtype.name))
+
+
+def kind(part: Expression, state: State) -> Kind:
+    """Return the type of an expression."""
+    match part:
+        case Number(value):
+            return WHOLE if isinstance(value, int) else REAL
+        case Name(name):
+            return state.tensors[name].dtype if name in state.tensors else _INT
+        case Element(name, arguments):
+            if name in state.tensors:
+                return state.tensors[name].dtype
+            found = kind(arguments[0], state)
+            for argument in arguments[1:]:
+                found = unified(found, kind(argument, state))
+            if name == "abs":
+                return promoted(found)
+            whole = found in (WHOLE, TRUTH) or (isinstance(found, np.dtype) and found.kind != "f")
+            return np.dtype(np.float64) if whole and name not in ("min", "max") else found
+        case Convert(scalar):
+            return widened(np.dtype(DTYPES[scalar]))
+        case Prefixed(prefix, operand):
+            return promoted(kind(operand, state)) if prefix is Prefix.NEGATE else TRUTH
+        case Infix(operator, first, second):
+            if operator not in ARITHMETIC:
+                return TRUTH
+            return promoted(unified(kind(first, state), kind(second, state)))
+        case Choice(_, then, otherwise):
+            return unified(kind(then, state), kind(otherwise, state))
+        case _:
+            assert_never(part)
+
+
+ARITHMETIC = (
+    Operator.ADD,
+    Operator.SUBTRACT,
+    Operator.MULTIPLY,
+    Operator.DIVIDE,
+    Operator.REMAINDER,
+)
+
+
+def converted(value: Any, to: Kind) -> Any:
+    """Return a value in a type: integers wrap, floating numbers that do not fit saturate."""
+    if isinstance(to, str):
+        return value
+    if to.kind == "f":
+        return float(value)
+    if to.kind == "b":
+        return bool(value)
+    info = np.iinfo(to)
+    if isinstance(value, float):
+        if math.isnan(value):
+            return 0
+        return (
+            int(max(info.min, min(info.max, value)))
+            if math.isinf(value)
+            else max(info.min, min(info.max, math.trunc(value)))
+        )
+    return (int(value) - info.min) % (info.max - info.min + 1) + info.min
+
+
 def neutral(assign: Assign, dtype: np.dtype) -> Any:
     match assign:
         case Assign.ADD:
@@ -144,11 +261,17 @@ def neutral(assign: Assign, dtype: np.dtype) -> Any:
         case Assign.MULTIPLY:
             return 1
         case Assign.MINIMUM:
-            return math.inf if dtype.kind == "f" else 2**31 - 1
+            return math.inf if dtype.kind == "f" else largest(dtype)
         case Assign.MAXIMUM:
-            return -math.inf if dtype.kind == "f" else -(2**31)
+            return (
+                -math.inf if dtype.kind == "f" else -largest(dtype) - 1 if dtype.kind == "i" else 0
+            )
         case Assign.SET:
             raise AssertionError
+
+
+def largest(dtype: np.dtype) -> int:
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
 def combined(assign: Assign, before: Any, value: Any) -> Any:
@@ -365,9 +488,9 @@ def evaluate(part: Expression, at: Mapping[str, int], state: State) -> Any:
             value = evaluate(operand, at, state)
             if scalar in (Scalar.FLOAT, Scalar.DOUBLE):
                 return float(DTYPES[scalar](value))
-            return int(value)
+            return converted(value, np.dtype(DTYPES[scalar]))
         case Prefixed(Prefix.NEGATE, operand):
-            return -evaluate(operand, at, state)
+            return converted(-evaluate(operand, at, state), kind(part, state))
         case Prefixed(Prefix.NOT, operand):
             return int(not evaluate(operand, at, state))
         case Infix(Operator.AND, first, second):
@@ -375,10 +498,14 @@ def evaluate(part: Expression, at: Mapping[str, int], state: State) -> Any:
         case Infix(Operator.OR, first, second):
             return int(bool(evaluate(first, at, state)) or bool(evaluate(second, at, state)))
         case Infix(operator, first, second):
-            return computed(operator, evaluate(first, at, state), evaluate(second, at, state))
+            within = promoted(unified(kind(first, state), kind(second, state)))
+            left = converted(evaluate(first, at, state), within)
+            right = converted(evaluate(second, at, state), within)
+            found = computed(operator, left, right)
+            return converted(found, within) if operator in ARITHMETIC else found
         case Choice(condition, then, otherwise):
             chosen = then if evaluate(condition, at, state) else otherwise
-            return evaluate(chosen, at, state)
+            return converted(evaluate(chosen, at, state), kind(part, state))
         case _:
             assert_never(part)
 
@@ -393,7 +520,8 @@ def computed(operator: Operator, first: Any, second: Any) -> Any:
             return first * second
         case Operator.DIVIDE:
             if isinstance(first, int) and isinstance(second, int):
-                return math.trunc(first / second)
+                quotient = abs(first) // abs(second)
+                return quotient if (first < 0) == (second < 0) else -quotient
             return first / second
         case Operator.REMAINDER:
             return int(math.fmod(first, second))

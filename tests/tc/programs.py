@@ -105,6 +105,8 @@ TEXTS: dict[str, str] = {
           Y(i) = 2 * X(i) + i
           Z(i) = Y(I(i)) - Y(I(M - 1 - i))
         }""",
+    "gather_columns": """
+        def f(float(M,N) X, int(L,K) I) -> (O) { O(i,j) +=! X(I(j,k), i) }""",
     "gather_scalar": """
         def f(double(M) X, int(K) I) -> (Z) { n max=! I(k) Z(i) = X(i) * X(n) }""",
     "gather_update": "def f(int(N) I, double(M) X) -> (I) { I(i) = int(X(I(i))) }",
@@ -127,6 +129,7 @@ SIZES: dict[str, dict[str, int]] = {
     "inplace_apart": {"N": 3, "M": 9},
     "gather": {"N": 7, "A": 5, "B": 21},
     "tables": {"E1": 6, "D": 19, "B": 5, "L1": 7, "E2": 9, "L2": 4},
+    "gather_columns": {"M": 5, "N": 20, "L": 37, "K": 5},
     "gather_both": {"M": 5, "N": 7, "K": 9, "L": 5},
 }
 CONSTANTS: dict[str, dict[str, int]] = {"strided": {"sh": 2, "sw": 3}}

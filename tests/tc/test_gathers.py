@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ from hypothesis import strategies as st
 
 from polygym.cli import dispatch
 from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import Mapping
+from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.codegen.pipeline import lower as loops_of
 from polygym.errors import InputError, LimitError, OutOfRangeError
 from polygym.ir.gathers import sites
+from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.dependences import dependences
 from polygym.poly.evaluate import evaluate
@@ -25,11 +27,13 @@ from polygym.poly.innermost import Innermost, Movement, displacement, movement
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.valid_indices import valid_indices
 from polygym.programs.foreign import executable
+from polygym.programs.outputs import DTYPES
 from polygym.tc.comprehension import define
 from polygym.tc.kernel import compile_kernel
 from polygym.tc.language import lower, parse
 from tests.codegen.mapped import random_mapping
 from tests.oracles.interpreter import interpret as run_scop
+from tests.oracles.native import run_natively
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.oracles.threads import every_loop_shared
 from tests.tc.interpreter import interpret
@@ -42,6 +46,17 @@ X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 def rows(*numbers: int) -> np.ndarray:
     return np.array(numbers, np.int32)
+
+
+def with_all(
+    scop: Scop, sizes: Mapping[str, int], given_arrays: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return all arrays of a program: copies of those that are given, others with zeros."""
+    arrays = {key: value.copy() for key, value in given_arrays.items()}
+    for array in scop.arrays:
+        shape = tuple(evaluate(extent, sizes) for extent in array.extents)
+        arrays.setdefault(array.name, np.zeros(shape, DTYPES[array.type]))
+    return arrays
 
 
 @pytest.mark.parametrize("name", GATHERS)
@@ -63,15 +78,20 @@ def test_random_mappings_of_random_schedules(name: str) -> None:
         )
         mapping = random_mapping(dice)
         own = {one.name: sizes[one.name] for one in scop.parameters}
-        with every_loop_shared():
-            try:
-                kernel = compile_kernel(scop, own, mapping, named, outputs, schedule)
-            except LimitError:
-                refused += 1
-                continue
-            found = kernel(list(given_arrays.values()))
-        for output, result in zip(outputs, found, strict=True):
-            np.testing.assert_array_equal(result, expected[output], err_msg=f"{schedule} {mapping}")
+        try:
+            with every_loop_shared():
+                if seed % 2:
+                    kernel = compile_kernel(scop, own, mapping, named, outputs, schedule)
+                    found = dict(zip(outputs, kernel(list(given_arrays.values())), strict=True))
+                else:
+                    found = with_all(scop, own, given_arrays)
+                    run_natively(scop, schedule, own, found, mapping)
+        except LimitError:
+            refused += 1
+            continue
+        for output in outputs:
+            said = f"{schedule} under {mapping}"
+            np.testing.assert_array_equal(found[output], expected[output], err_msg=said)
     assert refused < 4
 
 
@@ -82,10 +102,7 @@ def test_the_program_means_the_same(name: str) -> None:
     scop, sizes = lower(definition), sizes_for(name, definition)
     given_arrays = arguments(definition, sizes, {}, 5)
     expected = interpret(definition, given_arrays, {})
-    arrays = {key: value.copy() for key, value in given_arrays.items()}
-    for array in scop.arrays:
-        shape = tuple(evaluate(extent, sizes) for extent in array.extents)
-        arrays.setdefault(array.name, np.zeros(shape, array.type.value.replace("long", "int64")))
+    arrays = with_all(scop, sizes, given_arrays)
     run_scop(scop, sizes, arrays)
     for output in expected:
         np.testing.assert_array_equal(arrays[output], expected[output])
@@ -93,11 +110,12 @@ def test_the_program_means_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
-    "mapping", [Mapping(), Mapping(vector=256), Mapping(vector=0), Mapping(vector=512, jam=2)],
+    "mapping",
+    [MachineMapping(vector=bits, jam=jam) for bits, jam in ((None, 1), (256, 1), (0, 1), (512, 2))],
     ids=str,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("wrong", [-2, 3, 2**31 - 1, -(2**31)])
-def test_out_of_range(threads: int, mapping: Mapping, wrong: int) -> None:
+def test_out_of_range(threads: int, mapping: MachineMapping, wrong: int) -> None:
     """An error that names the access, however the code is made; and the next call works."""
     f = define(ROWS, mapping=mapping, threads=threads)
     with every_loop_shared():

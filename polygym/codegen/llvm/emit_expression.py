@@ -70,7 +70,11 @@ class ExpressionEmitter:
     def emit(self, expression: Expression, start: int = 0) -> Any:
         """Return the value of an expression."""
         match expression:
-            case IntegerLiteral(value, type_) | FloatLiteral(value, type_):
+            case IntegerLiteral(value, type_):
+                # LLVM's integers have no sign; what is written is the signed number of these bits.
+                number = value - (1 << type_.bits) if value >> (type_.bits - 1) > 0 else value
+                return self._constant(LLVM_TYPE[type_], number)
+            case FloatLiteral(value, type_):
                 return self._constant(LLVM_TYPE[type_], value)
             case IteratorValue(name, type_):
                 return self._narrow(self.iterators(name), type_)
@@ -146,7 +150,7 @@ class ExpressionEmitter:
         right = self.emit(expression.right, start + len(loads(expression.left)))
         if expression.type.is_floating:
             return self._floating(expression.operator, left, right)
-        return self._integer(expression.operator, left, right, expression.right.type)
+        return self._integer(expression, left, right)
 
     def _fused(self, expression: Binary, start: int) -> Any:
         """Return a fused multiply-add for the sum, or None when neither operand is a product.
@@ -193,9 +197,8 @@ class ExpressionEmitter:
             case _:
                 raise AssertionError(f"{operator.value} has no floating operands")
 
-    def _integer(
-        self, operator: BinaryOperator, left: Any, right: Any, right_type: ScalarType
-    ) -> Any:
+    def _integer(self, expression: Binary, left: Any, right: Any) -> Any:
+        operator, right_type = expression.operator, expression.right.type
         match operator:
             case BinaryOperator.ADD:
                 return self.builder.add(left, right)
@@ -204,11 +207,13 @@ class ExpressionEmitter:
             case BinaryOperator.MULTIPLY:
                 return self.builder.mul(left, right)
             case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER:
-                return self._integer_division(operator, left, right)
+                return self._integer_division(operator, left, right, expression.type)
             case BinaryOperator.SHIFT_LEFT:
                 return self.builder.shl(left, self._shift_count(left, right, right_type))
             case BinaryOperator.SHIFT_RIGHT:
-                return self.builder.ashr(left, self._shift_count(left, right, right_type))
+                count = self._shift_count(left, right, right_type)
+                shift = self.builder.ashr if expression.type.is_signed else self.builder.lshr
+                return shift(left, count)
             case BinaryOperator.BIT_AND:
                 return self.builder.and_(left, right)
             case BinaryOperator.BIT_OR:
@@ -218,18 +223,24 @@ class ExpressionEmitter:
             case _:
                 assert_never(operator)
 
-    def _integer_division(self, operator: BinaryOperator, left: Any, right: Any) -> Any:
+    def _integer_division(
+        self, operator: BinaryOperator, left: Any, right: Any, type_: ScalarType
+    ) -> Any:
         """Divide, with nothing left undefined: by zero it traps, by -1 it wraps.
 
         LLVM may delete a division by zero and whatever follows; a trap is a crash that shows.
         """
         builder = self.builder
         divide = operator is BinaryOperator.DIVIDE
+        quotient = builder.sdiv if type_.is_signed else builder.udiv
+        remainder = builder.srem if type_.is_signed else builder.urem
         if isinstance(right, ir.Constant) and right.constant not in (0, -1):
-            return builder.sdiv(left, right) if divide else builder.srem(left, right)
+            return quotient(left, right) if divide else remainder(left, right)
         is_zero = builder.icmp_signed("==", right, ir.Constant(right.type, 0))
         with builder.if_then(is_zero, likely=False):
             builder.call(self.module.declare_intrinsic("llvm.trap", (), _TRAP), [])
+        if not type_.is_signed:
+            return quotient(left, right) if divide else remainder(left, right)
         minus_one = ir.Constant(right.type, -1)
         is_minus_one = builder.icmp_signed("==", right, minus_one)
         divisor = builder.select(is_minus_one, ir.Constant(right.type, 1), right)
@@ -249,15 +260,22 @@ class ExpressionEmitter:
         if source is target:
             return value
         to = self._kind(target)
+        if target is ScalarType.BOOL:
+            return self.builder.zext(self._is_not_zero(value, source), to)
         if source.is_integer and target.is_integer:
-            widen = source.bits < target.bits
-            return self.builder.sext(value, to) if widen else self.builder.trunc(value, to)
+            if source.bits == target.bits:
+                return value
+            if source.bits > target.bits:
+                return self.builder.trunc(value, to)
+            return (self.builder.sext if source.is_signed else self.builder.zext)(value, to)
         if source.is_integer:
-            return self.builder.sitofp(value, to)
+            return (self.builder.sitofp if source.is_signed else self.builder.uitofp)(value, to)
         if target.is_integer:
             # Values that do not fit saturate, and NaN gives 0, where C leaves it undefined.
             intrinsic = self.module.declare_intrinsic(
-                "llvm.fptosi.sat", [to, value.type], ir.FunctionType(to, [value.type])
+                "llvm.fptosi.sat" if target.is_signed else "llvm.fptoui.sat",
+                [to, value.type],
+                ir.FunctionType(to, [value.type]),
             )
             return self.builder.call(intrinsic, [value])
         widen = source.bits < target.bits
@@ -269,8 +287,10 @@ class ExpressionEmitter:
             case Comparison(operator, left, right):
                 first = self.emit(left, start)
                 second = self.emit(right, start + len(loads(left)))
-                if left.type.is_integer:
+                if left.type.is_integer and left.type.is_signed:
                     return self.builder.icmp_signed(operator.value, first, second)
+                if left.type.is_integer:
+                    return self.builder.icmp_unsigned(operator.value, first, second)
                 if operator is ComparisonOperator.NOT_EQUAL:
                     return self.builder.fcmp_unordered("!=", first, second)
                 return self.builder.fcmp_ordered(operator.value, first, second)
@@ -284,11 +304,14 @@ class ExpressionEmitter:
                     self._truth,
                 )
             case _:
-                value = self.emit(expression, start)
-                zero = self._constant(LLVM_TYPE[expression.type], 0)
-                if expression.type.is_integer:
-                    return self.builder.icmp_signed("!=", value, zero)
-                return self.builder.fcmp_unordered("!=", value, zero)
+                return self._is_not_zero(self.emit(expression, start), expression.type)
+
+    def _is_not_zero(self, value: Any, type_: ScalarType) -> Any:
+        """Return whether a value is what C takes for true, as i1."""
+        zero = self._constant(LLVM_TYPE[type_], 0)
+        if type_.is_integer:
+            return self.builder.icmp_signed("!=", value, zero)
+        return self.builder.fcmp_unordered("!=", value, zero)
 
     def _conditional(
         self,

@@ -114,7 +114,8 @@ def emit_gather(
             value = builder.extract_element(value, ir.Constant(I32, 0))
         if subscript.type.bits < I64.width:
             wide = I64 if not is_vector(value) else LaneType(I64, value.type.count)
-            value = builder.sext(value, wide)
+            extend = builder.sext if subscript.type.is_signed else builder.zext
+            value = extend(value, wide)
         size = emit_index(builder, checks.sizes[access.array][dimension], parameters)
         if is_vector(value):
             size = splat(builder, size, value.type.count)

@@ -9,13 +9,22 @@ from llvmlite import ir
 from polygym.ir.types import ScalarType
 
 I1 = ir.IntType(1)
+I8 = ir.IntType(8)
+I16 = ir.IntType(16)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 
 LLVM_TYPE = {
+    ScalarType.BOOL: I8,
+    ScalarType.BYTE: I8,
+    ScalarType.UNSIGNED_BYTE: I8,
+    ScalarType.SHORT: I16,
+    ScalarType.UNSIGNED_SHORT: I16,
     ScalarType.INT: I32,
+    ScalarType.UNSIGNED: I32,
     ScalarType.LONG: I64,
+    ScalarType.UNSIGNED_LONG: I64,
     ScalarType.FLOAT: ir.FloatType(),
     ScalarType.DOUBLE: ir.DoubleType(),
 }

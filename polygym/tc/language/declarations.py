@@ -12,7 +12,7 @@ from polygym.tc.language.environment import Environment
 from polygym.tc.language.resolve import needed_values, scalar_parameters
 from polygym.tc.language.syntax import Parameter as Declaration
 from polygym.tc.language.tensors import Role, Tensor
-from polygym.tc.language.types import Type, Weak, scalar_type, settled, type_of, unified
+from polygym.tc.language.types import SCALARS, Type, Weak, named, settled, type_of, unified
 
 _SOME = Tensor("", ScalarType.INT, (), Role.INPUT)
 
@@ -35,6 +35,13 @@ def check_constants(draft: Draft) -> None:
             )
         if abs(value) >= LARGEST:
             raise SourceError(scalars[name].place, f"{name} = {value} is too large")
+        scalar = SCALARS[scalars[name].type]
+        if scalar.is_integer and not scalar.lowest <= value <= scalar.highest:
+            raise SourceError(
+                scalars[name].place,
+                f"{name} = {value} does not fit {named(scalar)}, which holds {scalar.lowest} to "
+                f"{scalar.highest}",
+            )
 
 
 def declare(draft: Draft, parameter: Declaration) -> None:
@@ -48,7 +55,7 @@ def declare(draft: Draft, parameter: Declaration) -> None:
         )
     draft.tensors[parameter.name] = Tensor(
         draft.names.take(parameter.name),
-        scalar_type(parameter.type, parameter.place),
+        SCALARS[parameter.type],
         declared_sizes(draft, parameter),
         Role.INPUT if output is None else Role.UPDATED,
     )
@@ -63,7 +70,7 @@ def tensor_types(draft: Draft) -> dict[str, ScalarType]:
     types = {name: tensor.type for name, tensor in draft.tensors.items()}
     for output in draft.definition.outputs:
         if output.type is not None:
-            types.setdefault(output.name, scalar_type(output.type, output.place))
+            types.setdefault(output.name, SCALARS[output.type])
     weak: dict[str, Type] = {}
     open_names = [m.statement.tensor for m in draft.meanings]
     while any(name not in types for name in open_names):
@@ -77,6 +84,8 @@ def tensor_types(draft: Draft) -> dict[str, ScalarType]:
                 found = type_of(meaning.value, Environment(tensors, {}, {}))
             except SourceError:
                 continue
+            if found is Weak.TRUTH:
+                found = ScalarType.INT
             if isinstance(found, ScalarType):
                 types[name] = found
             else:

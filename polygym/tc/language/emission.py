@@ -21,7 +21,7 @@ from polygym.tc.language.resolve import Meaning
 from polygym.tc.language.subscripts import access_map, gathered, subscripts
 from polygym.tc.language.syntax import Assign, Element
 from polygym.tc.language.tensors import Role, Tensor
-from polygym.tc.language.translate import extreme, translate
+from polygym.tc.language.translate import combined, extreme, translate
 
 
 def defined_tensor(
@@ -90,9 +90,9 @@ def _combined(assign: Assign, before: ir.Expression, value: ir.Expression) -> ir
         case Assign.SET:
             return value
         case Assign.ADD:
-            return ir.Binary(ir.BinaryOperator.ADD, before, value, value.type)
+            return combined(ir.BinaryOperator.ADD, before, value)
         case Assign.MULTIPLY:
-            return ir.Binary(ir.BinaryOperator.MULTIPLY, before, value, value.type)
+            return combined(ir.BinaryOperator.MULTIPLY, before, value)
         case Assign.MINIMUM:
             return extreme(ir.MathFunction.FMIN, before, value)
         case Assign.MAXIMUM:
@@ -156,7 +156,6 @@ def _neutral_text(assign: Assign) -> str:
 
 def _neutral(assign: Assign, scalar: ScalarType) -> ir.Expression:
     """Return what a reduction begins with."""
-    half = 1 << (scalar.bits - 1)
     match assign:
         case Assign.ADD | Assign.MULTIPLY:
             number = int(assign is Assign.MULTIPLY)
@@ -165,11 +164,11 @@ def _neutral(assign: Assign, scalar: ScalarType) -> ir.Expression:
             return ir.FloatLiteral(float(number), scalar)
         case Assign.MINIMUM:
             if scalar.is_integer:
-                return ir.IntegerLiteral(half - 1, scalar)
+                return ir.IntegerLiteral(scalar.highest, scalar)
             return ir.FloatLiteral(float("inf"), scalar)
         case Assign.MAXIMUM:
             if scalar.is_integer:
-                return ir.IntegerLiteral(-half, scalar)
+                return ir.IntegerLiteral(scalar.lowest, scalar)
             return ir.FloatLiteral(float("-inf"), scalar)
         case Assign.SET:
             raise AssertionError("an assignment begins with nothing")

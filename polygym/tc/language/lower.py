@@ -29,7 +29,7 @@ from polygym.tc.language.emission import defined_tensor, emit
 from polygym.tc.language.inference import infer_ranges
 from polygym.tc.language.resolve import Meaning, check_names, meaning_of
 from polygym.tc.language.syntax import Definition
-from polygym.tc.language.types import is_narrowing, type_of
+from polygym.tc.language.types import is_narrowing, named, type_of
 from polygym.tc.language.usage import check_assignment, check_reads, check_writes
 
 # About a hundred times what the largest comprehension of the library needs.
@@ -97,9 +97,9 @@ def _statement(draft: Draft, place: int, meaning: Meaning) -> None:
     if is_narrowing(found, target):
         raise SourceError(
             statement.place,
-            f"{statement.tensor} is {target.value} and the value {found.value}: that would narrow "
-            "it",
-            f"convert it: {target.value}(...)",
+            f"{statement.tensor} is {named(target)} and the value {named(found)}: that would "
+            "narrow it",
+            f"convert it: {named(target)}(...)",
         )
     ranges = infer_ranges(draft, place, meaning, scope, environment)
     tensor = defined_tensor(draft, meaning, ranges, target)

@@ -12,6 +12,7 @@ _OF_C = frozenset(
     auto break case char const continue default do double else enum extern float for goto if inline
     int long register restrict return short signed sizeof static struct switch typedef union
     unsigned void volatile while bool true false nullptr asm typeof main
+    _Bool exit fprintf stderr
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
     """.split()
 )

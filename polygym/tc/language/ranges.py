@@ -200,7 +200,8 @@ def _ambiguous(
     if not touching:
         return SourceError(
             scope.indices[name],
-            f"the range of {name} cannot be inferred: it indexes no tensor that is read",
+            f"the range of {name} cannot be inferred: it stands in no affine subscript of what is "
+            "read",
             f"say it: where {name} in 0:...",
         )
     others = sorted({other for one in touching for other in one.value.names} & set(missing))

@@ -29,7 +29,7 @@ from polygym.tc.language.syntax import (
     with_children,
 )
 
-_WHOLE = {Scalar.INT32, Scalar.INT64}
+_NOT_WHOLE = {Scalar.BOOL, Scalar.FLOAT, Scalar.DOUBLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def needed_values(definition: Definition) -> tuple[str, ...]:
                 if isinstance(element, Element) and element.name in tensors:
                     for argument in element.arguments:
                         see(argument)
-    return tuple(name for name in found if scalars[name].type in _WHOLE)
+    return tuple(name for name in found if scalars[name].type not in _NOT_WHOLE)
 
 
 def check_names(definition: Definition) -> None:

@@ -18,7 +18,7 @@ from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import names_in
 from polygym.tc.language.syntax import Element, Expression, Name
 from polygym.tc.language.tensors import Tensor
-from polygym.tc.language.types import settled, type_of
+from polygym.tc.language.types import named, settled, type_of
 
 
 def subscripts(
@@ -53,7 +53,7 @@ def _subscript(
         if not found.is_integer:
             raise SourceError(
                 read[0].place,
-                f"the subscript {text_of(argument)} of {element.name} is {found.value}: expected "
+                f"the subscript {text_of(argument)} of {element.name} is {named(found)}: expected "
                 "an integer",
                 f"convert it: int({text_of(argument)})",
             )

@@ -1,7 +1,8 @@
 """Expressions of a comprehension → expressions of the program, with C's conversions made explicit.
 
 An expression is translated into a type to which its own widens; literals are made in that type at
-once. Nothing is narrowed unless a conversion says so.
+once, and sums of them are summed up, so that one which does not fit is refused. Nothing is narrowed
+unless a conversion says so.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import struct
 from typing import assert_never
 
-from polygym.errors import SourceError
+from polygym.errors import Place, SourceError
 from polygym.ir import expr as ir
 from polygym.ir.types import ScalarType
 from polygym.tc.language.environment import Environment, on_the_right
+from polygym.tc.language.printer import text_of
 from polygym.tc.language.syntax import (
     Choice,
     Convert,
@@ -25,7 +27,15 @@ from polygym.tc.language.syntax import (
     Prefix,
     Prefixed,
 )
-from polygym.tc.language.types import Weak, callee_of, settled, type_of, unified
+from polygym.tc.language.types import (
+    Weak,
+    callee_of,
+    named,
+    promoted,
+    settled,
+    type_of,
+    unified,
+)
 
 _COMPARISONS = {
     Operator.LESS: ir.ComparisonOperator.LESS,
@@ -49,6 +59,18 @@ def translate(
 ) -> ir.Expression:
     """Return an expression as one of a type to which its own widens."""
     own = type_of(expression, environment)
+    if own is Weak.INTEGER and target.is_integer:
+        value = _whole(expression)
+        if value is not None:
+            if not target.lowest <= value <= target.highest:
+                raise SourceError(
+                    _place_in(expression),
+                    f"{text_of(expression)} does not fit {named(target)}, which holds "
+                    f"{target.lowest} to {target.highest}",
+                )
+            return ir.IntegerLiteral(value, target)
+        if isinstance(expression, Choice):
+            return _translate(expression, target, environment)
     match expression:
         case Number():
             return _literal(expression, target if isinstance(own, Weak) else settled(own), target)
@@ -57,6 +79,38 @@ def translate(
         case _:
             found = settled(own)
             return _converted(_translate(expression, found, environment), target)
+
+
+def _whole(expression: Expression) -> int | None:
+    """Return the value of an integer made of literals, None for any other."""
+    match expression:
+        case Number(int() as value):
+            return value
+        case Prefixed(Prefix.NEGATE, operand):
+            inner = _whole(operand)
+            return None if inner is None else -inner
+        case Infix(Operator.ADD | Operator.SUBTRACT | Operator.MULTIPLY as operator, left, right):
+            first, second = _whole(left), _whole(right)
+            if first is None or second is None:
+                return None
+            return {
+                Operator.ADD: first + second,
+                Operator.SUBTRACT: first - second,
+                Operator.MULTIPLY: first * second,
+            }[operator]
+        case _:
+            return None
+
+
+def _place_in(expression: Expression) -> Place:
+    """Return the place at which an expression begins, more or less: that of its first part."""
+    match expression:
+        case Infix(_, left):
+            return _place_in(left)
+        case Choice(condition):
+            return _place_in(condition)
+        case _:
+            return expression.place
 
 
 def _converted(expression: ir.Expression, target: ScalarType) -> ir.Expression:
@@ -103,7 +157,8 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
             second = truth(Operator.OR, left, right)
             return ir.Conditional(strong(left), ir.IntegerLiteral(1), second, ScalarType.INT)
         case Infix(operator, left, right) if operator in _COMPARISONS:
-            both = settled(unified(type_of(left, environment), type_of(right, environment)))
+            types = (type_of(left, environment), type_of(right, environment))
+            both = settled(promoted(unified(*types)))
             return ir.Comparison(_COMPARISONS[operator], part(left, both), part(right, both))
         case Infix(operator, left, right):
             return ir.Binary(_ARITHMETIC[operator], part(left, own), part(right, own), own)
@@ -124,7 +179,8 @@ def _element(element: Element, own: ScalarType, environment: Environment) -> ir.
     if not access.gathered:
         return ir.Load(access, own)
     computed = [element.arguments[dimension] for dimension in access.gathered]
-    values = (translate(one, settled(type_of(one, environment)), environment) for one in computed)
+    types = [settled(promoted(type_of(one, environment))) for one in computed]
+    values = (translate(*both, environment) for both in zip(computed, types, strict=True))
     return ir.Gather(access, tuple(values), own)
 
 
@@ -153,7 +209,7 @@ def _rounded(number: Number, scalar: ScalarType) -> float:
     except OverflowError:
         value = float("inf")
     if value in (float("inf"), float("-inf")):
-        raise SourceError(number.place, f"{number.text} does not fit {scalar.value}")
+        raise SourceError(number.place, f"{number.text} does not fit {named(scalar)}")
     return value
 
 
@@ -163,7 +219,7 @@ def _call(call: Element, own: ScalarType, environment: Environment) -> ir.Expres
     if own.is_floating:
         return ir.Call(callee.function, arguments, own)
     if callee.function is ir.MathFunction.FABS:
-        return ir.Call(ir.MathFunction.ABS, arguments, own)
+        return ir.Call(ir.MathFunction.ABS, arguments, own) if own.is_signed else arguments[0]
     return extreme(callee.function, *arguments)
 
 
@@ -176,4 +232,15 @@ def extreme(
     greater = ir.ComparisonOperator.GREATER
     less = ir.ComparisonOperator.LESS
     operator = greater if function is ir.MathFunction.FMAX else less
-    return ir.Conditional(ir.Comparison(operator, first, second), first, second, first.type)
+    within = first.type.promoted
+    larger = ir.Comparison(operator, _converted(first, within), _converted(second, within))
+    return ir.Conditional(larger, first, second, first.type)
+
+
+def combined(
+    operator: ir.BinaryOperator, first: ir.Expression, second: ir.Expression
+) -> ir.Expression:
+    """Return a sum or a product in the type of its operands: bytes are added as C adds to one."""
+    within = first.type.promoted
+    left, right = _converted(first, within), _converted(second, within)
+    return _converted(ir.Binary(operator, left, right, within), first.type)

@@ -1,8 +1,13 @@
 """The types of expressions, which combine as in C.
 
-Integers widen to floating types, float to double. A literal without a suffix has no type of its
-own: ``0.5`` is float beside a float and double beside a double, ``2`` is what stands beside it.
-Comparisons, ``&&``, ``||`` and ``!`` give an int.
+What is computed with integers of less than 32 bits, or with bool, is computed in int; of two
+others, the wider type counts, and of two that are as wide the unsigned one. Integers widen to
+floating types, float to double. What is not computed with keeps its type: elements, and what
+``?:``, ``min`` and ``max`` choose between two of one type.
+
+A literal without a suffix has no type of its own: ``0.5`` is float beside a float and double beside
+a double, ``2`` is what stands beside it. Comparisons, ``&&``, ``||`` and ``!`` give a truth value:
+an int, but one that may be assigned to a bool.
 """
 
 from __future__ import annotations
@@ -10,7 +15,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias, assert_never
 
-from polygym.errors import Place, SourceError
+from polygym.errors import SourceError
+from polygym.ir.expr import MathFunction
 from polygym.ir.types import ScalarType, common_type
 from polygym.tc.language.environment import Environment
 from polygym.tc.language.functions import Callee, function_named, similar
@@ -30,18 +36,27 @@ from polygym.tc.language.syntax import (
 )
 
 SCALARS = {
+    Scalar.BOOL: ScalarType.BOOL,
+    Scalar.INT8: ScalarType.BYTE,
+    Scalar.INT16: ScalarType.SHORT,
     Scalar.INT32: ScalarType.INT,
     Scalar.INT64: ScalarType.LONG,
+    Scalar.UINT8: ScalarType.UNSIGNED_BYTE,
+    Scalar.UINT16: ScalarType.UNSIGNED_SHORT,
+    Scalar.UINT32: ScalarType.UNSIGNED,
+    Scalar.UINT64: ScalarType.UNSIGNED_LONG,
     Scalar.FLOAT: ScalarType.FLOAT,
     Scalar.DOUBLE: ScalarType.DOUBLE,
 }
+_NAMES = {scalar: one.value for one, scalar in SCALARS.items()} | {ScalarType.INT: "int"}
 
 
 class Weak(Enum):
-    """The types of literals, which give way to any other."""
+    """What has no type of its own: literals, which give way to any other, and truth values."""
 
     INTEGER = "an integer"
     REAL = "a real number"
+    TRUTH = "a truth value"
 
 
 Type: TypeAlias = ScalarType | Weak
@@ -75,20 +90,20 @@ def type_of(expression: Expression, environment: Environment) -> Type:
             if name in environment.tensors:
                 return environment.tensors[name].type
             return _type_of_call(expression, environment)
-        case Convert(scalar, operand, place):
+        case Convert(scalar, operand):
             type_of(operand, environment)
-            return scalar_type(scalar, place)
+            return SCALARS[scalar]
         case Prefixed(prefix, operand):
             found = type_of(operand, environment)
-            return found if prefix is Prefix.NEGATE else ScalarType.INT
+            return promoted(found) if prefix is Prefix.NEGATE else Weak.TRUTH
         case Infix(operator, left, right, place):
             first, second = type_of(left, environment), type_of(right, environment)
             if operator not in _ARITHMETIC:
-                return ScalarType.INT
-            found = unified(first, second)
+                return Weak.TRUTH
+            found = promoted(unified(first, second))
             if operator is Operator.REMAINDER and not _is_integer(found):
                 raise SourceError(
-                    place, f"% is for integers, found {_named(found)}", "fmod(x, y) is for others"
+                    place, f"% is for integers, found {named(found)}", "fmod(x, y) is for others"
                 )
             return found
         case Choice(condition, then, otherwise):
@@ -98,16 +113,22 @@ def type_of(expression: Expression, environment: Environment) -> Type:
             assert_never(expression)
 
 
-def scalar_type(scalar: Scalar, place: Place) -> ScalarType:
-    """Return the type of elements; those that are not supported are refused."""
-    if scalar not in SCALARS:
-        known = ", ".join(one.value for one in SCALARS)
-        raise SourceError(place, f"expected one of the types {known}, found {scalar.value}")
-    return SCALARS[scalar]
+def promoted(found: Type) -> Type:
+    """Return the type in which something is computed with; that of literals stays open."""
+    match found:
+        case Weak.TRUTH:
+            return ScalarType.INT
+        case ScalarType():
+            return found.promoted
+        case _:
+            return found
 
 
 def unified(first: Type, second: Type) -> Type:
-    """Return the type in which two operands are combined."""
+    """Return the type of either of two operands; what is computed with them is promoted."""
+    if first is second:
+        return first
+    first, second = (ScalarType.INT if one is Weak.TRUTH else one for one in (first, second))
     match first, second:
         case ScalarType(), ScalarType():
             return common_type(first, second)
@@ -123,7 +144,7 @@ def unified(first: Type, second: Type) -> Type:
 def settled(found: Type) -> ScalarType:
     """Return the type that something has by itself."""
     match found:
-        case Weak.INTEGER:
+        case Weak.INTEGER | Weak.TRUTH:
             return ScalarType.INT
         case Weak.REAL:
             return ScalarType.DOUBLE
@@ -132,10 +153,26 @@ def settled(found: Type) -> ScalarType:
 
 
 def is_narrowing(found: Type, target: ScalarType) -> bool:
-    """Whether values of a type may be lost in another one; literals fit where their kind does."""
-    if isinstance(found, Weak):
-        return found is Weak.REAL and target.is_integer
-    return common_type(found, target) is not target
+    """Whether values of a type may be lost in another one; literals fit where their kind does.
+
+    That the value of a literal fits is seen when it is translated.
+    """
+    match found:
+        case Weak.REAL:
+            return target.is_integer
+        case Weak.INTEGER | Weak.TRUTH:
+            return False
+        case _:
+            return not target.holds(found)
+
+
+def named(found: Type) -> str:
+    """Return a type as the language has it.
+
+    >>> named(ScalarType.LONG), named(Weak.REAL)
+    ('int64', 'a real number')
+    """
+    return found.value if isinstance(found, Weak) else _NAMES[found]
 
 
 def _type_of_literal(value: int | float, text: str) -> Type:
@@ -143,7 +180,7 @@ def _type_of_literal(value: int | float, text: str) -> Type:
     if isinstance(value, float):
         return ScalarType.FLOAT if suffix in "fF" else Weak.REAL
     if suffix in "lL" or value >= 1 << 31:
-        return ScalarType.LONG
+        return ScalarType.LONG if value < 1 << 63 else ScalarType.UNSIGNED_LONG
     return Weak.INTEGER
 
 
@@ -173,8 +210,8 @@ def _type_of_call(call: Element, environment: Environment) -> Type:
             if is_narrowing(found, callee.type):
                 raise SourceError(
                     call.place,
-                    f"{call.name}: expected {callee.type.value}, found {text_of(argument)}, which "
-                    f"is {_named(found)}",
+                    f"{call.name}: expected {named(callee.type)}, found {text_of(argument)}, which "
+                    f"is {named(found)}",
                     f"{call.name[:-1]} takes the type of its argument",
                 )
         return callee.type
@@ -183,12 +220,11 @@ def _type_of_call(call: Element, environment: Environment) -> Type:
         found = unified(found, other)
     if _is_integer(found) and not callee.on_integers:
         return Weak.REAL if found is Weak.INTEGER else ScalarType.DOUBLE
-    return found
+    # The absolute value of the least number does not fit its type.
+    return promoted(found) if callee.function is MathFunction.FABS else found
 
 
 def _is_integer(found: Type) -> bool:
-    return found is Weak.INTEGER or (isinstance(found, ScalarType) and found.is_integer)
-
-
-def _named(found: Type) -> str:
-    return str(found.value)
+    if isinstance(found, Weak):
+        return found is not Weak.REAL
+    return found.is_integer
