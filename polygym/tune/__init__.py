@@ -4,8 +4,8 @@
 dice alone), ``tuner`` compiles, measures and keeps the best.
 """
 
-from polygym.tune.candidates import Candidate, Strategy
+from polygym.tune.candidates import Candidate
 from polygym.tune.searches import SEARCHES
 from polygym.tune.tuner import Progress, Tuned, tune
 
-__all__ = ["SEARCHES", "Candidate", "Progress", "Strategy", "Tuned", "tune"]
+__all__ = ["SEARCHES", "Candidate", "Progress", "Tuned", "tune"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ import numpy as np
 from polygym.codegen.mapping import Mapping, Sharing
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop
-from polygym.poly.baselines import IslOptions, isl_schedule, original
+from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
 
 _POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _DIVISORS = (1, 2, 3, 4)
@@ -25,29 +25,23 @@ _MOST_TILED = 6
 _FREE = 0.3  # how often a tile size is left to the model
 
 
-class Strategy(Enum):
-    """Which order: isl's with what it is told about fusion, or that of the text."""
-
-    MAXIMUM_FUSION = "maximum fusion"
-    MINIMUM_FUSION = "minimum fusion"
-    OUTER_PARALLEL = "outer parallel"
-    ORIGINAL = "original"
-
-
-_OPTIONS = {
-    Strategy.MAXIMUM_FUSION: IslOptions(),
-    Strategy.MINIMUM_FUSION: IslOptions(serialize_components=True),
-    Strategy.OUTER_PARALLEL: IslOptions(outer_coincidence=True),
-}
+STRATEGIES: tuple[Strategy, ...] = (
+    *(
+        IslOptions(fusion, skew, negative)
+        for skew, negative in ((True, True), (False, True), (True, False), (False, False))
+        for fusion in Fusion
+    ),
+    ORIGINAL,
+)
+"""Every combination of what isl can be told about fusion and shapes, and the order of the text."""
 
 
 def schedules_of(scop: Scop) -> dict[Strategy, Schedule]:
     """Return the schedules of a program, those that isl finds; equal ones count once."""
     found: dict[Strategy, Schedule] = {}
-    for strategy in Strategy:
+    for strategy in STRATEGIES:
         try:
-            options = _OPTIONS.get(strategy)
-            schedule = original(scop) if options is None else isl_schedule(scop, options)
+            schedule = schedule_by(strategy, scop)
         except PolygymError:
             continue
         if schedule not in found.values():

@@ -21,8 +21,9 @@ from polygym.codegen.mapping import Mapping
 from polygym.errors import InputError
 from polygym.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
 from polygym.evaluation.compilers import Compilers
+from polygym.poly.strategy import Strategy
 from polygym.programs import Program
-from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
+from polygym.tune.candidates import Candidate, Genes, schedules_of
 from polygym.tune.searches import SEARCHES
 
 # How many are measured together in the end; the runs of the original take so long in all.
@@ -66,7 +67,7 @@ class Tuned:
         """Return plain data."""
         return {
             "best": self.best.to_json(),
-            "strategy": self.strategy.value,
+            "strategy": str(self.strategy),
             "start": self.start.to_json(),
             "gain": self.gain,
             "tried": self.tried,

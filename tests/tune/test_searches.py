@@ -7,18 +7,19 @@ import pytest
 
 from polygym.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.poly.legality import is_legal
+from polygym.poly.strategy import ORIGINAL, Fusion, IslOptions
 from polygym.programs import load_scop
-from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
+from polygym.tune.candidates import STRATEGIES, Candidate, Genes, schedules_of
 from polygym.tune.searches import SEARCHES, Genetic, Random
 
 START = replace(DEFAULT, threads=2)
-GENES = Genes.of(load_scop("tc:matmul"), tuple(Strategy), {"M": 26, "K": 100, "N": 7}, START)
+GENES = Genes.of(load_scop("tc:matmul"), STRATEGIES, {"M": 26, "K": 100, "N": 7}, START)
 
 
 def fitness(candidate: Candidate) -> float:
     """Return a made-up speedup, best where several genes agree with one point."""
     mapping = candidate.mapping
-    score = 1.0 + (candidate.strategy is Strategy.MINIMUM_FUSION)
+    score = 1.0 + (candidate.strategy == IslOptions(Fusion.MINIMUM))
     score += mapping.jam == 4
     score += mapping.vectors == 2
     score += (not mapping.pack) + mapping.hold
@@ -27,7 +28,7 @@ def fitness(candidate: Candidate) -> float:
 
 
 def run(kind: type[Random], seed: int, generations: int = 8) -> list[Candidate]:
-    search = kind(GENES, [Candidate(Strategy.ORIGINAL, START)], np.random.default_rng(seed))
+    search = kind(GENES, [Candidate(ORIGINAL, START)], np.random.default_rng(seed))
     tried = []
     for _ in range(generations):
         for one in search.generation(20):
@@ -45,7 +46,7 @@ def test_tiles_leave_no_small_rest() -> None:
 def test_nothing_is_tried_twice_and_seeds_come_first(kind: type[Random]) -> None:
     tried = run(kind, 0)
     assert len(tried) == len(set(tried)) > 100
-    assert tried[0] == Candidate(Strategy.ORIGINAL, START)
+    assert tried[0] == Candidate(ORIGINAL, START)
     assert tried == run(kind, 0) != run(kind, 1)
 
 
