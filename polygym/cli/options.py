@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -22,6 +23,7 @@ from polygym.ir.scop import Scop
 from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule, from_json, parse
 from polygym.poly.strategy import is_strategy, parse_strategy
+from polygym.programs import is_path
 from polygym.programs.foreign import FOREIGN, executable, missing
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +38,11 @@ TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`), the path of 
 def target_argument(function: F) -> F:
     """Add the argument TARGET."""
     return click.argument("target", metavar="KERNEL|FILE")(function)
+
+
+def lasting(target: str) -> str:
+    """Return a name that still means the same file in another working directory."""
+    return str(Path(target).absolute()) if is_path(target) else target
 
 
 def function_option(function: F) -> F:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,24 +36,48 @@ STRATEGIES: tuple[Strategy, ...] = (
 """Every combination of what isl can be told about fusion and shapes, and the order of the text."""
 
 
-def schedules_of(scop: Scop) -> dict[Strategy, Schedule]:
+def schedules_of(scop: Scop) -> dict[Way, Schedule]:
     """Return the schedules of a program, those that isl finds; equal ones count once."""
-    found: dict[Strategy, Schedule] = {}
+    found: dict[Way, Schedule] = {}
     for strategy in STRATEGIES:
         try:
             schedule = schedule_by(strategy, scop)
         except PolygymError:
             continue
-        if schedule not in found.values():
-            found[strategy] = schedule
+        named(found, strategy, schedule)
     return found
+
+
+def named(known: dict[Way, Schedule], way: Way, schedule: Schedule) -> Way:
+    """Return the way by which a schedule is known, which is the given one if it is new."""
+    for other, found in known.items():
+        if found == schedule:
+            return other
+    known[way] = schedule
+    return way
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A schedule that an episode of the gym has led to: whose choices they were, and its number."""
+
+    policy: str
+    index: int
+
+    def __str__(self) -> str:
+        """Return both."""
+        return f"{self.policy}#{self.index}"
+
+
+Way: TypeAlias = Strategy | Played
+"""How a schedule was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One choice."""
 
-    strategy: Strategy
+    strategy: Way
     mapping: Mapping
 
 
@@ -61,14 +85,14 @@ class Candidate:
 class Genes:
     """What there is to choose from for one program; ``start`` has what is not chosen."""
 
-    strategies: tuple[Strategy, ...]
+    strategies: tuple[Way, ...]
     tiles: tuple[int, ...]
     depth: int
     start: Mapping
 
     @staticmethod
     def of(
-        scop: Scop, strategies: tuple[Strategy, ...], sizes: Dictionary[str, int], start: Mapping
+        scop: Scop, strategies: tuple[Way, ...], sizes: Dictionary[str, int], start: Mapping
     ) -> Genes:
         """Return the genes of a program of certain sizes."""
         largest = max(sizes.values(), default=1)

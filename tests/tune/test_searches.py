@@ -7,10 +7,11 @@ import pytest
 
 from polygym.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.poly.legality import is_legal
+from polygym.poly.schedule import Schedule
 from polygym.poly.strategy import ORIGINAL, Fusion, IslOptions
 from polygym.programs import load_scop
-from polygym.tune.candidates import STRATEGIES, Candidate, Genes, schedules_of
-from polygym.tune.searches import SEARCHES, Genetic, Random
+from polygym.tune.candidates import STRATEGIES, Candidate, Genes, Played, Way, schedules_of
+from polygym.tune.searches import SEARCHES, Genetic, Random, make_search
 
 START = replace(DEFAULT, threads=2)
 GENES = Genes.of(load_scop("tc:matmul"), STRATEGIES, {"M": 26, "K": 100, "N": 7}, START)
@@ -40,6 +41,44 @@ def run(kind: type[Random], seed: int, generations: int = 8) -> list[Candidate]:
 def test_tiles_leave_no_small_rest() -> None:
     assert {26, 13, 9, 7, 100, 50, 34, 25, 4, 3, 2, 1, 64} <= set(GENES.tiles)
     assert max(GENES.tiles) == 100
+
+
+def by_policy(name: str, known: dict[Way, Schedule], seed: int = 0) -> Random:
+    scop = load_scop("mvt")
+    known |= schedules_of(scop)
+    genes = Genes.of(scop, tuple(known), {"n": 40}, START)
+    begin = [Candidate(way, START) for way in known]
+    return make_search(f"policy:{name}", scop, genes, begin, seed, known)
+
+
+def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None:
+    known: dict[Way, Schedule] = {}
+    search = by_policy("bias_coeff_0", known)
+    tried = search.generation(20)
+    assert tried[0] == Candidate(IslOptions(), START)
+    assert len({known[one.strategy] for one in tried}) == len(tried) == 20
+    assert all(is_legal(load_scop("mvt"), schedule) for schedule in known.values())
+    for place, one in enumerate(tried):
+        search.learn(one, 1.0 + place)
+    more = search.generation(30)
+    assert not set(more) & set(tried)
+    changed = [one for one in more if one.mapping != START]
+    assert {one.strategy for one in changed} <= {one.strategy for one in tried[-4:]}
+    assert 5 < len(changed) < 25
+    assert next(str(one.strategy) for one in more if one.mapping == START).startswith(
+        "bias_coeff_0#"
+    )
+    again: dict[Way, Schedule] = {}
+    assert by_policy("bias_coeff_0", again).generation(20) == tried
+
+
+def test_a_policy_without_dice_finds_one_schedule() -> None:
+    known: dict[Way, Schedule] = {}
+    search = by_policy("earliest", known)
+    found = search.generation(12)
+    played = [one for one in found if isinstance(one.strategy, Played)]
+    assert len(played) <= 1
+    assert len(found) == 12  # the rest are dice
 
 
 @pytest.mark.parametrize("kind", SEARCHES.values())
