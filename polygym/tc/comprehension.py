@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +19,11 @@ from polygym.poly.schedule import Schedule, parse
 from polygym.poly.strategy import ISL, IslOptions, Original, Strategy, is_strategy, parse_strategy
 from polygym.tc.arguments import prepared, sizes_of_arguments
 from polygym.tc.builder import Builder, Options
+from polygym.tc.gradient import Gradient, check_gradient
 from polygym.tc.kernel import Kernel
 from polygym.tc.language import Definition
 from polygym.tc.language import parse as parse_text
+from polygym.tc.torch_tensors import as_arrays, call, torch_for
 from polygym.tune import Plan, Progress, Tuned, read_choice, tune
 
 _MOST_KERNELS = 256
@@ -33,8 +36,12 @@ def define(
     threads: int | None = None,
     mapping: Mapping | str = DEFAULT,
     schedule: Strategy | str = ISL,
+    gradient: str | None = None,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
+
+    ``gradient`` is the name of the definition in the text that computes its gradient, as
+    :meth:`Comprehension.with_gradient` says.
 
     ``schedule`` says in which order it runs as long as it is not tuned, such as ``isl
     fusion=maximum``; ``mapping`` and ``threads`` what is done for the machine's sake.
@@ -44,14 +51,19 @@ def define(
         InputError: there are several and no name, or none of that name, or an option is none.
     """
     definitions = {one.name: one for one in parse_text(text)}
-    if name is None and len(definitions) > 1:
-        raise InputError(f"expected a name, one of {', '.join(definitions)}")
-    chosen = next(iter(definitions)) if name is None else name
-    if chosen not in definitions:
-        raise InputError(f"expected one of {', '.join(definitions)}, found {chosen!r}")
+    forward = [one for one in definitions if one != gradient]
+    if name is None and len(forward) > 1:
+        raise InputError(f"expected a name, one of {', '.join(forward)}")
+    chosen = next(iter(forward), "") if name is None else name
+    for one in (chosen,) if gradient is None else (chosen, gradient):
+        if one not in definitions:
+            raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
     mapped = _mapping(mapping)
-    options = Options(_strategy(schedule), replace(mapped, threads=threads or mapped.threads))
-    return Comprehension(definitions[chosen], options)
+    mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
+    found = Comprehension(definitions[chosen], mapped, _strategy(schedule))
+    if gradient is None:
+        return found
+    return found.with_gradient(Comprehension(definitions[gradient], mapped, _strategy(schedule)))
 
 
 class Comprehension:
@@ -61,12 +73,15 @@ class Comprehension:
     ``out`` gives their memory. Threads may share it.
     """
 
-    def __init__(self, definition: Definition, options: Options | None = None) -> None:
+    def __init__(
+        self, definition: Definition, mapping: Mapping = DEFAULT, schedule: Strategy = ISL
+    ) -> None:
         """Check the definition as far as it can be without sizes."""
         self.definition = definition
-        self._builder = Builder(definition, options or Options())
+        self._builder = Builder(definition, Options(schedule, mapping))
         self._needed = self._builder.needed
         self._kernels: dict[Any, Kernel] = {}
+        self._gradient: Gradient | None = None
         self._lock = threading.Lock()
         if not self._needed:
             self.scop()
@@ -91,31 +106,58 @@ class Comprehension:
         """Return the program; scalars on which subscripts depend must be given."""
         return self._builder.scop(constants)
 
-    def __call__(
-        self, *arguments: Any, out: np.ndarray | Sequence[np.ndarray] | None = None
-    ) -> np.ndarray | tuple[np.ndarray, ...]:
+    def with_gradient(self, gradient: Comprehension | str) -> Comprehension:
+        """Return the operator with a gradient, for PyTorch's autograd.
+
+        The gradient, a comprehension or the text of one, reads parameters and outputs of this one
+        by their names, and derivatives of outputs by names such as ``d_C``; it returns ``d_A`` for
+        a parameter A.
+
+        Raises:
+            InputError: a name is none of those that it may be, or a type or a rank does not fit.
+            SourceError: the text is no comprehension.
+        """
+        if isinstance(gradient, str):
+            gradient = define(gradient, mapping=self.mapping)
+        check_gradient(self.definition, gradient.definition)
+        found = copy(self)
+        found._kernels, found._lock = dict(self._kernels), threading.Lock()
+        found._gradient = Gradient(gradient.definition, gradient._results)
+        return found
+
+    def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Compute; one output comes as an array, several as a tuple.
+
+        ``out`` is an array for each output. With PyTorch's tensors among the arguments results are
+        tensors.
 
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
+        if (torch := torch_for(arguments, out)) is None:
+            results = self._results(arguments, out)
+        else:
+            results = call(torch, self.definition, self._results, self._gradient, arguments, out)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _results(
+        self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
+    ) -> list[np.ndarray]:
         arrays = prepared(self.definition, arguments)
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
-            results = kernel(arrays)
-        else:
-            given = self._outputs(kernel, out)
-            # The code takes arrays to be apart: what overlaps an argument is written afterwards.
-            apart = [
-                None if any(np.may_share_memory(one, array) for array in arrays) else one
-                for one in given
-            ]
-            results = kernel(arrays, apart)
-            for one, result in zip(given, results, strict=True):
-                if one is not result:
-                    one[...] = result
-            results = given
-        return results[0] if len(results) == 1 else tuple(results)
+            return kernel(arrays)
+        given = self._outputs(kernel, out)
+        # The code takes arrays to be apart: what overlaps an argument is written afterwards.
+        apart = [
+            None if any(np.may_share_memory(one, array) for array in arrays) else one
+            for one in given
+        ]
+        results = kernel(arrays, apart)
+        for one, result in zip(given, results, strict=True):
+            if one is not result:
+                one[...] = result
+        return given
 
     def compile(
         self,
@@ -134,7 +176,7 @@ class Comprehension:
             InputError: the arguments do not fit, or an option is none.
             IllegalScheduleError: the schedule breaks a dependence.
         """
-        arrays = prepared(self.definition, arguments)
+        arrays = self._arrays(arguments)
         if schedule is None and mapping is None and tuned is None:
             return self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         sizes = self._sizes(arrays)
@@ -164,7 +206,7 @@ class Comprehension:
         Raises:
             InputError: the arguments do not fit, or there is no such search.
         """
-        arrays = prepared(self.definition, arguments)
+        arrays = self._arrays(arguments)
         sizes = self._sizes(arrays)
         plan = Plan(generations, population, search, seed, seconds)
         program = self._builder.program(sizes)
@@ -173,6 +215,11 @@ class Comprehension:
         with self._lock:
             self._remember(self._key(arrays), kernel)
         return found
+
+    def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        if (torch := torch_for(arguments)) is not None:
+            arguments = as_arrays(torch, self.definition, arguments)
+        return prepared(self.definition, arguments)
 
     def _options(
         self,
@@ -226,9 +273,11 @@ class Comprehension:
         sizes = sizes_of_arguments(self.definition, shapes)
         return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
 
-    def _outputs(self, kernel: Kernel, out: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
+    def _outputs(self, kernel: Kernel, out: Any) -> list[np.ndarray]:
         """Return the memory for the outputs, checked."""
-        given = [out] if isinstance(out, np.ndarray) else list(out)
+        given = list(out) if isinstance(out, list | tuple) else [out]
+        if not all(isinstance(one, np.ndarray) for one in given):
+            raise InputError(f"out: expected an array for each output, found {out!r}"[:200])
         places = sorted(
             (one for one in kernel.places if one.output is not None),
             key=lambda one: one.output or 0,
