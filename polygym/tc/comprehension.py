@@ -78,6 +78,7 @@ class Comprehension:
     ) -> None:
         """Check the definition as far as it can be without sizes."""
         self.definition = definition
+        self._strategy = schedule
         self._builder = Builder(definition, Options(schedule, mapping))
         self._needed = self._builder.needed
         self._kernels: dict[Any, Kernel] = {}
@@ -210,7 +211,14 @@ class Comprehension:
         sizes = self._sizes(arrays)
         plan = Plan(generations, population, search, seed, seconds)
         program = self._builder.program(sizes)
-        found = tune(program, self.mapping, plan, seeds=self._builder.seeds(sizes), show=show)
+        found = tune(
+            program,
+            self.mapping,
+            plan,
+            strategy=self._strategy,
+            seeds=self._builder.seeds(sizes),
+            show=show,
+        )
         kernel = self._builder.tuned(sizes, found)
         with self._lock:
             self._remember(self._key(arrays), kernel)

@@ -23,6 +23,7 @@ from polygym.mdp.policies import Policy
 from polygym.measure.outcome import Status
 from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ISL, Strategy
 from polygym.programs import Program
 from polygym.tune.candidates import Candidate, Genes, Played, Way, named, schedules_of
 from polygym.tune.searches import Random, check_search, make_search
@@ -89,25 +90,28 @@ def tune(
     start: Mapping,
     plan: Plan = Plan(),
     *,
+    strategy: Strategy = ISL,
     seeds: Sequence[Candidate] = (),
     show: Callable[[Progress], None] = lambda _: None,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Tuned:
     """Search for the fastest schedule and mapping of a program.
 
-    ``start`` has the threads, and is what the result is compared with; ``seeds`` did well
-    elsewhere. ``show`` is called after every candidate. A KeyboardInterrupt ends the search with
-    what has been found; ``waiting`` surrounds the parts in which one may be raised.
+    ``start`` has the threads; under it ``strategy`` is what the result is compared with, or, where
+    isl has no such schedule, the first that there is. ``seeds`` did well elsewhere. ``show`` is
+    called after every candidate. A KeyboardInterrupt ends the search with what has been found;
+    ``waiting`` surrounds the parts in which one may be raised.
 
     Raises:
         InputError: nothing runs to a correct end.
         ProblemError: the program does not run.
     """
     known = schedules_of(program.scop)
+    begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
     ways = tuple(known)
-    genes = Genes.of(program.scop, ways, dict(program.parameters), start)
-    begin = [Candidate(way, start) for way in ways]
+    begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
     begin += _adopted(seeds, program.scop, known, start)
+    genes = Genes.of(program.scop, ways, dict(program.parameters), start)
     search = make_search(plan.search, program.scop, genes, begin, plan.seed, known)
     options = EvaluationOptions(
         threads=start.threads, compile_seconds=_COMPILE_SECONDS, mapping=start

@@ -163,6 +163,13 @@ def test_files_that_are_none(contents: str | None, said: str, tmp_path: Path) ->
         operator.compile(A, B, tuned=path)
 
 
+def test_tuning_starts_from_what_was_asked_for() -> None:
+    operator = define(MM, schedule="isl fusion=minimum", mapping="tile=8")
+    found = operator.tune(A, B, generations=1, population=1)
+    assert found.start.schedule == isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM))
+    assert found.start.mapping == parse_mapping("tile=8")
+
+
 def test_options_of_a_compilation() -> None:
     operator = define(MM, schedule="isl fusion=minimum", mapping="tile=8 threads=2")
     assert operator.mapping == parse_mapping("tile=8 threads=2")
