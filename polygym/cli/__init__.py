@@ -4,6 +4,7 @@
 into messages. ``output`` and ``tables`` print (colours on a terminal, plain text in a pipe),
 ``text`` makes the user's own words fit for that, ``options`` holds what several commands share,
 ``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where; of
-``optimize``, ``searching`` is the course, ``exploring`` shows how far it is, ``stopping`` lets
-signals end it, ``ranking`` says what came of it and ``invocation`` how to go on.
+``tune``, ``tuning`` is the course; of ``optimize``, it is ``searching``, ``exploring`` shows how
+far both are, ``stopping`` lets signals end them, ``ranking`` says what came of it and
+``invocation`` how to go on.
 """

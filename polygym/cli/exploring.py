@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from polygym.cli.output import say
 from polygym.cli.text import printable
 from polygym.search.search import Search
 from polygym.search.tally import Tally
+from polygym.tune import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -29,6 +30,20 @@ def tuning(name: str, count: int, search: Search) -> AbstractContextManager[Call
     return _shown(name, "mappings tried", count, lambda: search.trials.count, best)
 
 
+def trying(
+    name: str, total: int, latest: Sequence[Progress]
+) -> AbstractContextManager[Callable[[], None]]:
+    """Give a function that shows how far a tuner is, which is what the last of ``latest`` says."""
+
+    def count() -> int:
+        return latest[-1].tried if latest else 0
+
+    def best() -> str:
+        return f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
+
+    return _shown(name, "candidates tried", total, count, best)
+
+
 @contextmanager
 def _shown(
     name: str, done: str, total: int, count: Callable[[], int], state: Callable[[], str]
@@ -40,12 +55,12 @@ def _shown(
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.progress import Progress as Bar
 
-    bar = Progress(
+    bar = Bar(
         TextColumn(printable(name), markup=False),
         BarColumn(),
         MofNCompleteColumn(),

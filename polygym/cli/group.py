@@ -16,6 +16,7 @@ COMMANDS = {
     "check": "Say whether a schedule is legal and, if not, why.",
     "space": "Describe a program's schedule space: vertices and rays.",
     "optimize": "Search a program's schedules for a faster one.",
+    "tune": "Search schedules and mappings together; keeps the best for ever.",
     "sweep": "Search many programs with several policies; can be continued.",
     "report": "Draw what a sweep has found: a page and pictures.",
     "replay": "Play a found schedule again, check it, measure it.",
@@ -39,6 +40,7 @@ Start here:
   polygym space gemm                   how many schedules are there?
   polygym optimize gemm --budget 200 --out found
                                        search them for a faster one
+  polygym tune tc:matmul --threads 2   tiles, vectors, threads as well
   polygym replay found/best.json       check and measure what was found
 """
 

@@ -14,6 +14,7 @@ from polygym.cli.options import (
     chosen_mapping,
     function_option,
     json_option,
+    lasting,
     mapping_options,
     size_options,
     target_argument,
@@ -25,7 +26,6 @@ from polygym.evaluation import EvaluationOptions
 from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
 from polygym.mdp.policies import POLICIES
 from polygym.poly.spaces.polyhedra import Limits
-from polygym.programs import is_path
 from polygym.search.setting import Setting
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
@@ -165,7 +165,7 @@ def command(
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
     orders = Orders(budget, mappings, plot)
-    source = Source(_lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     setting = Setting(
         source,
         TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
@@ -174,8 +174,3 @@ def command(
         seed,
     )
     return search_and_report(setting, orders, out, resumed, as_json)
-
-
-def _lasting(target: str) -> str:
-    """Return a name that still means the same file in another working directory."""
-    return str(Path(target).absolute()) if is_path(target) else target

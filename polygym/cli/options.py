@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -19,8 +20,10 @@ from polygym.codegen.llvm.loader import is_parallel
 from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
-from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule, from_json, parse
+from polygym.poly.strategy import is_strategy, parse_strategy
+from polygym.programs import is_path
 from polygym.programs.foreign import FOREIGN, executable, missing
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +38,11 @@ TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`), the path of 
 def target_argument(function: F) -> F:
     """Add the argument TARGET."""
     return click.argument("target", metavar="KERNEL|FILE")(function)
+
+
+def lasting(target: str) -> str:
+    """Return a name that still means the same file in another working directory."""
+    return str(Path(target).absolute()) if is_path(target) else target
 
 
 def function_option(function: F) -> F:
@@ -134,7 +142,7 @@ def mapping_in(schedule_text: str) -> Mapping | None:
 
     Its threads are those of the command, unless that leaves them open.
     """
-    if schedule_text in ("original", "isl") or "{" in schedule_text:
+    if is_strategy(schedule_text) or "{" in schedule_text:
         return None
     try:
         data = json.loads(_read(schedule_text))
@@ -218,18 +226,14 @@ def schedule_maker(text: str) -> Callable[[Scop], Schedule]:
 
     A file is read now, so that one that is missing is found before there is any program.
     """
-    match text:
-        case "original":
-            return original
-        case "isl":
-            return isl_schedule
-        case _:
-            return partial(_parse_either, text if "{" in text else _read(text))
+    if is_strategy(text):
+        return partial(schedule_by, parse_strategy(text))
+    return partial(_parse_either, text if "{" in text else _read(text))
 
 
 def _read(name: str) -> str:
     """Return the text of a schedule's file."""
-    instead = "original, isl, a file, or isl text such as '{ S[i] -> [i] }'"
+    instead = "original, isl, 'isl fusion=minimum', a file, or isl text such as '{ S[i] -> [i] }'"
     return read_small_file(name, "a schedule", instead)
 
 

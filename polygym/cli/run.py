@@ -53,6 +53,7 @@ Examples:
   polygym run gemm --dataset small
   polygym run my.c -p n=500 --schedule '{ S0[i,j] -> [j,i] }'
   polygym run gemm --schedule isl --json > result.json
+  polygym run jacobi-2d --schedule 'isl fusion=maximum skew=off'
   polygym run gemm --schedule result.json
 """
 _DOUBLE = 8
@@ -73,7 +74,8 @@ _MOST_MEGABYTES = 2**27
     default="original",
     show_default=True,
     metavar="original|isl|FILE|TEXT",
-    help="The order to run in; FILE holds isl text, JSON, or the output of `run --json`.",
+    help="The order to run in; isl may be followed by words such as fusion=minimum or skew=off "
+    "(docs/schedules.md); FILE holds isl text, JSON, or the output of `run --json`.",
 )
 @click.option(
     "--repeat",

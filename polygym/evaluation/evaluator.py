@@ -2,7 +2,8 @@
 
 A schedule is compiled in the compiler's process and run in the worker's, where it first shows what
 it can: three times, or for some milliseconds, each run cut off at the time limit. One that is
-clearly slower than the original is left at that. One that may be faster is then run in turn with
+clearly slower than the original, or than the best so far where that is what counts, is left at
+that. One that may be faster is then run in turn with
 the original, in one process and by one clock, several times; its speedup is the ratio of the two
 best times, so that nothing which slows the machine down for a while looks like a property of the
 schedule.
@@ -50,6 +51,9 @@ _PROBLEMS_OPEN = 4
 # a schedule of microseconds one of ten milliseconds.
 _LOOK = Repetition(minimum=3, minimum_seconds=0.005, maximum=20)
 _CLEARLY_SLOWER = 1.5
+
+# A run that takes so many times as long as the best so far will not lead to a better one.
+_HOPELESS = 5.0
 
 # A look at each of several that are to be run in turn: one that fails among the others would make
 # them all start anew, and one that is slow takes the time of many. Shorter runs cost nothing.
@@ -122,12 +126,18 @@ class Evaluator:
         return self.session.baseline.best
 
     def evaluate(
-        self, schedule: Schedule, mapping: Mapping | None = None, *, fresh: bool = False
+        self,
+        schedule: Schedule,
+        mapping: Mapping | None = None,
+        *,
+        fresh: bool = False,
+        beside: float | None = None,
     ) -> Evaluation:
         """Measure a legal schedule, under a mapping other than the usual one if one is given.
 
         With ``fresh`` one that is known already is measured again. Such an answer is not
-        remembered: what was known stays known.
+        remembered: what was known stays known. ``beside`` is the time of the best so far, for a
+        search in which nothing else counts: a run that takes several times as long is cut off.
 
         Raises:
             IllegalScheduleError: the schedule is not legal.
@@ -138,8 +148,8 @@ class Evaluator:
         with self._turns.mine():
             try:
                 if fresh:
-                    return self._evaluate(choice)
-                return self._known.get(choice, lambda: self._evaluate(choice))
+                    return self._evaluate(choice, beside)
+                return self._known.get(choice, lambda: self._evaluate(choice, beside))
             except _NotMeasuredError as error:
                 return _not_measured(choice, error.cause)
 
@@ -195,21 +205,22 @@ class Evaluator:
         """Copies and pickles start anew, with processes of their own."""
         return Evaluator, (self.program, self.options)
 
-    def _evaluate(self, choice: Choice) -> Evaluation:
+    def _evaluate(self, choice: Choice, beside: float | None) -> Evaluation:
         session = self.session
         try:
-            return self._measure(session, choice)
+            return self._measure(session, choice, beside)
         except _MACHINE_FAILURES as error:
             raise _NotMeasuredError(error) from error
 
-    def _measure(self, session: Session, choice: Choice) -> Evaluation:
+    def _measure(self, session: Session, choice: Choice, beside: float | None) -> Evaluation:
         """Compile a schedule, look at it, and compare it with the original if it may be faster."""
         compiled = self._compile(choice)
         if isinstance(compiled, NotCompiled):
             return _not_compiled(choice, compiled)
-        look = session.measure(compiled, self.measuring())
+        look = session.measure(compiled, self.measuring(beside))
         baseline = self._current_baseline(session)
-        if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * baseline.best:
+        to_beat = baseline.best if beside is None else min(baseline.best, beside)
+        if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * to_beat:
             return _judged(choice, compiled, look, baseline)
         rounds = rounds_within(_COMPARISON_SECONDS, baseline.best, _FEWEST_ROUNDS, _MOST_ROUNDS)
         programs = (session.problem.original, compiled)
@@ -266,9 +277,12 @@ class Evaluator:
             raise IllegalScheduleError(found.reason)
         return found
 
-    def measuring(self) -> MeasureOptions:
-        """Return how programs are run here."""
-        return MeasureOptions(_LOOK, TimeLimit(self.options.timeout_factor, _LEAST_LIMIT))
+    def measuring(self, beside: float | None = None) -> MeasureOptions:
+        """Return how programs are run here, those too that have to be as fast as another one."""
+        factor = self.options.timeout_factor
+        if beside is not None:
+            factor = min(factor, _HOPELESS * beside / max(self.baseline_seconds, _TICK))
+        return MeasureOptions(_LOOK, TimeLimit(factor, _LEAST_LIMIT))
 
 
 def rounds_within(seconds: float, one: float, fewest: int, most: int) -> int:

@@ -35,7 +35,7 @@ def load_comprehension(target: str, function: str | None, parameters: Mapping[st
         SourceError: it makes no sense, or a scalar has to be given.
         InputError: there is none of that name, or several and no name.
     """
-    definition = _definition(target, function)
+    definition = definition_of(target, function)
     needed = needed_values(definition)
     return lower(definition, {name: parameters[name] for name in needed if name in parameters})
 
@@ -63,7 +63,8 @@ def _as_c(end: Any) -> str:
     return f"({as_c(end, end.domain())})"
 
 
-def _definition(target: str, function: str | None) -> Definition:
+def definition_of(target: str, function: str | None) -> Definition:
+    """Return the comprehension that a target names; raises as :func:`load_comprehension` does."""
     if target.startswith(PREFIX):
         if function is not None:
             raise InputError(f"--function: {target} is one definition already")

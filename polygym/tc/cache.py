@@ -1,9 +1,10 @@
 """Kernels kept on the disk: a second process starts from machine code.
 
 An entry belongs to everything that decides what its code does and where it runs: the comprehension
-without its names, sizes and known scalars, processor and features, mapping, and the versions of
-polygym and LLVM. For one such key there may be several versions, by different schedules and, where
-the mapping was left to polygym, by different mappings; the fastest that was measured is taken.
+without its names, sizes and known scalars, processor and features, the schedule and the mapping
+that were asked for, and the versions of polygym and LLVM. For one such key there may be several
+versions, by different schedules and, where the mapping was left to polygym, by different mappings;
+the fastest that was measured is taken.
 
 The store is one SQLite file in WAL mode, in ``$POLYGYM_CACHE``, or ``polygym`` in the user's cache
 folder; ``POLYGYM_CACHE=off`` keeps nothing. Processes may share it. Machine code is not run on
@@ -19,7 +20,7 @@ import os
 import sqlite3
 import stat
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -30,15 +31,15 @@ import polygym
 from polygym.codegen.machine import host
 from polygym.errors import InputError
 
-FORMAT = 1
-_FILE = "comprehensions.sqlite"
+FORMAT = 2
+_FILE = f"comprehensions-{FORMAT}.sqlite"
 _OFF = "off"
 _PATIENCE_SECONDS = 10.0
 _TABLE = """CREATE TABLE IF NOT EXISTS kernels (key TEXT NOT NULL, schedule TEXT NOT NULL,
     label TEXT NOT NULL, mapping TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
-    recipe TEXT NOT NULL, code BLOB NOT NULL, digest TEXT NOT NULL,
+    recipe TEXT NOT NULL, code BLOB NOT NULL, origin TEXT NOT NULL, digest TEXT NOT NULL,
     PRIMARY KEY (key, schedule, mapping))"""
-_COLUMNS = "key, schedule, label, mapping, seconds, made, recipe, code, digest"
+_COLUMNS = "key, schedule, label, mapping, seconds, made, recipe, code, origin, digest"
 
 
 class CacheWarning(UserWarning):
@@ -46,11 +47,47 @@ class CacheWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Of what a version is: the comprehension without names, its sizes, and the strategy.
+
+    The strategy is that of a tuner's choice, "" where no tuner chose.
+    """
+
+    comprehension: str
+    sizes: tuple[int, ...]
+    strategy: str
+
+    @property
+    def text(self) -> str:
+        """The same as JSON."""
+        return json.dumps([self.comprehension, list(self.sizes), self.strategy])
+
+    @staticmethod
+    def parse(text: str) -> Origin:
+        """Read :attr:`text`.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        try:
+            comprehension, sizes, strategy = json.loads(text)
+            found = Origin(comprehension, tuple(sizes), strategy)
+        except (TypeError, RecursionError) as error:
+            raise ValueError(str(error)) from None
+        if not isinstance(found.comprehension, str) or not isinstance(found.strategy, str):
+            raise ValueError("expected texts")
+        if not all(type(size) is int for size in found.sizes):
+            raise ValueError("expected sizes")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A compiled version of a comprehension.
 
     ``schedule`` and ``mapping`` are how it was made, ``seconds`` how long it ran when it was
-    measured (None: it was not), ``recipe`` what a call needs besides the code, as JSON.
+    measured (None: it was not), ``recipe`` what a call needs besides the code, as JSON, ``origin``
+    the text of an :class:`Origin`.
     """
 
     key: str
@@ -61,25 +98,27 @@ class Entry:
     recipe: str
     code: bytes
     made: float = 0.0
+    origin: str = ""
 
     @property
     def digest(self) -> str:
         """A fingerprint of all that a call relies on."""
         whole = hashlib.sha256(self.code)
-        for text in (self.key, self.schedule, self.mapping, self.recipe):
+        for text in (self.key, self.schedule, self.mapping, self.recipe, self.origin):
             whole.update(b"\0" + text.encode())
         return whole.hexdigest()
 
 
-def key_of(text: str, sizes: dict[str, int], mapping: str) -> str:
+def key_of(text: str, sizes: Mapping[str, int], schedule: str, mapping: str) -> str:
     """Return the key of a comprehension without names, compiled for sizes by position.
 
-    ``mapping`` is the one that was asked for.
+    ``schedule`` (a strategy, as a rule) and ``mapping`` are those that were asked for.
     """
     document = {
         "format": FORMAT,
         "text": text,
         "sizes": list(sizes.values()),
+        "schedule": schedule,
         "mapping": mapping,
         "polygym": polygym.__version__,
         **asdict(host()),
@@ -120,17 +159,22 @@ class Cache:
         moment = entry.made or time()
         values = (
             entry.key, entry.schedule, entry.label, entry.mapping, entry.seconds, moment,
-            entry.recipe, entry.code, entry.digest,
+            entry.recipe, entry.code, entry.origin, entry.digest,
         )  # fmt: skip
         with self._warned(), closing(self._connect(make=True)) as connection:
             connection.execute(
-                f"REPLACE INTO kernels ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values
+                f"REPLACE INTO kernels ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values
             )
 
     def entries(self) -> list[Entry]:
         """Return all that is there and whole."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM kernels ORDER BY label, made", ())
         return [entry for row in rows if (entry := self._checked(row)) is not None]
+
+    def tuned(self) -> list[tuple[str, str, float]]:
+        """Return origin, mapping and time of every version that was measured, whole or not."""
+        query = "SELECT origin, mapping, seconds FROM kernels WHERE seconds IS NOT NULL"
+        return [(row[0], row[1], row[2]) for row in self._rows(query, ())]
 
     def clear(self) -> int:
         """Forget everything; return how many entries there were."""
@@ -148,9 +192,11 @@ class Cache:
 
     def _checked(self, row: tuple[Any, ...]) -> Entry | None:
         """Return the entry of a row, or None and a warning."""
-        key, schedule, label, mapping, seconds, made, recipe, code, digest = row
+        key, schedule, label, mapping, seconds, made, recipe, code, origin, digest = row
         try:
-            entry = Entry(key, schedule, label, mapping, seconds, recipe, bytes(code), float(made))
+            entry = Entry(
+                key, schedule, label, mapping, seconds, recipe, bytes(code), float(made), origin
+            )
             if entry.digest == digest:
                 return entry
         except (TypeError, ValueError, AttributeError):

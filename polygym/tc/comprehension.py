@@ -2,48 +2,68 @@
 
 from __future__ import annotations
 
+import os
 import threading
-import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from polygym.codegen.llvm.loader import LoadError
-from polygym.codegen.mapping import DEFAULT, Mapping
+from polygym.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
-from polygym.poly.evaluate import admits
-from polygym.poly.schedule import Schedule
-from polygym.programs import Output, Program
-from polygym.programs.comprehensions import initial_data
+from polygym.mdp.policies import Policy
+from polygym.poly.schedule import Schedule, parse
+from polygym.poly.strategy import ISL, IslOptions, Original, Strategy, is_strategy, parse_strategy
 from polygym.tc.arguments import prepared, sizes_of_arguments
-from polygym.tc.cache import CacheWarning, Entry, key_of, user_cache
-from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
-from polygym.tc.language import Definition, lower, needed_values, parse
-from polygym.tc.language.canonical import canonical
-from polygym.tune import Progress, Tuned, tune
+from polygym.tc.builder import Builder, Options
+from polygym.tc.gradient import Gradient, check_gradient
+from polygym.tc.kernel import Kernel
+from polygym.tc.language import Definition
+from polygym.tc.language import parse as parse_text
+from polygym.tc.torch_tensors import as_arrays, call, torch_for
+from polygym.tune import Plan, Progress, Tuned, read_choice, tune
 
 _MOST_KERNELS = 256
 
 
 def define(
-    text: str, name: str | None = None, *, threads: int = 1, mapping: Mapping = DEFAULT
+    text: str,
+    name: str | None = None,
+    *,
+    threads: int | None = None,
+    mapping: Mapping | str = DEFAULT,
+    schedule: Strategy | str = ISL,
+    gradient: str | None = None,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
 
+    ``gradient`` is the name of the definition in the text that computes its gradient, as
+    :meth:`Comprehension.with_gradient` says.
+
+    ``schedule`` says in which order it runs as long as it is not tuned, such as ``isl
+    fusion=maximum``; ``mapping`` and ``threads`` what is done for the machine's sake.
+
     Raises:
         SourceError: the text is no comprehension; says where and why.
-        InputError: there are several and no name, or none of that name.
+        InputError: there are several and no name, or none of that name, or an option is none.
     """
-    definitions = {one.name: one for one in parse(text)}
-    if name is None and len(definitions) > 1:
-        raise InputError(f"expected a name, one of {', '.join(definitions)}")
-    chosen = next(iter(definitions)) if name is None else name
-    if chosen not in definitions:
-        raise InputError(f"expected one of {', '.join(definitions)}, found {chosen!r}")
-    return Comprehension(definitions[chosen], replace(mapping, threads=threads))
+    definitions = {one.name: one for one in parse_text(text)}
+    forward = [one for one in definitions if one != gradient]
+    if name is None and len(forward) > 1:
+        raise InputError(f"expected a name, one of {', '.join(forward)}")
+    chosen = next(iter(forward), "") if name is None else name
+    for one in (chosen,) if gradient is None else (chosen, gradient):
+        if one not in definitions:
+            raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
+    mapped = _mapping(mapping)
+    mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
+    found = Comprehension(definitions[chosen], mapped, _strategy(schedule))
+    if gradient is None:
+        return found
+    return found.with_gradient(Comprehension(definitions[gradient], mapped, _strategy(schedule)))
 
 
 class Comprehension:
@@ -53,13 +73,16 @@ class Comprehension:
     ``out`` gives their memory. Threads may share it.
     """
 
-    def __init__(self, definition: Definition, mapping: Mapping = DEFAULT) -> None:
+    def __init__(
+        self, definition: Definition, mapping: Mapping = DEFAULT, schedule: Strategy = ISL
+    ) -> None:
         """Check the definition as far as it can be without sizes."""
         self.definition = definition
-        self.mapping = mapping
-        self._needed = needed_values(definition)
-        self._scops: dict[tuple[int, ...], Scop] = {}
+        self._strategy = schedule
+        self._builder = Builder(definition, Options(schedule, mapping))
+        self._needed = self._builder.needed
         self._kernels: dict[Any, Kernel] = {}
+        self._gradient: Gradient | None = None
         self._lock = threading.Lock()
         if not self._needed:
             self.scop()
@@ -69,6 +92,11 @@ class Comprehension:
         """The name of the definition."""
         return self.definition.name
 
+    @property
+    def mapping(self) -> Mapping:
+        """What is done for the machine's sake where nothing better is known."""
+        return self._builder.options.mapping
+
     def __repr__(self) -> str:
         """Say what it takes and returns."""
         parameters = ", ".join(one.name for one in self.definition.parameters)
@@ -77,48 +105,94 @@ class Comprehension:
 
     def scop(self, **constants: int) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
-        key = tuple(constants.get(name, 0) for name in self._needed)
-        if key not in self._scops:
-            self._scops[key] = lower(self.definition, constants)
-        return self._scops[key]
+        return self._builder.scop(constants)
 
-    def __call__(
-        self, *arguments: Any, out: np.ndarray | Sequence[np.ndarray] | None = None
-    ) -> np.ndarray | tuple[np.ndarray, ...]:
+    def with_gradient(self, gradient: Comprehension | str) -> Comprehension:
+        """Return the operator with a gradient, for PyTorch's autograd.
+
+        The gradient, a comprehension or the text of one, reads parameters and outputs of this one
+        by their names, and derivatives of outputs by names such as ``d_C``; it returns ``d_A`` for
+        a parameter A.
+
+        Raises:
+            InputError: a name is none of those that it may be, or a type or a rank does not fit.
+            SourceError: the text is no comprehension.
+        """
+        if isinstance(gradient, str):
+            gradient = define(gradient, mapping=self.mapping)
+        check_gradient(self.definition, gradient.definition)
+        found = copy(self)
+        found._kernels, found._lock = dict(self._kernels), threading.Lock()
+        found._gradient = Gradient(gradient.definition, gradient._results)
+        return found
+
+    def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Compute; one output comes as an array, several as a tuple.
+
+        ``out`` is an array for each output. With PyTorch's tensors among the arguments results are
+        tensors.
 
         Raises:
             InputError: the arguments do not fit the declaration, or each other.
         """
+        if (torch := torch_for(arguments, out)) is None:
+            results = self._results(arguments, out)
+        else:
+            results = call(torch, self.definition, self._results, self._gradient, arguments, out)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _results(
+        self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
+    ) -> list[np.ndarray]:
         arrays = prepared(self.definition, arguments)
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
-            results = kernel(arrays)
-        else:
-            given = self._outputs(kernel, out)
-            # The code takes arrays to be apart: what overlaps an argument is written afterwards.
-            apart = [
-                None if any(np.may_share_memory(one, array) for array in arrays) else one
-                for one in given
-            ]
-            results = kernel(arrays, apart)
-            for one, result in zip(given, results, strict=True):
-                if one is not result:
-                    one[...] = result
-            results = given
-        return results[0] if len(results) == 1 else tuple(results)
+            return kernel(arrays)
+        given = self._outputs(kernel, out)
+        # The code takes arrays to be apart: what overlaps an argument is written afterwards.
+        apart = [
+            None if any(np.may_share_memory(one, array) for array in arrays) else one
+            for one in given
+        ]
+        results = kernel(arrays, apart)
+        for one, result in zip(given, results, strict=True):
+            if one is not result:
+                one[...] = result
+        return given
 
-    def compile(self, *arguments: Any) -> Kernel:
-        """Return the machine code for arguments like these, which are not changed."""
-        arrays = prepared(self.definition, arguments)
-        return self._kernels.get(self._key(arrays)) or self._compiled(arrays)
+    def compile(
+        self,
+        *arguments: Any,
+        schedule: Strategy | Schedule | str | None = None,
+        mapping: Mapping | str | None = None,
+        tuned: Tuned | str | os.PathLike[str] | None = None,
+    ) -> Kernel:
+        """Return the machine code for arguments like these, which are not changed.
+
+        With options of its own (a strategy such as ``isl skew=off``, or a schedule; a mapping; or
+        both from what a tuner has found or saved) it is made by these, and the operator uses it
+        for such arguments from now on. A schedule that would change the result is refused.
+
+        Raises:
+            InputError: the arguments do not fit, or an option is none.
+            IllegalScheduleError: the schedule breaks a dependence.
+        """
+        arrays = self._arrays(arguments)
+        if schedule is None and mapping is None and tuned is None:
+            return self._kernels.get(self._key(arrays)) or self._compiled(arrays)
+        sizes = self._sizes(arrays)
+        options = self._options(self._builder.scop(sizes), schedule, mapping, tuned)
+        kernel = self._builder.kernel(sizes, options)
+        with self._lock:
+            self._remember(self._key(arrays), kernel)
+        return kernel
 
     def tune(
         self,
         *arguments: Any,
         generations: int = 10,
         population: int = 100,
-        search: str = "genetic",
+        search: str | Policy = "genetic",
         seed: int = 0,
         seconds: float | None = None,
         show: Callable[[Progress], None] = lambda _: None,
@@ -126,37 +200,58 @@ class Comprehension:
         """Search for faster code for arguments like these, use it from now on, and keep it.
 
         Candidates run on data of their own, in other processes, and their outputs are compared bit
-        for bit. ``search`` is ``genetic`` or ``random``; ``seconds`` limits it, and so does Ctrl-C:
-        the best so far counts. ``show`` is called after every candidate.
+        for bit. ``search`` is ``genetic``, ``random``, ``policy:bias_coeff_0`` (or another of the
+        gym's), or a policy; ``seconds`` limits it, and so does Ctrl-C: the best so far counts.
+        ``show`` is called after every candidate.
 
         Raises:
             InputError: the arguments do not fit, or there is no such search.
         """
-        arrays = prepared(self.definition, arguments)
+        arrays = self._arrays(arguments)
         sizes = self._sizes(arrays)
-        scop, own = self._checked_scop(sizes)
-        program = Program(
-            self.name,
-            scop,
-            initial_data(scop),
-            tuple(own.items()),
-            tuple(Output(array.name) for array in scop.arrays if array.live_out),
-        )
+        plan = Plan(generations, population, search, seed, seconds)
+        program = self._builder.program(sizes)
         found = tune(
             program,
             self.mapping,
-            generations=generations,
-            population=population,
-            search=search,
-            seed=seed,
-            seconds=seconds,
+            plan,
+            strategy=self._strategy,
+            seeds=self._builder.seeds(sizes),
             show=show,
         )
-        kernel = self._compile(scop, own, found.best.schedule, found.best.mapping)
-        self._keep(sizes, kernel, found.best.schedule, found.best.mapping, found.best.seconds)
+        kernel = self._builder.tuned(sizes, found)
         with self._lock:
-            self._kernels[self._key(arrays)] = kernel
+            self._remember(self._key(arrays), kernel)
         return found
+
+    def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        if (torch := torch_for(arguments)) is not None:
+            arguments = as_arrays(torch, self.definition, arguments)
+        return prepared(self.definition, arguments)
+
+    def _options(
+        self,
+        scop: Scop,
+        schedule: Strategy | Schedule | str | None,
+        mapping: Mapping | str | None,
+        tuned: Tuned | str | os.PathLike[str] | None,
+    ) -> Options:
+        """Return options of one compilation."""
+        usual = self._builder.options
+        if tuned is not None:
+            if schedule is not None or mapping is not None:
+                raise InputError("tuned: expected neither schedule nor mapping beside it")
+            if isinstance(tuned, Tuned):
+                best = tuned.best
+                return Options(parse(str(best.schedule), scop), best.mapping)
+            return Options(*read_choice(tuned, scop))
+        order: Strategy | Schedule = usual.schedule
+        if isinstance(schedule, str):
+            order = _strategy(schedule) if is_strategy(schedule) else parse(schedule, scop)
+        elif schedule is not None:
+            order = schedule
+        mapped = usual.mapping if mapping is None else _mapping(mapping)
+        return Options(order, mapped)
 
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
         shapes = tuple(array.shape for array in arrays)
@@ -170,14 +265,14 @@ class Comprehension:
         """Return the kernel for arguments for which there is none in this process."""
         with self._lock:
             key = self._key(arrays)
-            if key in self._kernels:
-                return self._kernels[key]
-            sizes = self._sizes(arrays)
-            kernel = self._kept(sizes) or self._made(sizes)
-            while len(self._kernels) >= _MOST_KERNELS:
-                del self._kernels[next(iter(self._kernels))]
-            self._kernels[key] = kernel
-            return kernel
+            if key not in self._kernels:
+                self._remember(key, self._builder.kernel(self._sizes(arrays)))
+            return self._kernels[key]
+
+    def _remember(self, key: Any, kernel: Kernel) -> None:
+        while len(self._kernels) >= _MOST_KERNELS:
+            del self._kernels[next(iter(self._kernels))]
+        self._kernels[key] = kernel
 
     def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
         """Return the sizes of arguments, and the values of the scalars that must be known."""
@@ -186,88 +281,11 @@ class Comprehension:
         sizes = sizes_of_arguments(self.definition, shapes)
         return sizes | dict(zip(self._needed, self._values(arrays), strict=True))
 
-    def _cache_key(self, sizes: dict[str, int]) -> str:
-        return key_of(canonical(self.definition), sizes, str(self.mapping))
-
-    def _kept(self, sizes: dict[str, int]) -> Kernel | None:
-        """Return the kernel that is in the cache, None if there is none."""
-        cache = user_cache()
-        entry = None if cache is None else cache.best(self._cache_key(sizes))
-        if entry is None:
-            return None
-        try:
-            return Kernel.from_recipe(entry.code, entry.recipe)
-        except (LoadError, ValueError, KeyError, TypeError) as error:
-            warnings.warn(f"the cache: {entry.label!r} is not used: {error}", CacheWarning, 4)
-            return None
-
-    def _made(self, sizes: dict[str, int]) -> Kernel:
-        """Compile for sizes, and keep that in the cache."""
-        scop, own = self._checked_scop(sizes)
-        schedule = usual_schedule(scop)
-        kernel = self._compile(scop, own, schedule, self.mapping)
-        self._keep(sizes, kernel, schedule, self.mapping, None)
-        return kernel
-
-    def _checked_scop(self, sizes: dict[str, int]) -> tuple[Scop, dict[str, int]]:
-        """Return the program, and the sizes by its own names."""
-        scop = self.scop(**{name: sizes[name] for name in self._needed})
-        own = {one.name: sizes[name] for one, name in zip(scop.parameters, sizes, strict=True)}
-        if not admits(scop.context, own):
-            found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-            needs = " and ".join(scop.conditions) or "sizes from 1 on"
-            raise InputError(f"{self.name} is not defined for {found}: it needs {needs}")
-        return scop, own
-
-    def _compile(
-        self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: Mapping
-    ) -> Kernel:
-        arguments = self._array_names(scop, [one.name for one in self.definition.parameters])
-        outputs = self._array_names(scop, [one.name for one in self.definition.outputs])
-        return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
-
-    def _keep(
-        self,
-        sizes: dict[str, int],
-        kernel: Kernel,
-        schedule: Schedule,
-        mapping: Mapping,
-        seconds: float | None,
-    ) -> None:
-        """Put a kernel into the cache, if there is one."""
-        cache = user_cache()
-        if cache is None:
-            return
-        said = ", ".join(f"{name}={value}" for name, value in sizes.items())
-        cache.put(
-            Entry(
-                key=self._cache_key(sizes),
-                schedule=str(schedule),
-                label=f"{self.name}({said})",
-                mapping=str(mapping),
-                seconds=seconds,
-                recipe=kernel.recipe,
-                code=kernel.object_code,
-            )
-        )
-
-    def _array_names(self, scop: Scop, names: Sequence[str]) -> list[str]:
-        """Return the names in the program of parameters or outputs."""
-        own = dict(
-            zip(
-                dict.fromkeys(
-                    [o.name for o in self.definition.parameters if o.name not in self._needed]
-                    + [o.name for o in self.definition.outputs]
-                ),
-                scop.signature[len(scop.parameters) :],
-                strict=True,
-            )
-        )
-        return [own.get(name, "") for name in names]
-
-    def _outputs(self, kernel: Kernel, out: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
+    def _outputs(self, kernel: Kernel, out: Any) -> list[np.ndarray]:
         """Return the memory for the outputs, checked."""
-        given = [out] if isinstance(out, np.ndarray) else list(out)
+        given = list(out) if isinstance(out, list | tuple) else [out]
+        if not all(isinstance(one, np.ndarray) for one in given):
+            raise InputError(f"out: expected an array for each output, found {out!r}"[:200])
         places = sorted(
             (one for one in kernel.places if one.output is not None),
             key=lambda one: one.output or 0,
@@ -283,3 +301,19 @@ class Comprehension:
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"out: {output.name}: expected contiguous memory to write to")
         return given
+
+
+def _strategy(given: Strategy | str) -> Strategy:
+    if isinstance(given, str):
+        return parse_strategy(given)
+    if not isinstance(given, Original | IslOptions):
+        raise InputError(f"schedule: expected a strategy such as 'isl skew=off', found {given!r}")
+    return given
+
+
+def _mapping(given: Mapping | str) -> Mapping:
+    if isinstance(given, str):
+        return parse_mapping(given)
+    if not isinstance(given, Mapping):
+        raise InputError(f"mapping: expected one such as 'tile=32x32 jam=4', found {given!r}")
+    return given

@@ -15,11 +15,12 @@ from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InternalError, OutOfRangeError, PolygymError
 from polygym.ir.scop import Scop, Storage
-from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.baselines import original, schedule_by
 from polygym.poly.evaluate import assigned_completely, evaluate
 from polygym.poly.gathers import complaints
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ISL, Strategy
 from polygym.programs.outputs import DTYPES
 
 
@@ -145,11 +146,17 @@ class Kernel:
         return array
 
 
-def usual_schedule(scop: Scop) -> Schedule:
-    """Return isl's schedule, or the order of the text where isl has none."""
+def usual_schedule(scop: Scop, strategy: Strategy = ISL) -> Schedule:
+    """Return a strategy's schedule; for isl's usual one the order of the text where isl has none.
+
+    Raises:
+        InputError: isl has none of the kind that was asked for.
+    """
     try:
-        return isl_schedule(scop)
+        return schedule_by(strategy, scop)
     except PolygymError:
+        if strategy != ISL:
+            raise
         return original(scop)
 
 

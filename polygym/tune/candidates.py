@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
-from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygym.codegen.mapping import Mapping, Sharing
 from polygym.errors import PolygymError
 from polygym.ir.scop import Scop
-from polygym.poly.baselines import IslOptions, isl_schedule, original
+from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
 
 _POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _DIVISORS = (1, 2, 3, 4)
@@ -25,41 +25,59 @@ _MOST_TILED = 6
 _FREE = 0.3  # how often a tile size is left to the model
 
 
-class Strategy(Enum):
-    """Which order: isl's with what it is told about fusion, or that of the text."""
-
-    MAXIMUM_FUSION = "maximum fusion"
-    MINIMUM_FUSION = "minimum fusion"
-    OUTER_PARALLEL = "outer parallel"
-    ORIGINAL = "original"
-
-
-_OPTIONS = {
-    Strategy.MAXIMUM_FUSION: IslOptions(),
-    Strategy.MINIMUM_FUSION: IslOptions(serialize_components=True),
-    Strategy.OUTER_PARALLEL: IslOptions(outer_coincidence=True),
-}
+STRATEGIES: tuple[Strategy, ...] = (
+    *(
+        IslOptions(fusion, skew, negative)
+        for skew, negative in ((True, True), (False, True), (True, False), (False, False))
+        for fusion in Fusion
+    ),
+    ORIGINAL,
+)
+"""Every combination of what isl can be told about fusion and shapes, and the order of the text."""
 
 
-def schedules_of(scop: Scop) -> dict[Strategy, Schedule]:
+def schedules_of(scop: Scop) -> dict[Way, Schedule]:
     """Return the schedules of a program, those that isl finds; equal ones count once."""
-    found: dict[Strategy, Schedule] = {}
-    for strategy in Strategy:
+    found: dict[Way, Schedule] = {}
+    for strategy in STRATEGIES:
         try:
-            options = _OPTIONS.get(strategy)
-            schedule = original(scop) if options is None else isl_schedule(scop, options)
+            schedule = schedule_by(strategy, scop)
         except PolygymError:
             continue
-        if schedule not in found.values():
-            found[strategy] = schedule
+        named(found, strategy, schedule)
     return found
+
+
+def named(known: dict[Way, Schedule], way: Way, schedule: Schedule) -> Way:
+    """Return the way by which a schedule is known, which is the given one if it is new."""
+    for other, found in known.items():
+        if found == schedule:
+            return other
+    known[way] = schedule
+    return way
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A schedule that an episode of the gym has led to: whose choices they were, and its number."""
+
+    policy: str
+    index: int
+
+    def __str__(self) -> str:
+        """Return both."""
+        return f"{self.policy}#{self.index}"
+
+
+Way: TypeAlias = Strategy | Played
+"""How a schedule was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One choice."""
 
-    strategy: Strategy
+    strategy: Way
     mapping: Mapping
 
 
@@ -67,14 +85,14 @@ class Candidate:
 class Genes:
     """What there is to choose from for one program; ``start`` has what is not chosen."""
 
-    strategies: tuple[Strategy, ...]
+    strategies: tuple[Way, ...]
     tiles: tuple[int, ...]
     depth: int
     start: Mapping
 
     @staticmethod
     def of(
-        scop: Scop, strategies: tuple[Strategy, ...], sizes: Dictionary[str, int], start: Mapping
+        scop: Scop, strategies: tuple[Way, ...], sizes: Dictionary[str, int], start: Mapping
     ) -> Genes:
         """Return the genes of a program of certain sizes."""
         largest = max(sizes.values(), default=1)

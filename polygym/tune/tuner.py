@@ -11,19 +11,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
 
 from polygym.codegen.mapping import Mapping
-from polygym.errors import InputError
+from polygym.errors import InputError, PolygymError
 from polygym.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
 from polygym.evaluation.compilers import Compilers
+from polygym.ir.scop import Scop
+from polygym.mdp.policies import Policy
+from polygym.measure.outcome import Status
+from polygym.poly.baselines import schedule_by
+from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ISL, Strategy
 from polygym.programs import Program
-from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
-from polygym.tune.searches import SEARCHES
+from polygym.tune.candidates import Candidate, Genes, Played, Way, named, schedules_of
+from polygym.tune.searches import Random, check_search, make_search
+from polygym.tune.tuned import Tuned
 
 # How many are measured together in the end; the runs of the original take so long in all.
 _CONFIRMED = 5
@@ -34,137 +38,209 @@ _COMPILE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a tuner is; ``best`` is a speedup over the original order, 0 before there is one."""
+    """How far a tuner is; ``best`` is a speedup over the original order, 0 before there is one.
+
+    ``candidate`` is the last one, with what became of it.
+    """
 
     generation: int
     generations: int
     tried: int
     best: float
+    candidate: Candidate
+    evaluation: Evaluation
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the last one is the best so far."""
+        return self.evaluation.speedup == self.best > 0
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """What a tuner has found.
+class Plan:
+    """How a tuner goes about it.
 
-    ``best`` and ``start`` were measured side by side in the end; ``start`` is what there was to
-    begin with. ``wrong`` counts candidates that computed something else: a defect of polygym.
+    ``search`` is ``genetic``, ``random``, ``policy:`` and the name of one, or a policy. ``seconds``
+    limits it; what there is to begin with is tried in any case. ``jobs`` says how many candidates
+    are compiled at a time, None that each core has one.
     """
 
-    best: Evaluation
-    strategy: Strategy
-    start: Evaluation
-    tried: int
-    wrong: int
-    interrupted: bool
+    generations: int = 10
+    population: int = 100
+    search: str | Policy = "genetic"
+    seed: int = 0
+    seconds: float | None = None
+    jobs: int | None = None
 
-    @property
-    def gain(self) -> float:
-        """How many times faster than the start the best is."""
-        return self.best.speedup / self.start.speedup if self.start.speedup else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "best": self.best.to_json(),
-            "strategy": self.strategy.value,
-            "start": self.start.to_json(),
-            "gain": self.gain,
-            "tried": self.tried,
-            "wrong": self.wrong,
-            "interrupted": self.interrupted,
-        }
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check_search(self.search)
+        for name in ("generations", "population", "jobs"):
+            found = getattr(self, name)
+            if (name != "jobs" or found is not None) and (type(found) is not int or found < 1):
+                raise InputError(f"{name}: expected a number from 1 on, found {found!r}")
+        if type(self.seed) is not int or self.seed < 0:
+            raise InputError(f"seed: expected a number from 0 on, found {self.seed!r}")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise InputError(f"seconds: expected a number from 0 on, found {self.seconds!r}")
 
 
 def tune(
     program: Program,
     start: Mapping,
+    plan: Plan = Plan(),
     *,
-    generations: int = 10,
-    population: int = 100,
-    search: str = "genetic",
-    seed: int = 0,
-    seconds: float | None = None,
-    seeds: Sequence[Mapping] = (),
+    strategy: Strategy = ISL,
+    seeds: Sequence[Candidate] = (),
     show: Callable[[Progress], None] = lambda _: None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Tuned:
     """Search for the fastest schedule and mapping of a program.
 
-    ``start`` has the threads, and is what the result is compared with; ``seeds`` are mappings that
-    did well elsewhere.
+    ``start`` has the threads; under it ``strategy`` is what the result is compared with, or, where
+    isl has no such schedule, the first that there is. ``seeds`` did well elsewhere. ``show`` is
+    called after every candidate. A KeyboardInterrupt ends the search with what has been found;
+    ``waiting`` surrounds the parts in which one may be raised.
 
     Raises:
-        InputError: there is no such search, or nothing to do.
+        InputError: nothing runs to a correct end.
         ProblemError: the program does not run.
     """
-    if search not in SEARCHES:
-        raise InputError(f"search: expected one of {', '.join(SEARCHES)}, found {search!r}")
-    if generations < 1 or population < 1:
-        raise InputError("expected at least one generation of at least one candidate")
-    schedules = schedules_of(program.scop)
-    strategies = tuple(schedules)
-    genes = Genes.of(program.scop, strategies, dict(program.parameters), start)
-    begin = [Candidate(strategy, start) for strategy in strategies]
-    begin += [Candidate(strategies[0], mapping) for mapping in seeds]
-    searching = SEARCHES[search](genes, begin, np.random.default_rng(seed))
-    deadline = None if seconds is None else time.monotonic() + seconds
+    known = schedules_of(program.scop)
+    begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
+    ways = tuple(known)
+    begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
+    begin += _adopted(seeds, program.scop, known, start)
+    genes = Genes.of(program.scop, ways, dict(program.parameters), start)
+    search = make_search(plan.search, program.scop, genes, begin, plan.seed, known)
     options = EvaluationOptions(
         threads=start.threads, compile_seconds=_COMPILE_SECONDS, mapping=start
     )
     cores = sorted(os.sched_getaffinity(0))
-    found: dict[Candidate, Evaluation] = {}
-    interrupted = False
-
-    def is_over() -> bool:
-        return deadline is not None and time.monotonic() > deadline
-
     with (
-        closing(Compilers(_COMPILE_SECONDS, cores)) as compilers,
+        closing(Compilers(_COMPILE_SECONDS, cores[: plan.jobs])) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
     ):
+        course = _Course(plan, evaluator, compilers, known, len(begin), waiting, show)
+        interrupted = course.run(search)
+        return course.confirmed(begin[0], interrupted)
+
+
+def _adopted(
+    seeds: Sequence[Candidate], scop: Scop, known: dict[Way, Schedule], start: Mapping
+) -> list[Candidate]:
+    """Return what did well elsewhere as candidates here; a schedule that does not exist is none."""
+    found = []
+    for seed in seeds:
+        if isinstance(seed.strategy, Played):
+            continue
         try:
-            for generation in range(generations):
+            schedule = schedule_by(seed.strategy, scop)
+        except PolygymError:
+            continue
+        mapping = replace(seed.mapping, threads=start.threads, reassociate=start.reassociate)
+        found.append(Candidate(named(known, seed.strategy, schedule), mapping))
+    return found
+
+
+@dataclass(slots=True)
+class _Course:
+    """A search at work."""
+
+    plan: Plan
+    evaluator: Evaluator
+    compilers: Compilers
+    known: dict[Way, Schedule]
+    begin: int
+    waiting: Callable[[], AbstractContextManager[None]]
+    show: Callable[[Progress], None]
+    found: dict[Candidate, Evaluation] = field(default_factory=dict)
+    best: Evaluation | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        limit = self.plan.seconds
+        return limit is not None and time.monotonic() - self.started > limit
+
+    def run(self, search: Random) -> bool:
+        """Go from generation to generation; return whether it was interrupted."""
+        try:
+            for generation in range(self.plan.generations):
                 # All that there is to begin with is tried, however small the population is.
-                least = 0 if generation else len(begin)
-                batch = searching.generation(max(population, least))
-                choices = [(schedules[one.strategy], one.mapping) for one in batch]
-                # What there was to start from is measured whatever the limits are.
-                compilers.compile_all(program, choices, is_over if generation else lambda: False)
-                for candidate, choice in zip(batch, choices, strict=True):
-                    if is_over() and found:
-                        break
-                    found[candidate] = evaluator.evaluate(*choice)
-                    searching.learn(candidate, found[candidate].speedup)
-                    best = max(one.speedup for one in found.values())
-                    show(Progress(generation + 1, generations, len(found), best))
-                if is_over():
+                least = 0 if generation else self.begin
+                batch = search.generation(max(self.plan.population, least))
+                self._try(search, batch, generation)
+                if self.is_over or not batch:
                     break
         except KeyboardInterrupt:
-            interrupted = True
-            if not found:
+            if not self.found:
                 raise
-        return _confirmed(evaluator, schedules, begin[0], found, interrupted)
+            return True
+        return False
 
+    def _try(self, search: Random, batch: Sequence[Candidate], generation: int) -> None:
+        """Compile a generation on all cores, and measure one after the other."""
+        choices = [(self.known[one.strategy], one.mapping) for one in batch]
+        with self.waiting():
+            # What there was to start from is measured whatever the limits are.
+            self.compilers.compile_all(
+                self.evaluator.program,
+                choices,
+                (lambda: self.is_over) if generation else (lambda: False),
+            )
+        for candidate, choice in zip(batch, choices, strict=True):
+            if self.is_over and self.found:
+                return
+            with self.waiting():
+                beside = None if self.best is None else self.best.seconds
+                evaluation = self.evaluator.evaluate(*choice, beside=beside)
+            self.found[candidate] = evaluation
+            if evaluation.is_ok and (self.best is None or self._is_better(evaluation)):
+                self.best = evaluation
+            search.learn(candidate, evaluation.speedup)
+            self._report(generation, candidate, evaluation)
 
-def _confirmed(
-    evaluator: Evaluator,
-    schedules: dict[Strategy, Any],
-    start: Candidate,
-    found: dict[Candidate, Evaluation],
-    interrupted: bool,
-) -> Tuned:
-    """Measure the best few and the start together."""
-    ranked = sorted(found, key=lambda one: -found[one].speedup)[:_CONFIRMED]
-    again = list(dict.fromkeys([*ranked, start]))
-    rounds = rounds_within(_SECONDS, evaluator.baseline_seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
-    measured = evaluator.evaluate_together(
-        [(schedules[one.strategy], one.mapping) for one in again], rounds
-    )
-    together = dict(zip(again, measured, strict=True))
-    best = max(together, key=lambda one: together[one].speedup)
-    if not together[best].is_ok:
-        raise InputError(
-            f"{evaluator.program.name}: no candidate ran to a correct end; the first one: "
-            f"{together[start].error_details}"
+    def _is_better(self, evaluation: Evaluation) -> bool:
+        assert self.best is not None
+        return evaluation.speedup > self.best.speedup
+
+    def _report(self, generation: int, candidate: Candidate, evaluation: Evaluation) -> None:
+        best = 0.0 if self.best is None else self.best.speedup
+        done, tried = generation + 1, len(self.found)
+        self.show(Progress(done, self.plan.generations, tried, best, candidate, evaluation))
+
+    def confirmed(self, start: Candidate, interrupted: bool) -> Tuned:
+        """Measure the best few and the start together."""
+        ranked = sorted(self.found, key=lambda one: -self.found[one].speedup)[:_CONFIRMED]
+        again = list(dict.fromkeys([*ranked, start]))
+        together = {one: self.found[one] for one in again if one in self.found}
+        seconds = self.evaluator.baseline_seconds
+        rounds = rounds_within(_SECONDS, seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
+        choices = [(self.known[one.strategy], one.mapping) for one in again]
+        try:
+            with self.waiting():
+                measured = self.evaluator.evaluate_together(choices, rounds)
+                together = dict(zip(again, measured, strict=True))
+        except KeyboardInterrupt:  # impatient: then each has its own measurement
+            interrupted = True
+        best = max(together, key=lambda one: together[one].speedup)
+        program = self.evaluator.program
+        first = together.get(start, together[best])
+        if not together[best].is_ok:
+            raise InputError(
+                f"{program.name}: no candidate ran to a correct end; the first one: "
+                f"{first.error_details}"
+            )
+        wrong = sum(one.status is Status.WRONG_OUTPUT for one in self.found.values())
+        return Tuned(
+            program.name,
+            program.parameters,
+            together[best],
+            best.strategy,
+            first,
+            len(self.found),
+            wrong,
+            interrupted,
         )
-    wrong = sum(one.status.value == "wrong output" for one in found.values())
-    return Tuned(together[best], best.strategy, together[start], len(found), wrong, interrupted)

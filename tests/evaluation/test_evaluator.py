@@ -76,6 +76,29 @@ def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
     assert len(found[0].baseline_samples) == 5
 
 
+def test_one_that_is_slower_than_the_best_is_left_at_a_look(own_evaluator, monkeypatch):
+    """Beside a best so far it is that which counts, not the original order."""
+    monkeypatch.setattr(module.Session, "measure_together", None)
+    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 0.5)
+    found = own_evaluator.evaluate(interchanged(), beside=1e-12)
+    assert found.is_ok
+    assert len(found.samples) == _LOOK.maximum
+    assert found.speedup == found.baseline_seconds / found.seconds
+
+
+def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
+    assert own_evaluator.measuring().time_limit.factor == 10
+    baseline = own_evaluator.baseline_seconds
+    assert own_evaluator.measuring(baseline).time_limit.factor == pytest.approx(5)
+    assert own_evaluator.measuring(100 * baseline).time_limit.factor == 10
+    bad, options = interchanged(5), EvaluationOptions(timeout_factor=1e5)
+    with Evaluator(gemm(), options, compiler=Imposter(bad, _LOOP_FOREVER)) as evaluator:
+        best = max(evaluator.baseline_seconds, 0.02)
+        found = evaluator.evaluate(bad, beside=best)
+        assert found.error_details == f"timeout: cut off after {5 * best:.6g} s"
+    assert found.speedup == 0
+
+
 def test_several_at_once(evaluator):
     found = evaluator.evaluate_together([plain(), interchanged()], 4)
     assert [one.schedule for one in found] == [plain(), interchanged()]

@@ -9,9 +9,10 @@ import polybench
 from polygym.errors import IllegalScheduleError, InputError
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
-from polygym.poly.baselines import Algorithm, IslOptions, isl_schedule, original
+from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.legality import LegalSchedule, find_violation, is_legal
 from polygym.poly.schedule import Row, Schedule, StatementSchedule, parameter_names, parse
+from polygym.poly.strategy import Algorithm, Fusion, IslOptions
 from tests.oracles.instances import dependences_by_force, time_vector, trace
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop, small_parameters
@@ -95,9 +96,10 @@ def test_baselines_are_legal_on_every_kernel(name: str) -> None:
     "options",
     [
         IslOptions(algorithm=Algorithm.FEAUTRIER),
-        IslOptions(serialize_components=True),
-        IslOptions(outer_coincidence=True, maximize_band_depth=False),
-        IslOptions(maximum_coefficient=-1, maximum_constant=-1),
+        IslOptions(Fusion.MAXIMUM),
+        IslOptions(Fusion.MINIMUM),
+        IslOptions(Fusion.PARALLEL),
+        IslOptions(coefficient=-1, constant=-1),
     ],
     ids=str,
 )
@@ -108,7 +110,7 @@ def test_isl_options_give_legal_schedules(name: str, options: IslOptions) -> Non
 
 def test_serializing_components_separates_them() -> None:
     scop = kernel_scop("atax")
-    assert isl_schedule(scop, IslOptions(serialize_components=True)) != isl_schedule(scop)
+    assert isl_schedule(scop, IslOptions(Fusion.MINIMUM)) != isl_schedule(scop)
 
 
 @pytest.mark.parametrize("name", ["gemm", "lu", "seidel-2d", "durbin", "nussinov"])

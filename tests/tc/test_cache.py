@@ -16,7 +16,7 @@ import pytest
 from polygym.cli import dispatch
 from polygym.errors import InputError
 from polygym.tc import cache as module
-from polygym.tc.cache import Cache, CacheWarning, Entry, exported, imported, user_cache
+from polygym.tc.cache import FORMAT, Cache, CacheWarning, Entry, exported, imported, user_cache
 from polygym.tc.comprehension import define
 from polygym.tc.language import parse
 from polygym.tc.language.canonical import canonical
@@ -134,7 +134,7 @@ def test_code_that_is_none(folder: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000])
 def test_a_file_that_is_no_cache(folder: Path, content: bytes) -> None:
     folder.mkdir()
-    path = folder / "comprehensions.sqlite"
+    path = folder / f"comprehensions-{FORMAT}.sqlite"
     path.write_bytes(content)
     path.chmod(0o600)
     if not content:
@@ -208,7 +208,8 @@ def test_what_was_not_exported_is_refused(tmp_path: Path) -> None:
     assert entry == ENTRY
     head, line, _ = good.split("\n")
     for text in (
-        "", "{}", head.replace("1", "2") + "\n" + line, good.replace("636f6465", "636f6466"),
+        "", "{}", head.replace(str(FORMAT), "77") + "\n" + line,
+        good.replace("636f6465", "636f6466"),
         head + "\n{}", head + "\n[]", head + "\nnonsense", good.replace('"key"', '"ky"', 1),
     ):  # fmt: skip
         with pytest.raises(InputError, match="x: expected what"):

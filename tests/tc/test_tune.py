@@ -2,16 +2,23 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polygym.errors import InputError
+from polygym.codegen.mapping import parse_mapping
+from polygym.errors import IllegalScheduleError, InputError
 from polygym.evaluation import Evaluator
+from polygym.mdp.episode import Episode
+from polygym.mdp.policies import Policy
+from polygym.measure.outcome import Status
+from polygym.poly.baselines import isl_schedule, original
+from polygym.poly.strategy import Fusion, IslOptions
 from polygym.tc.cache import user_cache
 from polygym.tc.comprehension import define
-from polygym.tune import Progress
+from polygym.tune import Progress, read_choice
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(600, dtype=np.float32).reshape(20, 30) % 7
@@ -24,8 +31,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-@pytest.mark.parametrize("search", ["genetic", "random"])
-def test_what_is_found_is_used_and_kept(search: str) -> None:
+def first_allowed(episode: Episode, generator: np.random.Generator) -> int:
+    """Choose any action that is allowed: a policy of the caller's."""
+    allowed = [action for action, is_allowed in enumerate(episode.mask()) if is_allowed]
+    return allowed[int(generator.integers(len(allowed)))]
+
+
+@pytest.mark.parametrize("search", ["genetic", first_allowed])
+def test_what_is_found_is_used_and_kept(search: str | Policy) -> None:
     operator = define(MM)
     seen: list[Progress] = []
     found = operator.tune(A, B, generations=2, population=5, search=search, show=seen.append)
@@ -49,7 +62,7 @@ def test_another_process_uses_it_too() -> None:
     define(MM).tune(A, B, generations=1, population=3)
     text = (
         "import numpy as np, polygym.tc, polygym.tc.comprehension as c\n"
-        "c.Comprehension._made = None\n"  # nothing is compiled here
+        "c.Builder._compiled = None\n"  # nothing is compiled here
         f"A, B = np.ones({A.shape}, np.float32), np.ones({B.shape}, np.float32)\n"
         f"assert (polygym.tc.define({MM!r})(A, B) == {A.shape[1]}).all()\n"
     )
@@ -78,10 +91,6 @@ def test_ctrl_c_keeps_the_best() -> None:
 def test_a_candidate_that_computes_something_else_never_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from dataclasses import replace
-
-    from polygym.measure.outcome import Status
-
     evaluate = Evaluator.evaluate
 
     def wrong(self, schedule, mapping=None, **rest):  # type: ignore[no-untyped-def]
@@ -99,9 +108,13 @@ def test_a_candidate_that_computes_something_else_never_counts(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"search": "magic"}, "expected one of genetic, random, found 'magic'"),
-        ({"generations": 0}, "at least one generation"),
-        ({"population": 0}, "at least one generation"),
+        ({"search": "magic"}, "expected one of genetic, random, policy:uniform, .* found 'magic'"),
+        ({"search": "policy:magic"}, "or a policy, found 'policy:magic'"),
+        ({"search": 3}, "or a policy, found 3"),
+        ({"generations": 0}, "generations: expected a number from 1 on, found 0"),
+        ({"population": 0.5}, "population: expected a number from 1 on, found 0.5"),
+        ({"seed": -1}, "seed: expected a number from 0 on, found -1"),
+        ({"seconds": float("nan")}, "seconds: expected a number from 0 on, found nan"),
     ],
 )
 def test_what_makes_no_sense(arguments: dict[str, object], said: str) -> None:
@@ -109,3 +122,107 @@ def test_what_makes_no_sense(arguments: dict[str, object], said: str) -> None:
         define(MM).tune(A, B, **arguments)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected 2 arguments"):
         define(MM).tune(A)
+
+
+def test_what_was_found_is_saved_and_used_again(tmp_path: Path) -> None:
+    operator = define(MM)
+    found = operator.tune(A, B, generations=1, population=4, search="random", seed=3)
+    path = tmp_path / "mm.json"
+    found.save(path)
+    best = found.best
+    scop = operator.scop()
+    assert read_choice(path, scop) == (best.schedule, best.mapping)
+    for tuned in (found, path, str(path)):
+        other = define(MM)
+        kernel = other.compile(A, B, tuned=tuned)
+        assert kernel.object_code == operator.compile(A, B).object_code
+        assert other.compile(A, B) is kernel
+        assert (other(A, B) == A @ B).all()
+        assert (other(A[:7], B) == A[:7] @ B).all()  # other sizes as usual
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        (None, "expected what a tuner has saved, found something else .FileNotFoundError"),
+        ("nothing", "found something else .JSONDecodeError"),
+        ("[]", "expected an object, found list"),
+        ("{}", "found something else .KeyError: 'schedule'"),
+        ('{"schedule": 3, "mapping": "default"}', "expected a text, found 3"),
+        ('{"schedule": "{ S[i] -> [i] }", "mapping": "default"}', "the statements of mm are"),
+        ('{"schedule": "SCHEDULE", "mapping": "fast"}', "mapping: expected default"),
+        ('{"schedule": "SCHEDULE"}', "KeyError: 'outcome'"),
+        ("[" * 100_000, "RecursionError"),
+    ],
+)
+def test_files_that_are_none(contents: str | None, said: str, tmp_path: Path) -> None:
+    operator, path = define(MM), tmp_path / "x.json"
+    if contents is not None:
+        path.write_text(contents.replace("SCHEDULE", str(original(operator.scop()))))
+    with pytest.raises(InputError, match=said):
+        operator.compile(A, B, tuned=path)
+
+
+def test_tuning_starts_from_what_was_asked_for() -> None:
+    operator = define(MM, schedule="isl fusion=minimum", mapping="tile=8")
+    found = operator.tune(A, B, generations=1, population=1)
+    assert found.start.schedule == isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM))
+    assert found.start.mapping == parse_mapping("tile=8")
+
+
+def test_options_of_a_compilation() -> None:
+    operator = define(MM, schedule="isl fusion=minimum", mapping="tile=8 threads=2")
+    assert operator.mapping == parse_mapping("tile=8 threads=2")
+    kernel = operator.compile(A, B)
+    cache = user_cache()
+    assert cache is not None
+    by_minimum = str(isl_schedule(operator.scop(), IslOptions(Fusion.MINIMUM)))
+    (entry,) = cache.entries()
+    assert (entry.schedule, entry.mapping) == (by_minimum, "threads=2 tile=8")
+    for options in (
+        {"schedule": "original", "mapping": "sequential"},
+        {"schedule": "isl skew=off"},
+        {"schedule": str(original(operator.scop()))},
+        {"schedule": original(operator.scop()), "mapping": "jam=2"},
+        {"schedule": IslOptions(negative=False)},
+    ):
+        other = operator.compile(A, B, **options)  # type: ignore[arg-type]
+        assert other is not kernel
+        assert operator.compile(A, B) is other
+        assert (operator(A, B) == A @ B).all()
+    assert define(MM).compile(A, B).object_code  # what was asked for once is not the usual
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"schedule": "isl skew=sometimes"}, "on or off for skew"),
+        ({"schedule": "fast"}, "a schedule: expected isl text"),
+        ({"mapping": "tile=x"}, "sizes such as 32x64"),
+        ({"mapping": 3}, "mapping: expected one such as"),
+        ({"tuned": "x.json", "mapping": "default"}, "neither schedule nor mapping beside it"),
+    ],
+)
+def test_options_that_are_none(options: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        define(MM).compile(A, B, **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="schedule: expected a strategy"):
+        define(MM, schedule=3)  # type: ignore[arg-type]
+
+
+def test_a_schedule_that_changes_the_result_is_refused() -> None:
+    scan = "def f(float(N) A) -> (B) { T(i) = A(i) B(i) = T(i) }"
+    operator = define(scan)
+    wrong = "{ S0[i] -> [1, i]; S1[i] -> [0, i] }"
+    with pytest.raises(IllegalScheduleError, match="must come first"):
+        operator.compile(A[0], schedule=wrong)
+    assert (operator(A[0]) == A[0]).all()
+
+
+def test_what_did_well_for_similar_kernels_is_tried_first() -> None:
+    found = define(MM).tune(A, B, generations=1, population=9, search="random")
+    names = "def f(double(I,J) X, double(J,L) Y) -> (Z) { Z(a,b) +=! X(a,c) * Y(c,b) }"
+    operator, seen = define(names, threads=2), list[Progress]()
+    arrays = (A[:10].astype(float), B.astype(float))
+    operator.tune(*arrays, generations=1, population=1, show=seen.append)
+    assert found.best.mapping in [replace(one.candidate.mapping, threads=1) for one in seen]

@@ -7,18 +7,20 @@ import pytest
 
 from polygym.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.poly.legality import is_legal
+from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ORIGINAL, Fusion, IslOptions
 from polygym.programs import load_scop
-from polygym.tune.candidates import Candidate, Genes, Strategy, schedules_of
-from polygym.tune.searches import SEARCHES, Genetic, Random
+from polygym.tune.candidates import STRATEGIES, Candidate, Genes, Played, Way, schedules_of
+from polygym.tune.searches import SEARCHES, Genetic, Random, make_search
 
 START = replace(DEFAULT, threads=2)
-GENES = Genes.of(load_scop("tc:matmul"), tuple(Strategy), {"M": 26, "K": 100, "N": 7}, START)
+GENES = Genes.of(load_scop("tc:matmul"), STRATEGIES, {"M": 26, "K": 100, "N": 7}, START)
 
 
 def fitness(candidate: Candidate) -> float:
     """Return a made-up speedup, best where several genes agree with one point."""
     mapping = candidate.mapping
-    score = 1.0 + (candidate.strategy is Strategy.MINIMUM_FUSION)
+    score = 1.0 + (candidate.strategy == IslOptions(Fusion.MINIMUM))
     score += mapping.jam == 4
     score += mapping.vectors == 2
     score += (not mapping.pack) + mapping.hold
@@ -27,7 +29,7 @@ def fitness(candidate: Candidate) -> float:
 
 
 def run(kind: type[Random], seed: int, generations: int = 8) -> list[Candidate]:
-    search = kind(GENES, [Candidate(Strategy.ORIGINAL, START)], np.random.default_rng(seed))
+    search = kind(GENES, [Candidate(ORIGINAL, START)], np.random.default_rng(seed))
     tried = []
     for _ in range(generations):
         for one in search.generation(20):
@@ -41,11 +43,49 @@ def test_tiles_leave_no_small_rest() -> None:
     assert max(GENES.tiles) == 100
 
 
+def by_policy(name: str, known: dict[Way, Schedule], seed: int = 0) -> Random:
+    scop = load_scop("mvt")
+    known |= schedules_of(scop)
+    genes = Genes.of(scop, tuple(known), {"n": 40}, START)
+    begin = [Candidate(way, START) for way in known]
+    return make_search(f"policy:{name}", scop, genes, begin, seed, known)
+
+
+def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None:
+    known: dict[Way, Schedule] = {}
+    search = by_policy("bias_coeff_0", known)
+    tried = search.generation(20)
+    assert tried[0] == Candidate(IslOptions(), START)
+    assert len({known[one.strategy] for one in tried}) == len(tried) == 20
+    assert all(is_legal(load_scop("mvt"), schedule) for schedule in known.values())
+    for place, one in enumerate(tried):
+        search.learn(one, 1.0 + place)
+    more = search.generation(30)
+    assert not set(more) & set(tried)
+    changed = [one for one in more if one.mapping != START]
+    assert {one.strategy for one in changed} <= {one.strategy for one in tried[-4:]}
+    assert 5 < len(changed) < 25
+    assert next(str(one.strategy) for one in more if one.mapping == START).startswith(
+        "bias_coeff_0#"
+    )
+    again: dict[Way, Schedule] = {}
+    assert by_policy("bias_coeff_0", again).generation(20) == tried
+
+
+def test_a_policy_without_dice_finds_one_schedule() -> None:
+    known: dict[Way, Schedule] = {}
+    search = by_policy("earliest", known)
+    found = search.generation(12)
+    played = [one for one in found if isinstance(one.strategy, Played)]
+    assert len(played) <= 1
+    assert len(found) == 12  # the rest are dice
+
+
 @pytest.mark.parametrize("kind", SEARCHES.values())
 def test_nothing_is_tried_twice_and_seeds_come_first(kind: type[Random]) -> None:
     tried = run(kind, 0)
     assert len(tried) == len(set(tried)) > 100
-    assert tried[0] == Candidate(Strategy.ORIGINAL, START)
+    assert tried[0] == Candidate(ORIGINAL, START)
     assert tried == run(kind, 0) != run(kind, 1)
 
 

@@ -1,11 +1,12 @@
 """The language of tensor comprehensions: a text becomes a :class:`~polygym.ir.scop.Scop`.
 
 Read top-down: ``tokens`` and ``parse`` (text to the tree of ``syntax``, which ``printer`` turns
-back), ``resolve`` (what names mean), then ``lower``, which takes a ``draft`` through its steps:
-``declarations``; ``inference`` (over which values indices run: ``ranges``, of ``affine`` subscripts
-of ``tensors``); ``usage`` (what may be read and assigned, ``inplace`` updates); ``emission`` (the
-statements: ``environment``, ``types``, ``translate``); ``assembly`` (the program: ``extents``,
-``names``). ``library`` has comprehensions by name.
+back; ``calls`` puts in what other definitions say, whose ``shapes`` have to fit), ``resolve`` (what
+names mean), then ``lower``, which takes a ``draft`` through its steps: ``declarations``;
+``inference`` (over which values indices run: ``ranges``, of ``affine`` subscripts of ``tensors``);
+``usage`` (what may be read and assigned, ``inplace`` updates); ``emission`` (the statements:
+``environment``, ``types``, ``translate``); ``assembly`` (the program: ``extents``, ``names``).
+``library`` has comprehensions by name.
 
 A text is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`.

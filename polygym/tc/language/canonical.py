@@ -9,14 +9,13 @@ indices too::
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from polygym.tc.language.printer import statement_text
+from polygym.tc.language.renaming import renamed
 from polygym.tc.language.resolve import names_in, sizes_of
 from polygym.tc.language.syntax import (
     Definition,
-    Element,
     Exists,
     Expression,
     In,
@@ -25,7 +24,6 @@ from polygym.tc.language.syntax import (
     Output,
     Parameter,
     Statement,
-    with_children,
 )
 
 
@@ -78,28 +76,4 @@ def _renamed(statement: Statement, shared: dict[str, str]) -> Statement:
             if isinstance(found, Name):
                 see(found.name)
 
-    def new(expression: Expression) -> Expression:
-        return _with_names(expression, names)
-
-    where = tuple(
-        replace(entry, name=names[entry.name], lower=new(entry.lower), upper=new(entry.upper))
-        if isinstance(entry, In)
-        else replace(entry, name=names[entry.name], value=new(entry.value))
-        if isinstance(entry, Let)
-        else replace(entry, expression=new(entry.expression))
-        for entry in statement.where
-    )
-    return replace(
-        statement,
-        tensor=names[statement.tensor],
-        indices=tuple(replace(index, name=names[index.name]) for index in statement.indices),
-        value=new(statement.value),
-        where=where,
-    )
-
-
-def _with_names(expression: Expression, names: dict[str, str]) -> Expression:
-    """Return an expression with other names; those of functions stay."""
-    if isinstance(expression, Name | Element):
-        expression = replace(expression, name=names.get(expression.name, expression.name))
-    return with_children(expression, lambda part: _with_names(part, names))
+    return renamed(statement, names)

@@ -9,11 +9,17 @@
     output      = [type ["(" [size {"," size}] ")"]] name
     size        = name | number
     statement   = name ["(" [name {"," name}] ")"] assign expression ["where" where {"," where}]
+                | (name | "(" name {"," name} ")") "=" definition "(" [argument {"," argument}] ")"
+    argument    = name | number
     assign      = "=" | ("+=" | "*=" | "min=" | "max=") ["!"]
     where       = name "in" expression ":" expression | name "=" expression | "exists" expression
     expression  = or ["?" expression ":" expression]
     or          = and {"||" and}                        and so on, with the precedences of C
     primary     = number | name ["(" [expression {"," expression}] ")"] | "(" expression ")"
+                | name "." number
+
+Here ``definition`` is the name of one that stands before; a call of it becomes its statements
+(:mod:`polygym.tc.language.calls`). ``A.0`` is the first size that A is declared with.
 
 Nothing separates statements: an expression ends where no operator follows, and the next word is the
 name of the next statement's tensor.
@@ -21,9 +27,12 @@ name of the next statement's tensor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from polygym.errors import Place, SourceError
+from polygym.tc.language.calls import Call, inlined
 from polygym.tc.language.syntax import (
     TYPE_NAMES,
     Assign,
@@ -62,6 +71,8 @@ _PRECEDENCE = (
     ("*", "/", "%"),
 )
 
+_DIMENSION = re.compile(r"\.[0-9]{1,9}")
+
 # Each level of parentheses costs several of Python's frames.
 _DEEPEST = 60
 _LONGEST_NUMBER = 30
@@ -81,7 +92,7 @@ def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
     reader = _Reader(tokens(text, file))
     found: dict[str, Definition] = {}
     while reader.next.kind is not Kind.END:
-        one = reader.definition()
+        one = reader.definition(found)
         if one.name in found:
             raise SourceError(one.place, f"{one.name} is defined twice")
         found[one.name] = one
@@ -92,11 +103,12 @@ def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
 
 @dataclass
 class _Reader:
-    """The words, and how far they have been read."""
+    """The words, and how far they have been read; what the definition at hand declares."""
 
     words: tuple[Token, ...]
     position: int = 0
     depth: int = 0
+    sizes_of: dict[str, tuple[Name | Number, ...]] = field(default_factory=dict)
 
     @property
     def next(self) -> Token:
@@ -145,8 +157,8 @@ class _Reader:
 
     # Definitions
 
-    def definition(self) -> Definition:
-        """Read a definition."""
+    def definition(self, known: Mapping[str, Definition]) -> Definition:
+        """Read a definition, which may call those that are known."""
         self.expect("def", "to begin a definition")
         name = self.name("the name of the definition")
         self.expect("(", "and the parameters")
@@ -167,17 +179,23 @@ class _Reader:
         if not outputs:
             raise SourceError(closing.place, "expected at least one output, found none")
         self.expect("{", "and the statements")
-        statements = []
+        self.sizes_of = {one.name: one.sizes for one in outputs if one.sizes is not None}
+        self.sizes_of |= {one.name: one.sizes for one in parameters}
+        own = {*(one.name for one in parameters), *(one.name for one in outputs)}
+        callees = {one: found for one, found in known.items() if one not in own}
+        statements: list[Statement | Call] = []
         while not self.is_next("}"):
             if self.next.kind is Kind.END:
                 raise self.wrong("'}' to end the definition")
-            statements.append(self.statement())
+            read = self.call(callees) or self.statement()
+            statements.append(read)
+            if isinstance(read, Statement):
+                callees.pop(read.tensor, None)
         closing = self.take()
         if not statements:
             raise SourceError(closing.place, "expected at least one statement, found none")
-        return Definition(
-            name.text, tuple(parameters), tuple(outputs), tuple(statements), name.place
-        )
+        body = inlined(parameters, outputs, statements)
+        return Definition(name.text, tuple(parameters), tuple(outputs), body, name.place)
 
     def parameter(self) -> Parameter:
         """Read ``float(M, N) A``."""
@@ -222,6 +240,41 @@ class _Reader:
         return tuple(found)
 
     # Statements
+
+    def call(self, known: Mapping[str, Definition]) -> Call | None:
+        """Read ``(C, D) = f(A, B)``, None where a statement of another kind stands."""
+        several = self.is_next("(")
+        is_one = self.after(1).text == "=" and self.after(2).text in known
+        if not several and not (is_one and self.after(3).text == "("):
+            return None
+        outputs: list[Name] = []
+        if self.skip("("):
+            while not self.is_next(")"):
+                if outputs:
+                    self.expect(",", "or ')' after a result")
+                word = self.name("a result, a name")
+                outputs.append(Name(word.text, word.place))
+            self.take()
+        else:
+            word = self.name("a result, a name")
+            outputs.append(Name(word.text, word.place))
+        self.expect("=", "and a call")
+        if self.next.text not in known:
+            there = ", ".join(known) or "there is none"
+            raise self.wrong("a definition that stands before", f"those are: {there}")
+        callee = self.take()
+        self.expect("(", "and the arguments")
+        arguments: list[Name | Number] = []
+        while not self.is_next(")"):
+            if arguments:
+                self.expect(",", "or ')' after an argument")
+            if self.next.kind is Kind.NUMBER:
+                arguments.append(self.number())
+            else:
+                word = self.name("an argument: a tensor or a number")
+                arguments.append(Name(word.text, word.place))
+        self.take()
+        return Call(tuple(outputs), known[callee.text], tuple(arguments), callee.place)
 
     def statement(self) -> Statement:
         """Read a statement with its ``where``."""
@@ -316,6 +369,8 @@ class _Reader:
             self.expect(")", "to close '('")
             return value
         word = self.name("an expression")
+        if _DIMENSION.fullmatch(self.next.text):
+            return self.dimension(word)
         if not self.is_next("("):
             return Name(word.text, word.place)
         self.take()
@@ -333,6 +388,25 @@ class _Reader:
                 )
             return Convert(TYPE_NAMES[word.text], arguments[0], word.place)
         return Element(word.text, tuple(arguments), word.place)
+
+    def dimension(self, tensor: Token) -> Name | Number:
+        """Read the ``.0`` of ``A.0``; return the size that A is declared with."""
+        if tensor.text not in self.sizes_of:
+            raise SourceError(
+                tensor.place,
+                f"{tensor.text}{self.next.text}: expected a tensor with declared sizes, found "
+                f"{tensor.text}",
+                f"those are: {', '.join(self.sizes_of) or 'there is none'}",
+            )
+        sizes, number = self.sizes_of[tensor.text], int(self.next.text[1:])
+        if number >= len(sizes):
+            raise SourceError(
+                tensor.place,
+                f"{tensor.text}{self.next.text}: {tensor.text} has {len(sizes)} dimension(s), "
+                "counted from 0",
+            )
+        self.take()
+        return replace(sizes[number], place=tensor.place)
 
     def number(self) -> Number:
         """Read a literal."""

@@ -1,0 +1,179 @@
+"""Machine code of a definition for sizes: from the cache, or made and kept there.
+
+Sizes are given by the definition's names, with the values of scalars on which subscripts depend.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polygym.codegen.llvm.loader import LoadError
+from polygym.codegen.mapping import DEFAULT
+from polygym.codegen.mapping import Mapping as MachineMapping
+from polygym.errors import InputError
+from polygym.ir.scop import Scop
+from polygym.poly.evaluate import admits
+from polygym.poly.schedule import Schedule
+from polygym.poly.strategy import ISL, Strategy
+from polygym.programs import Output, Program
+from polygym.programs.comprehensions import initial_data
+from polygym.tc.cache import CacheWarning, Entry, Origin, key_of, user_cache
+from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
+from polygym.tc.language import Definition, lower, needed_values
+from polygym.tc.language.canonical import canonical
+from polygym.tc.language.resolve import sizes_of
+from polygym.tc.similar import similar
+from polygym.tune import Candidate, Tuned
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How code is made where nothing better is known: in which order, under which mapping."""
+
+    schedule: Strategy | Schedule = ISL
+    mapping: MachineMapping = DEFAULT
+
+
+@dataclass(eq=False)
+class Builder:
+    """Makes the kernels of one definition; ``needed`` are the scalars that have to be known."""
+
+    definition: Definition
+    options: Options = Options()
+    needed: tuple[str, ...] = field(init=False)
+    _scops: dict[tuple[int, ...], Scop] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Look what has to be known."""
+        self.needed = needed_values(self.definition)
+
+    def scop(self, constants: Mapping[str, int]) -> Scop:
+        """Return the program; scalars on which subscripts depend must be given."""
+        key = tuple(constants.get(name, 0) for name in self.needed)
+        if key not in self._scops:
+            given = {name: constants[name] for name in self.needed if name in constants}
+            self._scops[key] = lower(self.definition, given)
+        return self._scops[key]
+
+    def kernel(self, sizes: Mapping[str, int], options: Options | None = None) -> Kernel:
+        """Return the fastest kernel that the cache has, or make one and keep it.
+
+        Raises:
+            InputError: the definition makes no sense for the sizes.
+            IllegalScheduleError: the schedule is none of this program.
+        """
+        asked = options or self.options
+        if (kept := self._kept(sizes, asked)) is not None:
+            return kept
+        scop, own = self._checked(sizes)
+        chosen = asked.schedule
+        schedule = chosen if isinstance(chosen, Schedule) else usual_schedule(scop, chosen)
+        kernel = self._compiled(scop, own, schedule, asked.mapping)
+        self._keep(sizes, asked, kernel, Options(schedule, asked.mapping), None)
+        return kernel
+
+    def tuned(self, sizes: Mapping[str, int], found: Tuned) -> Kernel:
+        """Compile what a tuner has found, and keep it in the cache with its time."""
+        scop, own = self._checked(sizes)
+        best = found.best
+        kernel = self._compiled(scop, own, best.schedule, best.mapping)
+        made = Options(best.schedule, best.mapping)
+        self._keep(sizes, self.options, kernel, made, best.seconds, str(found.strategy))
+        return kernel
+
+    def program(self, sizes: Mapping[str, int]) -> Program:
+        """Return what a tuner measures: the program with data of its own."""
+        scop, own = self._checked(sizes)
+        outputs = tuple(Output(array.name) for array in scop.arrays if array.live_out)
+        name = self.definition.name
+        return Program(name, scop, initial_data(scop), tuple(own.items()), outputs)
+
+    def sizes_of_program(self, parameters: Mapping[str, int]) -> dict[str, int]:
+        """Return sizes by the definition's names, given those of its program."""
+        names = [name for name in sizes_of(self.definition) if name not in self.needed]
+        scop = self.scop(parameters)
+        own = [parameters[one.name] for one in scop.parameters]
+        return dict(zip([*names, *self.needed], own, strict=True))
+
+    def seeds(self, sizes: Mapping[str, int]) -> list[Candidate]:
+        """Return what did best for similar kernels in the cache, the most similar first."""
+        cache = user_cache()
+        if cache is None:
+            return []
+        return similar(cache.tuned(), canonical(self.definition), tuple(sizes.values()))
+
+    def _kept(self, sizes: Mapping[str, int], asked: Options) -> Kernel | None:
+        """Return the kernel that is in the cache, None if there is none."""
+        cache = user_cache()
+        entry = None if cache is None else cache.best(self._key(sizes, asked))
+        if entry is None:
+            return None
+        try:
+            return Kernel.from_recipe(entry.code, entry.recipe)
+        except (LoadError, ValueError, KeyError, TypeError) as error:
+            warnings.warn(f"the cache: {entry.label!r} is not used: {error}", CacheWarning, 4)
+            return None
+
+    def _key(self, sizes: Mapping[str, int], asked: Options) -> str:
+        text = canonical(self.definition)
+        return key_of(text, sizes, str(asked.schedule), str(asked.mapping))
+
+    def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
+        """Return the program, and the sizes by its own names."""
+        scop = self.scop(sizes)
+        own = {one.name: sizes[name] for one, name in zip(scop.parameters, sizes, strict=True)}
+        if not admits(scop.context, own):
+            found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+            needs = " and ".join(scop.conditions) or "sizes from 1 on"
+            raise InputError(f"{self.definition.name} is not defined for {found}: it needs {needs}")
+        return scop, own
+
+    def _compiled(
+        self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: MachineMapping
+    ) -> Kernel:
+        arguments = self._array_names(scop, [one.name for one in self.definition.parameters])
+        outputs = self._array_names(scop, [one.name for one in self.definition.outputs])
+        return compile_kernel(scop, own, mapping, arguments, outputs, schedule)
+
+    def _keep(
+        self,
+        sizes: Mapping[str, int],
+        asked: Options,
+        kernel: Kernel,
+        made: Options,
+        seconds: float | None,
+        strategy: str = "",
+    ) -> None:
+        """Put a kernel into the cache, if there is one."""
+        cache = user_cache()
+        if cache is None:
+            return
+        said = ", ".join(f"{name}={value}" for name, value in sizes.items())
+        cache.put(
+            Entry(
+                key=self._key(sizes, asked),
+                schedule=str(made.schedule),
+                label=f"{self.definition.name}({said})",
+                mapping=str(made.mapping),
+                seconds=seconds,
+                recipe=kernel.recipe,
+                code=kernel.object_code,
+                origin=Origin(canonical(self.definition), tuple(sizes.values()), strategy).text,
+            )
+        )
+
+    def _array_names(self, scop: Scop, names: Sequence[str]) -> list[str]:
+        """Return the names in the program of parameters or outputs."""
+        own = dict(
+            zip(
+                dict.fromkeys(
+                    [o.name for o in self.definition.parameters if o.name not in self.needed]
+                    + [o.name for o in self.definition.outputs]
+                ),
+                scop.signature[len(scop.parameters) :],
+                strict=True,
+            )
+        )
+        return [own.get(name, "") for name in names]

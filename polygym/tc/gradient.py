@@ -1,0 +1,99 @@
+"""The gradient of a comprehension, which is another comprehension.
+
+Names say what is what. For ``mm(A, B) -> (C)``::
+
+    def mm_gradient(float(M, K) A, float(K, N) B, float(M, N) d_C) -> (d_A, d_B) {
+      d_A(m, k) +=! d_C(m, n) * B(k, n)
+      d_B(k, n) +=! A(m, k) * d_C(m, n)
+    }
+
+``d_C`` is the derivative of whatever is differentiated with respect to C. A gradient may read the
+parameters, the outputs (the maximum that a softmax has found, say) and the derivatives of outputs;
+it returns derivatives of parameters, not necessarily of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.tc.language import Definition
+from polygym.tc.language.syntax import Output, Parameter, Scalar
+
+_FLOATS = (Scalar.FLOAT, Scalar.DOUBLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """A definition that computes gradients, and what makes it do so on arrays."""
+
+    definition: Definition
+    compute: Callable[[Sequence[Any], Any], list[np.ndarray]]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of what it reads, in order."""
+        return tuple(one.name for one in self.definition.parameters)
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The parameters of which it knows the derivative."""
+        return tuple(one.name.removeprefix("d_") for one in self.definition.outputs)
+
+
+def derivative(name: str) -> str:
+    """Return the name of a tensor's derivative."""
+    return f"d_{name}"
+
+
+def check_gradient(of: Definition, by: Definition) -> None:
+    """Refuse a definition that cannot be the gradient of another one, as far as names say it.
+
+    Raises:
+        InputError: a name is none of those that it may be, or a type or a rank does not fit.
+    """
+    said = f"{by.name}, the gradient of {of.name}"
+    parameters = {one.name: one for one in of.parameters}
+    outputs = {one.name: one for one in of.outputs}
+    if both := [name for name in parameters if name in outputs]:
+        raise InputError(
+            f"{said}: {of.name} updates {both[0]}, whose name would stand for two values; expected "
+            "no parameter that is an output too"
+        )
+    derivatives = {derivative(name): one for name, one in outputs.items()}
+    if twice := [name for name in derivatives if name in parameters or name in outputs]:
+        raise InputError(f"{said}: {of.name} has a tensor of its own that is called {twice[0]}")
+    readable: dict[str, Parameter | Output] = {**parameters, **outputs, **derivatives}
+    for one in by.parameters:
+        if one.name not in readable:
+            raise InputError(f"{said}: parameter {one.name}: expected one of {', '.join(readable)}")
+        _check_kind(said, one, readable[one.name])
+    returnable = {derivative(name): one for name, one in parameters.items() if one.type in _FLOATS}
+    for result in by.outputs:
+        if result.name not in returnable:
+            raise InputError(
+                f"{said}: output {result.name}: expected one of {', '.join(returnable) or '(none)'}"
+            )
+        _check_kind(said, result, returnable[result.name])
+
+
+def _check_kind(said: str, found: Parameter | Output, expected: Parameter | Output) -> None:
+    """Refuse another type or rank, where both are declared."""
+    if None not in (found.type, expected.type) and found.type is not expected.type:
+        assert found.type is not None
+        assert expected.type is not None
+        raise InputError(
+            f"{said}: {found.name}: expected {expected.type.value}, as {expected.name} is, found "
+            f"{found.type.value}"
+        )
+    if found.sizes is None or expected.sizes is None:
+        return
+    if len(found.sizes) != len(expected.sizes):
+        raise InputError(
+            f"{said}: {found.name}: expected {len(expected.sizes)} dimension(s), as many as "
+            f"{expected.name} has, found {len(found.sizes)}"
+        )

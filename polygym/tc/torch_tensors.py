@@ -1,0 +1,207 @@
+"""PyTorch's tensors as arguments and results, where the caller has imported PyTorch.
+
+polygym never imports it: who has tensors has done so. A tensor in main memory is an array that
+shares its memory, and so is the other way around; nothing is copied but what is not contiguous.
+
+Gradients follow where the operator has a comprehension for them (:mod:`polygym.tc.gradient`). Then
+a call is a function of PyTorch's autograd: what the gradient's comprehension reads is saved, and it
+is called when PyTorch asks for gradients.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.tc.arguments import dtype_of
+from polygym.tc.gradient import Gradient, derivative
+from polygym.tc.language import Definition
+
+Compute = Callable[[Sequence[Any], Any], list[np.ndarray]]
+"""An operator on arrays: the arguments, and the memory of its outputs or None."""
+
+
+def torch_for(arguments: Sequence[Any], out: Any = None) -> Any:
+    """Return PyTorch if there is a tensor among arguments or outputs, else None."""
+    torch = sys.modules.get("torch")
+    tensor = getattr(torch, "Tensor", None)
+    if tensor is None:
+        return None
+    for one in arguments:
+        if isinstance(one, tensor):
+            return torch
+    if out is not None and any(isinstance(one, tensor) for one in _listed(out)):
+        return torch
+    return None
+
+
+def _listed(out: Any) -> list[Any]:
+    return list(out) if isinstance(out, list | tuple) else [out]
+
+
+def as_arrays(torch: Any, definition: Definition, arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments with arrays in place of tensors, which share their memory."""
+    found = list(arguments)
+    for place, one in enumerate(found):
+        if isinstance(one, torch.Tensor):
+            found[place] = _array(torch, one, definition, place)
+    return found
+
+
+def call(
+    torch: Any,
+    definition: Definition,
+    compute: Compute,
+    gradient: Gradient | None,
+    arguments: Sequence[Any],
+    out: Any,
+) -> list[Any]:
+    """Compute with tensors; results are tensors, those of ``out`` where it is given.
+
+    Raises:
+        InputError: a tensor is not in main memory, or asks for a gradient that there is not.
+    """
+    arrays = as_arrays(torch, definition, arguments)
+    asking = [
+        place
+        for place, one in enumerate(arguments)
+        if isinstance(one, torch.Tensor) and one.requires_grad
+    ]
+    if not (asking and torch.is_grad_enabled() and len(arguments) == len(definition.parameters)):
+        return _computed(torch, definition, compute, arrays, out)
+    names = [definition.parameters[place].name for place in asking]
+    if out is not None:
+        raise InputError(
+            f"{definition.name}: out: expected none where a gradient is asked for (by "
+            f"{names[0]}); call it under torch.no_grad(), or on {names[0]}.detach()"
+        )
+    for name in names:
+        if gradient is None or name not in gradient.of:
+            raise InputError(
+                f"{definition.name}: {name} asks for a gradient (requires_grad), of which "
+                f"{definition.name} knows none: with_gradient() says how it is computed, from a "
+                f"comprehension that returns {derivative(name)}; else call it under "
+                f"torch.no_grad(), or on {name}.detach()"
+            )
+    assert gradient is not None
+    function = _function(torch)
+    found = function.apply(definition, compute, gradient, *arguments)
+    return [found] if isinstance(found, torch.Tensor) else list(found)
+
+
+def _computed(
+    torch: Any, definition: Definition, compute: Compute, arrays: Sequence[Any], out: Any
+) -> list[Any]:
+    if out is None:
+        return [_tensor(torch, one) for one in compute(arrays, None)]
+    given = _listed(out)
+    places = []
+    for one in given:
+        tensor = isinstance(one, torch.Tensor)
+        if tensor and one.requires_grad and torch.is_grad_enabled():
+            raise InputError(
+                f"{definition.name}: out: expected a tensor that asks for no gradient, found one "
+                "with requires_grad"
+            )
+        places.append(_array(torch, one, definition, None) if tensor else one)
+    compute(arrays, places)
+    for one in given:
+        if isinstance(one, torch.Tensor):
+            torch.autograd.graph.increment_version(one)  # autograd sees that it was written to
+    return given
+
+
+def _array(torch: Any, tensor: Any, definition: Definition, place: int | None) -> Any:
+    """Return a tensor's memory as an array; ``place`` is which argument it is, None for ``out``."""
+    if tensor.is_cpu and tensor.layout is torch.strided:
+        try:
+            return tensor.detach().numpy()
+        except (TypeError, RuntimeError) as error:
+            wrong = f"no tensor of {tensor.dtype} that NumPy has: {error}"
+    elif tensor.layout is not torch.strided:
+        wrong = f"expected a dense tensor, found {tensor.layout}"
+    else:
+        wrong = f"expected a tensor in main memory, found one on {tensor.device}; .cpu() copies it"
+    names = [one.name for one in definition.parameters]
+    name = "out" if place is None else names[place] if place < len(names) else str(place)
+    raise InputError(f"{definition.name}: {name}: {wrong}")
+
+
+def _tensor(torch: Any, array: np.ndarray) -> Any:
+    return torch.from_numpy(array)
+
+
+@lru_cache(maxsize=2)
+def _function(torch: Any) -> Any:
+    """Return the function of autograd that every operator with a gradient is."""
+
+    class Differentiated(torch.autograd.Function):  # type: ignore[misc]
+        """A comprehension and its gradient."""
+
+        @staticmethod
+        def forward(
+            ctx: Any, definition: Definition, compute: Compute, gradient: Gradient, *arguments: Any
+        ) -> Any:
+            """Compute, and save what the gradient reads."""
+            names = [one.name for one in definition.parameters]
+            outputs = [one.name for one in definition.outputs]
+            results = _computed(
+                torch, definition, compute, as_arrays(torch, definition, arguments), None
+            )
+            known = dict(zip(names, arguments, strict=True)) | dict(
+                zip(outputs, results, strict=True)
+            )
+            read = [name for name in gradient.reads if name in known]
+            tensors = [name for name in read if isinstance(known[name], torch.Tensor)]
+            ctx.save_for_backward(*(known[name] for name in tensors))
+            ctx.tensors = tensors
+            ctx.others = {name: known[name] for name in read if name not in tensors}
+            ctx.definition, ctx.gradient = definition, gradient
+            ctx.shapes = [getattr(one, "shape", None) for one in arguments]
+            ctx.mark_non_differentiable(
+                *(
+                    result
+                    for name, result in zip(outputs, results, strict=True)
+                    if derivative(name) not in gradient.reads
+                )
+            )
+            return results[0] if len(results) == 1 else tuple(results)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        def backward(ctx: Any, *asked: Any) -> tuple[Any, ...]:
+            """Return the gradients of the arguments."""
+            definition, gradient = ctx.definition, ctx.gradient
+            outputs = [derivative(one.name) for one in definition.outputs]
+            known: Mapping[str, Any] = {
+                **ctx.others,
+                **dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)),
+                **dict(zip(outputs, asked, strict=True)),
+            }
+            results = gradient.compute(
+                as_arrays(torch, gradient.definition, [known[name] for name in gradient.reads]),
+                None,
+            )
+            returned = [one.name for one in gradient.definition.outputs]
+            found = dict(zip(returned, results, strict=True))
+            gradients: list[Any] = [None, None, None]
+            for place, parameter in enumerate(definition.parameters):
+                one = None
+                if ctx.needs_input_grad[place + 3]:
+                    one = found[derivative(parameter.name)]
+                    expected = (tuple(ctx.shapes[place]), dtype_of(parameter.type))
+                    if (one.shape, one.dtype) != expected:
+                        raise InputError(
+                            f"{gradient.definition.name}: {derivative(parameter.name)}: expected "
+                            f"{expected[1]} of shape {expected[0]}, as {parameter.name} is, found "
+                            f"{one.dtype} of shape {one.shape}"
+                        )
+                gradients.append(None if one is None else _tensor(torch, one))
+            return tuple(gradients)
+
+    return Differentiated

@@ -1,0 +1,146 @@
+"""``polygym tune``: what it prints and leaves, how it ends, who finds what it has found."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polygym.tc
+from polygym.cli import dispatch
+from polygym.tc import kernel
+from polygym.tune import read_choice
+
+MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+
+
+@pytest.fixture(autouse=True)
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.tc").write_text(f"{MM} def other(float(N) A) -> (B) {{ B(i) = A(i) }}")
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = dispatch.run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+SIZES = ("my.tc", "--function", "mm", "-p", "M=20", "-p", "K=30", "-p", "N=10")
+
+
+def test_from_end_to_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = ("--generations", "2", "--population", "4", "--out", "found", "--jobs", "1")
+    code, data = call_json(capsys, "tune", *SIZES, *words)
+    assert code == 0
+    assert data["parameters"] == {"M": 20, "K": 30, "N": 10}
+    assert data["best"]["status"] == data["start"]["status"] == "ok"
+    assert data["best"]["speedup"] >= data["start"]["speedup"]
+    assert (data["wrong"], data["interrupted"], data["cached"]) == (0, False, True)
+    assert sorted(path.name for path in Path("found").iterdir()) == sorted(
+        Path(name).name for name in data["files"].values()
+    )
+    head, *trials = [
+        json.loads(line) for line in Path("found/trials.jsonl").read_text().splitlines()
+    ]
+    assert (head["search"], head["generations"], head["population"]) == ("genetic", 2, 4)
+    assert [one["index"] for one in trials] == list(range(data["tried"]))
+    assert {one["generation"] for one in trials} == {1, 2}
+    assert json.loads(Path("found/summary.json").read_text()) == data
+    assert "void mm(" in Path("found/best.c").read_text()
+
+    code, again = call_json(capsys, "replay", "found/best.json", "--no-run")
+    assert (code, again["legal"], again["mapping"]) == (0, True, data["mapping"])
+    assert again["schedule"] == data["schedule"]
+    code, ran = call_json(capsys, "run", *SIZES, "--schedule", "found/best.json", "--repeat", "1")
+    assert (code, ran["schedule"], ran["mapping"]) == (0, data["schedule"], data["mapping"])
+
+    # The operator has it at once, from the cache; and other sizes from the file.
+    monkeypatch.setattr("polygym.tc.builder.compile_kernel", None)
+    operator = polygym.tc.define(Path("my.tc").read_text(), "mm")
+    A, B = np.ones((20, 30), np.float32), np.ones((30, 10), np.float32)
+    assert (operator(A, B) == 30).all()
+    monkeypatch.setattr("polygym.tc.builder.compile_kernel", kernel.compile_kernel)
+    _, mapping = read_choice("found/best.json", operator.scop())
+    assert str(mapping) == data["mapping"]
+    operator.compile(A[:3], B, tuned="found/best.json")
+    assert (operator(A[:3], B) == 30).all()
+
+    code, _, said = call(capsys, "tune", *SIZES, "--out", "found")
+    assert code == 2
+    assert "found: expected a folder without the files of a search, found trials.jsonl" in said
+
+
+def test_a_c_program_by_a_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("-d", "mini", "--search", "policy:bias_coeff_0", "--generations", "1")
+    code, out, _ = call(capsys, "tune", "mvt", *words, "--population", "8")
+    assert code == 0
+    assert "8 candidates tried" in out
+    assert "cache" not in out
+    trials = [
+        json.loads(line) for line in Path("polygym-mvt/trials.jsonl").read_text().splitlines()
+    ][1:]
+    assert sum(one["strategy"].startswith("bias_coeff_0#") for one in trials) >= 3
+    assert dispatch.run(["replay", "polygym-mvt/best.json", "--no-run"]) == 0
+
+
+def test_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
+    code, data = call_json(capsys, "tune", *SIZES, "--time", "0", "--population", "1")
+    assert code == 0
+    assert 1 <= data["tried"] <= 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--search", "policy:magic"), "policy:magic"),
+        (("--time", "-1"), "--time"),
+        (("--generations", "0"), "--generations"),
+        (("-p", "Q=3"), "-p Q: expected one of the parameters M, K, N"),
+        (("--mapping", "fast"), "mapping: expected default"),
+    ],
+)
+def test_what_makes_no_sense(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    code, _, error = call(capsys, "tune", *SIZES, *words)
+    assert code == 2
+    assert said in error
+    assert not list(Path().glob("polygym-*"))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_keeps_the_best(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    words = [*SIZES, "--generations", "100000", "--population", "5", "--out", "out", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polygym", "tune", *words], stdout=subprocess.PIPE, text=True
+    )
+    trials = tmp_path / "out" / "trials.jsonl"
+    deadline = time.monotonic() + 60
+    while not (trials.exists() and trials.read_text().count("\n") > 5):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.kill(process.pid, number)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    data = json.loads(out)
+    assert data["interrupted"]
+    assert data["tried"] == trials.read_text().count("\n") - 1
+    best = json.loads((tmp_path / "out" / "best.json").read_text())
+    assert best["schedule"] == data["schedule"]
+    assert data["best"]["status"] == "ok"
