@@ -18,6 +18,12 @@ written in none of the parts that its statement runs in, and is read often:
 * at known sizes, if the box around the statement's instances has 16 times as many points as the
   array has elements, and the copy takes no more than 512 MiB. (A triangle of three loops fills a
   sixth of its box, or a half.)
+
+At known sizes a copy may be *crowded*: where rows are a multiple of 512 bytes apart, elements below
+each other fall into few sets of a cache (the lines of a level 1 cache of 64 sets repeat every 4096
+bytes), and a tile of a few hundred rows does not stay in it, however small it is. So such a copy
+gets rows that are one line of the cache longer. And a sum that walks down a crowded array, B[k][j]
+along k with vectors along j, reads from a copy with longer rows too, though nothing is turned.
 """
 
 from __future__ import annotations
@@ -36,6 +42,7 @@ from polygym.ir.scop import Scop, Statement
 from polygym.poly.evaluate import evaluate
 
 _OFTEN = 16
+_LINE, _CROWDED = 64, 512
 _MOST_BYTES = 512 << 20
 
 
@@ -74,6 +81,15 @@ class Packing:
             elements * array.type.size <= _MOST_BYTES
             and _box(statement.domain, self.sizes) >= _OFTEN * elements
         )
+
+
+def spare(row: int, size: int) -> int:
+    """Return how many elements of a size a row of so many needs more, not to be crowded.
+
+    >>> spare(1000, 8), spare(1024, 8), spare(1024, 4)
+    (0, 8, 16)
+    """
+    return _LINE // size if row * size % _CROWDED == 0 else 0
 
 
 def packing_of(
@@ -115,7 +131,7 @@ def turned_dimension(steps: Sequence[int]) -> int | None:
 def turned(dimension: int, rank: int) -> tuple[int, ...]:
     """Return the order of the dimensions with one moved to the end.
 
-    >>> turned(0, 3)
-    (1, 2, 0)
+    >>> turned(0, 3), turned(2, 3)
+    ((1, 2, 0), (0, 1, 2))
     """
     return (*(place for place in range(rank) if place != dimension), dimension)

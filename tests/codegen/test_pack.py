@@ -18,10 +18,11 @@ from polygym.ir.scop import Storage
 from polygym.measure.outcome import Ok, OutOfMemory, Status
 from polygym.measure.worker import Worker
 from polygym.poly.baselines import original
+from polygym.poly.evaluate import evaluate
 from polygym.poly.legality import LegalSchedule
 from polygym.programs import load_program
 from polygym.programs.compiling import compile_problem, compile_schedule
-from tests.oracles.loops import events
+from tests.oracles.loops import events, value
 from tests.oracles.native import random_arrays, run_natively
 from tests.oracles.threads import every_loop_shared
 
@@ -258,3 +259,35 @@ def test_what_the_same_nest_writes_is_not_packed() -> None:
     """With all of it in one nest over time, no copy would be up to date."""
     text = SCALED.replace("#pragma scop", "#pragma scop\n  for (int t = 0; t < m; t++) {")
     assert packed(lowered(text.replace("#pragma endscop", "  }\n#pragma endscop"))) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "sizes", "expected"),
+    [
+        ("A[i][k] * A[j][k]", {"n": 128, "m": 80}, [("A", ("m", "n + 8"))]),
+        ("A[i][k] * A[j][k]", {"n": 100, "m": 80}, [("A", ("m", "n"))]),
+        # nothing to turn, but rows that fall into the same sets of a cache
+        ("A[i][k] * B[k][j]", {"n": 128, "m": 80}, [("B", ("m", "n + 8"))]),
+        ("A[i][k] * B[k][j]", {"n": 100, "m": 80}, []),
+        # few rows do not crowd anything
+        ("A[i][k] * B[k][j]", {"n": 128, "m": 50}, []),
+    ],
+)
+def test_rows_of_copies_do_not_crowd_a_cache(
+    read: str, sizes: dict[str, int], expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    text = PRODUCT.format(types="double A[n][m], double B[m][n]", read=read)
+    program = lowered(text, **sizes)
+    assert packed(program) == expected
+    for array, extents in zip(program.scop.arrays, program.extents, strict=True):
+        if array.storage is Storage.SCRATCH:
+            at = dict(sizes)
+            assert [value(extent, at) for extent in extents] == [
+                evaluate(extent, at) for extent in array.extents
+            ]
+    scop = parse_text(text)
+    arrays = random_arrays(scop, sizes, np.random.default_rng(3))
+    result = {name: values.copy() for name, values in arrays.items()}
+    run_natively(scop, original(scop), sizes, arrays)
+    run_natively(scop, original(scop), sizes, result, Mapping(), is_known=True)
+    assert result["C"].tobytes() == arrays["C"].tobytes()

@@ -20,12 +20,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
-from polygym.codegen.duty import SEQUENTIAL, Duty, Parallel
-from polygym.codegen.loops.index import coefficient, minimum, plus
+import islpy as isl
+
+from polygym.codegen.duty import SEQUENTIAL, Duty, Hold, Parallel
+from polygym.codegen.loops.index import coefficient, minimum, pieces, plus
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,
+    IndexOperator,
     Instance,
     Loop,
     LoopProgram,
@@ -34,7 +37,8 @@ from polygym.codegen.loops.ir import (
     Variable,
 )
 from polygym.codegen.loops.lanes import statements_in
-from polygym.codegen.packable import Packing, turned, turned_dimension
+from polygym.codegen.loops.linear import difference
+from polygym.codegen.packable import Packing, spare, turned, turned_dimension
 from polygym.errors import Place
 from polygym.ir.expr import Access, Load, replace_accesses
 from polygym.ir.scop import Array, Scop, Statement, Storage
@@ -42,13 +46,15 @@ from polygym.ir.scop import Array, Scop, Statement, Storage
 T = TypeVar("T")
 
 _BLOCK = 16
+_LONG = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
     """A copy of an array: its dimensions in another order.
 
-    ``counters`` are the names of loops over its dimensions, ``blocks`` of loops over blocks.
+    ``counters`` are the names of loops over its dimensions, ``blocks`` of loops over blocks;
+    ``spare`` is how many elements its rows are longer than they need to be.
     """
 
     array: Array
@@ -56,6 +62,17 @@ class _Copy:
     name: str
     counters: tuple[str, ...]
     blocks: tuple[str, ...]
+    spare: int
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the order of the dimensions is another one."""
+        return self.order != tuple(sorted(self.order))
+
+    def longer(self, extents: tuple[Index, ...]) -> tuple[Index, ...]:
+        """Return the sizes of the copy: rows have some elements to spare."""
+        *others, last = self.permuted(extents)
+        return (*others, plus(last, self.spare))
 
     def permuted(self, entries: tuple[T, ...]) -> tuple[T, ...]:
         """Return what belongs to the dimensions in the order of the copy."""
@@ -67,7 +84,8 @@ def pack(program: LoopProgram) -> LoopProgram:
     scop = program.scop
     parts = tuple(_parts(program.body))
     packing = Packing(scop, program.sizes, tuple(map(statements_in, parts)))
-    wanted = _wanted(packing, program.body)
+    extents = dict(zip((array.name for array in scop.arrays), program.extents, strict=True))
+    wanted = _wanted(packing, program.body, extents)
     if not wanted:
         return program
     copies: dict[tuple[str, int], _Copy] = {}
@@ -86,16 +104,16 @@ def pack(program: LoopProgram) -> LoopProgram:
                 name,
                 tuple(_unused(f"{name}_{place}", taken) for place in places),
                 tuple(_unused(f"{name}_{place}_block", taken) for place in places),
+                _spare(extents[array.name][dimension], array),
             )
         redirected.setdefault(statement, {})[access] = copies[key]
     statements = tuple(
         _reading(statement, redirected.get(statement.name, {})) for statement in scop.statements
     )
     made = list(copies.values())
-    sizes = dict(zip((array.name for array in scop.arrays), program.extents, strict=True))
     # The dynamic or static of a parallel loop does not matter here: all blocks cost the same.
     duty = Parallel(dynamic=False) if program.threads > 1 else SEQUENTIAL
-    nests = {copy.name: _nest(copy, sizes[copy.array.name], duty) for copy in made}
+    nests = {copy.name: _nest(copy, extents[copy.array.name], duty) for copy in made}
     return replace(
         program,
         scop=replace(
@@ -106,7 +124,7 @@ def pack(program: LoopProgram) -> LoopProgram:
         body=Block(tuple(_filled(parts, nests, scop, redirected))),
         extents=(
             *program.extents,
-            *(copy.permuted(sizes[copy.array.name]) for copy in made),
+            *(copy.longer(extents[copy.array.name]) for copy in made),
         ),
     )
 
@@ -151,23 +169,35 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _wanted(packing: Packing, body: Node) -> dict[tuple[str, Access], int]:
+def _spare(row: Index, array: Array) -> int:
+    """Return how many elements longer the rows of a copy are to be; 0 at unknown sizes."""
+    return spare(row.value, array.type.size) if isinstance(row, Number) else 0
+
+
+def _wanted(
+    packing: Packing, body: Node, extents: Mapping[str, tuple[Index, ...]]
+) -> dict[tuple[str, Access], int]:
     """Return the reads to be packed, by statement, with the dimension that moves along the lanes.
 
     A read that wants different dimensions in different places, or is contiguous in some, is left.
     """
     found: dict[tuple[str, Access], set[int | None]] = {}
-    for instance in _vectors(body):
+    for instance, sums in _vectors(body):
         statement = packing.scop.statement(instance.statement)
         assert instance.lanes is not None
         for access, subscripts in zip(statement.reads, instance.reads, strict=True):
             if not packing.allows(statement, access):
                 continue
             steps = [coefficient(subscript, instance.lanes.variable) for subscript in subscripts]
-            if any(steps):  # an element that all lanes share is as good in either
-                known = [step for step in steps if step is not None]
-                dimension = turned_dimension(known) if len(known) == len(steps) else None
-                found.setdefault((statement.name, access), set()).add(dimension)
+            if not any(steps):  # an element that all lanes share is as good in either
+                continue
+            known = [step for step in steps if step is not None]
+            dimension = turned_dimension(known) if len(known) == len(steps) else None
+            array = packing.scop.array(access.array)
+            is_crowded = _spare(extents[array.name][-1], array) > 0
+            if is_crowded and _walks_down(known, subscripts, sums):
+                dimension = array.rank - 1
+            found.setdefault((statement.name, access), set()).add(dimension)
     return {
         key: dimension
         for key, dimensions in found.items()
@@ -175,20 +205,43 @@ def _wanted(packing: Packing, body: Node) -> dict[tuple[str, Access], int]:
     }
 
 
-def _vectors(node: Node) -> Iterator[Instance]:
+def _walks_down(steps: Sequence[int], subscripts: Sequence[Index], sums: Sequence[Loop]) -> bool:
+    """Whether vectors along rows go from row to row in a long loop that holds its sum."""
+    along_rows = len(steps) == len(subscripts) and steps[-1] == 1 and not any(steps[:-1])
+    return along_rows and any(
+        any(coefficient(subscript, loop.variable) for subscript in subscripts[:-1])
+        for loop in sums
+        if _is_long(loop)
+    )
+
+
+def _is_long(loop: Loop) -> bool:
+    """Whether a loop has many iterations, but perhaps for the last tile."""
+    lengths = (
+        difference(last, first)
+        for last in pieces(loop.upper, IndexOperator.MINIMUM)
+        for first in pieces(loop.lower, IndexOperator.MAXIMUM)
+    )
+    return any(length is not None and length >= _LONG for length in lengths)
+
+
+def _vectors(
+    node: Node, sums: tuple[Loop, ...] = ()
+) -> Iterator[tuple[Instance, tuple[Loop, ...]]]:
+    """Yield the instances that have lanes, with the loops around them that hold sums."""
     match node:
         case Block(children):
             for child in children:
-                yield from _vectors(child)
+                yield from _vectors(child, sums)
         case Loop():
-            yield from _vectors(node.body)
+            yield from _vectors(node.body, (*sums, node) if isinstance(node.duty, Hold) else sums)
         case Guard(_, then, otherwise):
-            yield from _vectors(then)
+            yield from _vectors(then, sums)
             if otherwise is not None:
-                yield from _vectors(otherwise)
+                yield from _vectors(otherwise, sums)
         case Instance():
             if node.lanes is not None:
-                yield node
+                yield node, sums
         case _:
             assert_never(node)
 
@@ -234,12 +287,25 @@ def _array(copy: _Copy) -> Array:
     return replace(
         array,
         name=copy.name,
-        extents=copy.permuted(array.extents),
-        extents_c=copy.permuted(array.extents_c),
+        extents=_with_spare(copy.permuted(array.extents), copy.spare),
+        extents_c=(*copy.permuted(array.extents_c)[:-1], _spared(copy, array)),
         storage=Storage.SCRATCH,
         live_out=False,
         initial=None,
     )
+
+
+def _with_spare(extents: tuple[str, ...], elements: int) -> tuple[str, ...]:
+    if not elements:
+        return extents
+    longer = isl.PwAff(extents[-1]).add_constant_val(isl.Val(elements))
+    return (*extents[:-1], str(longer.to_str()))
+
+
+def _spared(copy: _Copy, array: Array) -> str:
+    """Return the length of a copy's rows as C."""
+    row = copy.permuted(array.extents_c)[-1]
+    return f"{row} + {copy.spare}" if copy.spare else row
 
 
 def _statement(copy: _Copy) -> Statement:
@@ -262,10 +328,11 @@ def _statement(copy: _Copy) -> Statement:
 def _nest(copy: _Copy, extents: tuple[Index, ...], duty: Duty) -> Node:
     """Return the loops that make a copy: blocks of the dimensions that are last on either side.
 
-    Inside of a block the last dimension of the copy runs innermost.
+    Inside of a block the last dimension of the copy runs innermost. Without turning, rows are
+    copied as they are.
     """
     names = copy.counters
-    blocked = (copy.order[-1], copy.array.rank - 1)
+    blocked = (copy.order[-1], copy.array.rank - 1) if copy.is_turned else ()
     counters = tuple(Variable(name) for name in names)
     node: Node = Instance(copy.name, counters, copy.permuted(counters), (counters,))
     last = {place: plus(extent, -1) for place, extent in enumerate(extents)}
