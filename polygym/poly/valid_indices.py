@@ -13,7 +13,9 @@ room that is left, W = n - 1 - (high - low), in equal parts of s = ⌊W / m⌋. 
     c₁·v₁ in [b, b + s]        with b = s · #{k > 1 : cₖ < 0} - low.
 
 Example: X[I[i] + j], 0 <= j < 3: a = j lies in [0, 2], so W = n - 3 and 0 <= v <= n - 3. An array
-that is used in several ways gets what is good for all of them. Subscripts of another form, such as
+that is used in several ways gets what is good for all of them. Where the program itself computes an
+array of indices, J[i] = I[i] + 1 in one place and X[J[k]] in another, what it assigns stands for
+what is loaded; its affine rest has its own instances. Subscripts of another form, such as
 I[i] % n or I[i] * J[i], get values from 0 to n - 1 for each of their loads; whether these are good
 is seen when the program runs.
 """
@@ -39,7 +41,7 @@ from polygym.ir.expr import (
     loads,
 )
 from polygym.ir.gathers import Site, sites
-from polygym.ir.scop import Scop, Statement
+from polygym.ir.scop import Scop, Statement, Storage
 from polygym.ir.types import ScalarType
 from polygym.poly.quota import bounded
 
@@ -80,16 +82,16 @@ def _fitting(values: ValidRange, scalar: ScalarType, context: isl.Set) -> ValidR
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Loads with their factors, and an affine rest as terms with theirs."""
+    """Loads with their factors, and an affine rest: terms of statements with theirs."""
 
     loads: tuple[tuple[str, int], ...]
-    rest: tuple[tuple[str, int], ...]
+    rest: tuple[tuple[str, str, int], ...]
     constant: int
 
     def plus(self, other: _Sum, factor: int = 1) -> _Sum:
         return _Sum(
             self.loads + tuple((name, factor * c) for name, c in other.loads),
-            self.rest + tuple((name, factor * c) for name, c in other.rest),
+            self.rest + tuple((where, name, factor * c) for where, name, c in other.rest),
             self.constant + factor * other.constant,
         )
 
@@ -97,27 +99,33 @@ class _Sum:
 _ZERO = _Sum((), (), 0)
 
 
-def _sum(expression: Expression) -> _Sum | None:
-    """Return an expression as a sum; None if it is none."""
+def _sum(scop: Scop, statement: Statement, expression: Expression) -> _Sum | None:
+    """Return an expression of a statement as a sum; None if it is none."""
+
+    def part(operand: Expression) -> _Sum | None:
+        return _sum(scop, statement, operand)
+
     match expression:
         case IntegerLiteral(value):
             return _Sum((), (), value)
         case IteratorValue(name) | ParameterValue(name):
-            return _Sum((), ((name, 1),), 0)
+            return _Sum((), ((statement.name, name, 1),), 0)
         case Load(access) | Gather(access):
-            return _Sum(((access.array, 1),), (), 0)
+            writer = _only_writer(scop, access.array)
+            assigned = None if writer is None else _sum(scop, writer, writer.body)
+            return _Sum(((access.array, 1),), (), 0) if assigned is None else assigned
         case Cast(operand) if operand.type.is_integer and expression.type.is_integer:
-            return _sum(operand)
+            return part(operand)
         case Unary(UnaryOperator.NEGATE, operand):
-            inner = _sum(operand)
+            inner = part(operand)
             return None if inner is None else _ZERO.plus(inner, -1)
         case Binary(BinaryOperator.ADD | BinaryOperator.SUBTRACT as operator, left, right):
-            first, second = _sum(left), _sum(right)
+            first, second = part(left), part(right)
             if first is None or second is None:
                 return None
             return first.plus(second, 1 if operator is BinaryOperator.ADD else -1)
         case Binary(BinaryOperator.MULTIPLY, left, right):
-            first, second = _sum(left), _sum(right)
+            first, second = part(left), part(right)
             if first is None or second is None:
                 return None
             for factor, other in ((first, second), (second, first)):
@@ -128,15 +136,26 @@ def _sum(expression: Expression) -> _Sum | None:
             return None
 
 
+def _only_writer(scop: Scop, array: str) -> Statement | None:
+    """Return the statement that assigns a temporary, if one alone does and reads no part of it."""
+    writers = [one for one in scop.statements if one.write.array == array]
+    if scop.array(array).storage is not Storage.LOCAL or len(writers) != 1:
+        return None
+    (writer,) = writers
+    return None if any(access.array == array for access in writer.reads) else writer
+
+
 def _of_site(scop: Scop, site: Site) -> list[tuple[str, ValidRange]]:
     """Return what one subscript asks of the arrays in it."""
     context = isl.Set(scop.context)
     size = isl.PwAff(scop.array(site.array).extents[site.dimension])
-    found = _sum(site.subscript)
+    found = _sum(scop, scop.statement(site.statement), site.subscript)
     if found is None or any(not factor for _, factor in found.loads):
         plain = ValidRange(_constant(context, 0), _plus(size, -1).intersect_params(context))
         return [(access.array, plain) for access in loads(site.subscript)]
-    low, high = _extremes(scop, scop.statement(site.statement), found)
+    if not found.loads:
+        return []
+    low, high = _extremes(scop, context, found)
     room = _plus(size, -1).sub(high.sub(low))
     count = len(found.loads)
     share = room.scale_down_val(isl.Val(count)).floor()
@@ -157,16 +176,18 @@ def _divided(ends: list[isl.PwAff], factor: int) -> ValidRange:
     return ValidRange(lowest.scale_down_val(scale).ceil(), highest.scale_down_val(scale).floor())
 
 
-def _extremes(scop: Scop, statement: Statement, found: _Sum) -> tuple[isl.PwAff, isl.PwAff]:
-    """Return the least and the largest value of the affine rest over the statement's instances."""
+def _extremes(scop: Scop, context: isl.Set, found: _Sum) -> tuple[isl.PwAff, isl.PwAff]:
+    """Return the least and the largest value of the affine rest over the statements' instances."""
     names = ", ".join(parameter.name for parameter in scop.parameters)
-    terms = [f"{factor} * {name}" for name, factor in found.rest]
-    text = " + ".join([*terms, str(found.constant)])
-    instances = f"{statement.name}[{', '.join(statement.iterators)}]"
-    value = isl.Map(f"[{names}] -> {{ {instances} -> [{text}] }}")
-    domain = isl.Set(statement.domain).intersect_params(isl.Set(scop.context))
-    values = domain.apply(value)
-    return values.dim_min(0), values.dim_max(0)
+    low = high = _constant(context, found.constant)
+    for where in dict.fromkeys(where for where, _, _ in found.rest):
+        statement = scop.statement(where)
+        text = " + ".join(f"{factor} * {name}" for one, name, factor in found.rest if one == where)
+        instances = f"{where}[{', '.join(statement.iterators)}]"
+        value = isl.Map(f"[{names}] -> {{ {instances} -> [{text}] }}")
+        values = isl.Set(statement.domain).intersect_params(context).apply(value)
+        low, high = low.add(values.dim_min(0)), high.add(values.dim_max(0))
+    return low, high
 
 
 def _constant(context: isl.Set, value: int) -> isl.PwAff:

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 from polygym.ir.types import ScalarType
 from polygym.measure.compare import Difference, first_difference, prepare_tolerance
 from polygym.measure.problem import Buffer
+from polygym.programs.outputs import DTYPES
 
-NUMPY = {
-    ScalarType.INT: np.int32,
-    ScalarType.LONG: np.int64,
-    ScalarType.FLOAT: np.float32,
-    ScalarType.DOUBLE: np.float64,
-}
+# A bool is compared as the byte that it is.
+NUMPY = {**DTYPES, ScalarType.BOOL: np.dtype(np.uint8)}
 
 
 def compare(scalar, expected, found, tolerance=None):

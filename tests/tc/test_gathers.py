@@ -192,7 +192,7 @@ except polygym.errors.OutOfRangeError as error:
 
 def test_measured_programs_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.tc"
-    file.write_text("def f(float(M) X, int(M) I) -> (Z) { J(i) = I(i) + 1 Z(i) = X(J(i)) }")
+    file.write_text("def f(float(M) X, int(M) I) -> (Z) { J(i) = I(i) * I(i) Z(i) = X(J(i)) }")
     assert dispatch.run(["run", str(file), "-p", "M=9", "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["status"] == "out of range"
@@ -306,6 +306,18 @@ def eval_sum(text: str, at: dict[str, int]) -> int:
     for name in sorted(at, key=len, reverse=True):
         text = text.replace(name, f"({at[name]})")
     return int(eval(text))
+
+
+def test_valid_indices_through_what_is_computed() -> None:
+    text = """def f(float(M) X, int(N) I) -> (Z) {
+      J(i, k) = 2 * I(i) + k where k in 0:3
+      H(i) = J(i, 1) - i
+      Z(i) = X(H(i) + 1)
+    }"""
+    values = valid_indices(lower(parse(text)[0]))["I"]
+    ends = [evaluate(end.to_str(), {"M": 20, "N": 4}) for end in (values.lowest, values.highest)]
+    # 2 * v + k - i + 1 with 0 <= k < 3 and 0 <= i < 4 lies in 0 .. 19.
+    assert ends == [1, 8]
 
 
 def test_there_are_valid_indices_where_there_is_room() -> None:

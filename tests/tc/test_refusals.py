@@ -58,6 +58,11 @@ REFUSED = [
     ("def f(uint32(N) A) -> (B) { B(i) = A(i) > -1 }", "holds 0 to 4294967295"),
     ("def f(bool(N) A) -> (bool(N) B) { B(i) = 2 where exists A(i) }", "holds 0 to 1"),
     ("def f(uint8(N) A) -> (B) { B(i) = A(i) / 0.5f + A(i) % 2.0 }", "% is for integers"),
+    (
+        "def g(uint8 s, int(N) A) -> (B) { B(i) = A(i) * s } "
+        "def f(int(N) A) -> (B) { B = g(300, A) }",
+        "g: s = 300 does not fit uint8, which holds 0 to 255",
+    ),
     # ranges
     ("def f(float(N) A) -> (B) { B(i) = 0 }", "the range of i cannot be inferred"),
     ("def f(float(N) A) -> (B) { B(i) +=! A(i + k) }", "the range of i is ambiguous"),

@@ -44,6 +44,7 @@ from polygym.tc.language.syntax import (
     Scalar,
     Statement,
 )
+from polygym.tc.language.types import SCALARS, check_fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,9 @@ class _Caller:
                     argument.place,
                     f"{here}: expected {parameter.type.value}, found {argument.text}",
                 )
+            if isinstance(argument.value, int):
+                what = f"{here} = {argument.text}"
+                check_fits(argument.value, what, SCALARS[parameter.type], argument.place)
             return
         if argument.name not in self.known.shapes:
             raise SourceError(

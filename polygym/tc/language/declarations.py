@@ -12,7 +12,7 @@ from polygym.tc.language.environment import Environment
 from polygym.tc.language.resolve import needed_values, scalar_parameters
 from polygym.tc.language.syntax import Parameter as Declaration
 from polygym.tc.language.tensors import Role, Tensor
-from polygym.tc.language.types import SCALARS, Type, Weak, named, settled, type_of, unified
+from polygym.tc.language.types import SCALARS, Type, Weak, check_fits, settled, type_of, unified
 
 _SOME = Tensor("", ScalarType.INT, (), Role.INPUT)
 
@@ -36,12 +36,7 @@ def check_constants(draft: Draft) -> None:
         if abs(value) >= LARGEST:
             raise SourceError(scalars[name].place, f"{name} = {value} is too large")
         scalar = SCALARS[scalars[name].type]
-        if scalar.is_integer and not scalar.lowest <= value <= scalar.highest:
-            raise SourceError(
-                scalars[name].place,
-                f"{name} = {value} does not fit {named(scalar)}, which holds {scalar.lowest} to "
-                f"{scalar.highest}",
-            )
+        check_fits(value, f"{name} = {value}", scalar, scalars[name].place)
 
 
 def declare(draft: Draft, parameter: Declaration) -> None:

@@ -30,6 +30,7 @@ from polygym.tc.language.syntax import (
 from polygym.tc.language.types import (
     Weak,
     callee_of,
+    check_fits,
     named,
     promoted,
     settled,
@@ -62,12 +63,7 @@ def translate(
     if own is Weak.INTEGER and target.is_integer:
         value = _whole(expression)
         if value is not None:
-            if not target.lowest <= value <= target.highest:
-                raise SourceError(
-                    _place_in(expression),
-                    f"{text_of(expression)} does not fit {named(target)}, which holds "
-                    f"{target.lowest} to {target.highest}",
-                )
+            check_fits(value, text_of(expression), target, _place_in(expression))
             return ir.IntegerLiteral(value, target)
         if isinstance(expression, Choice):
             return _translate(expression, target, environment)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeAlias, assert_never
 
-from polygym.errors import SourceError
+from polygym.errors import Place, SourceError
 from polygym.ir.expr import MathFunction
 from polygym.ir.types import ScalarType, common_type
 from polygym.tc.language.environment import Environment
@@ -164,6 +164,15 @@ def is_narrowing(found: Type, target: ScalarType) -> bool:
             return False
         case _:
             return not target.holds(found)
+
+
+def check_fits(value: int, what: str, scalar: ScalarType, place: Place) -> None:
+    """Refuse a number that is none of an integer type; floating types take any."""
+    if scalar.is_integer and not scalar.lowest <= value <= scalar.highest:
+        raise SourceError(
+            place,
+            f"{what} does not fit {named(scalar)}, which holds {scalar.lowest} to {scalar.highest}",
+        )
 
 
 def named(found: Type) -> str:
