@@ -98,6 +98,11 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
     lines += [
         f"extern {_declaration(array)};" for array in scop.arrays if array.storage is Storage.GLOBAL
     ]
+    lines += [
+        f"static _Thread_local {_declaration(array)} __attribute__((aligned(64)));"
+        for array in scop.arrays
+        if array.storage is Storage.TILE
+    ]
     lines += ["", f"void {scop.name}({', '.join(_arguments(scop)) or 'void'})", "{"]
     lines += [f"  {_declaration(array)}{_initial(array)};" for array in _locals(scop)]
     lines += [_allocation(array) for array in made]

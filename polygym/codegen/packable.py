@@ -41,7 +41,7 @@ from polygym.ir.expr import Access
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.evaluate import evaluate
 
-_OFTEN = 16
+OFTEN = 16
 _LINE, _CROWDED = 64, 512
 _MOST_BYTES = 512 << 20
 
@@ -79,7 +79,7 @@ class Packing:
         elements = prod(evaluate(extent, dict(self.sizes)) for extent in array.extents)
         return (
             elements * array.type.size <= _MOST_BYTES
-            and _box(statement.domain, self.sizes) >= _OFTEN * elements
+            and _box(statement.domain, self.sizes) >= OFTEN * elements
         )
 
 

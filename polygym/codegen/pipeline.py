@@ -17,6 +17,7 @@ from polygym.codegen.loops.peel import peel
 from polygym.codegen.loops.ranges import check_ranges
 from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.loops.separate import separate
+from polygym.codegen.loops.tile_pack import pack_tiles
 from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.codegen.sizes import Sizes
@@ -135,10 +136,12 @@ def _lowered(
     check_ranges(program.body, legal.scop)
     rehearse(program.body, tree, legal, sizes)
     program = replace(program, body=peel(program.body, legal.scop, dict(program.sizes or ())))
+    if mapping.pack:
+        program = pack_tiles(program)
     guarded = frozenset(name for name, _ in program.guarded)
-    body = vectorise(jam_loops(program.body), legal.scop, guarded)
+    body = vectorise(jam_loops(program.body), program.scop, guarded)
     if mapping.separate:
-        full = vectorise(jam_loops(separate(program.body)), legal.scop, guarded)
+        full = vectorise(jam_loops(separate(program.body)), program.scop, guarded)
         if count_instances(full) <= _largest(legal.scop):
             body = full
     program = replace(program, body=body, mapping=mapping)

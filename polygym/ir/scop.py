@@ -39,6 +39,7 @@ class Storage(Enum):
     GLOBAL = "global"  # a variable at file scope
     LOCAL = "local"  # declared in the function, outside the region
     BLOCK = "block"  # declared inside the region
+    TILE = "tile"  # none of the source's: small, a thread's own, on its stack
     SCRATCH = "scratch"  # none of the source's: on the heap while the generated code runs
 
 

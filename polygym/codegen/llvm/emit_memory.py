@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from llvmlite import ir
@@ -18,8 +19,10 @@ from llvmlite import ir
 from polygym.codegen.llvm.emit_index import Environment, emit_index
 from polygym.codegen.llvm.kinds import I1, I32, I64, LLVM_TYPE, POINTER, LaneType, splat
 from polygym.codegen.loops.index import coefficient
-from polygym.codegen.loops.ir import Index, Variable
-from polygym.ir.scop import Scop
+from polygym.codegen.loops.ir import Index, LoopProgram, Number, Variable
+from polygym.ir.scop import Scop, Storage
+
+_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -257,3 +260,16 @@ class Memory:
             )
             function = ir.Function(self.module, kind, full)
         return self.builder.call(function, arguments)
+
+
+def tiles(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
+    """Return room on a function's stack for the tiles that are packed; unused room is no cost."""
+    found = {}
+    for array, extents in zip(program.scop.arrays, program.extents, strict=True):
+        if array.storage is Storage.TILE:
+            sizes = [extent.value for extent in extents if isinstance(extent, Number)]
+            place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
+            place.align = _LINE
+            place.type = POINTER
+            found[array.name] = place
+    return found

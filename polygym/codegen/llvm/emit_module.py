@@ -25,6 +25,7 @@ from llvmlite import ir
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.llvm.emit_gather import begin_checks
 from polygym.codegen.llvm.emit_index import Environment, emit_index
+from polygym.codegen.llvm.emit_memory import tiles
 from polygym.codegen.llvm.emit_parallel import FORK
 from polygym.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.llvm.loader import NO_MEMORY
@@ -91,6 +92,7 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
             storage[array.name] = _made(module, builder, array, values, made)
         # The outermost size takes no part in an address.
         extents[array.name] = values[1:]
+    storage |= tiles(builder, program)
     checks = begin_checks(builder, program)
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
     emitter.node(program.body, dict(parameters))
@@ -101,7 +103,8 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
 
 def _given(scop: Scop) -> tuple[Array, ...]:
     """Return the arrays that the caller has; the kernel makes the others for itself."""
-    return tuple(array for array in scop.arrays if array.storage is not Storage.SCRATCH)
+    own = (Storage.SCRATCH, Storage.TILE)
+    return tuple(array for array in scop.arrays if array.storage not in own)
 
 
 def _made(

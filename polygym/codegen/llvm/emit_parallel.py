@@ -28,6 +28,7 @@ from llvmlite import ir
 from polygym.codegen.duty import Parallel
 from polygym.codegen.llvm.emit_function import FunctionEmitter
 from polygym.codegen.llvm.emit_index import Environment, emit_index
+from polygym.codegen.llvm.emit_memory import tiles
 from polygym.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.codegen.loops.ir import (
     Block,
@@ -91,7 +92,8 @@ def _region(
     """Emit the function that runs part of the loop; return it and what it captures."""
     program, module = emitter.program, emitter.module
     written = {statement.write.array for statement in program.scop.statements}
-    arrays = list(emitter.storage)
+    own = {array.name for array in program.scop.arrays if array.storage is Storage.TILE}
+    arrays = [name for name in emitter.storage if name not in own]
     scalars = {name for name in arrays if not program.scop.array(name).rank and name not in written}
     names = [name for name in environment if name not in emitter.parameters]
     captured = []
@@ -139,6 +141,7 @@ def _region(
         parameters = dict(zip(emitter.parameters, rest, strict=False))
         rest = rest[len(parameters) :]
     counters = dict(zip(names, rest, strict=False))
+    storage |= tiles(builder, program)
     checks = None if emitter.checks is None else emitter.checks.inside(builder, rest[-1])
     inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents, checks)
     inner.counted(loop, lower, upper, parameters | counters)

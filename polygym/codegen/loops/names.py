@@ -1,4 +1,4 @@
-"""Names of loops' counters: a prefix that clashes with nothing, and the place from the outside."""
+"""Names: of loops' counters, with the place from the outside, and of what passes add."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ def counter_names(scop: Scop, count: int) -> tuple[str, ...]:
     ):
         prefix += "_"
     return tuple(f"{prefix}{position}" for position in range(count))
+
+
+class Names:
+    """The names that a program has; new ones are taken as they are given."""
+
+    def __init__(self, scop: Scop) -> None:
+        """Take the names of a program."""
+        self._taken = {array.name for array in scop.arrays} | {p.name for p in scop.parameters}
+        self._taken |= {statement.name for statement in scop.statements} | set(scop.signature)
+
+    def unused(self, name: str) -> str:
+        """Return a name that nothing has yet, and take it."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
 
 
 def counter_place(name: str) -> int:

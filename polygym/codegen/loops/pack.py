@@ -38,6 +38,7 @@ from polygym.codegen.loops.ir import (
 )
 from polygym.codegen.loops.lanes import statements_in
 from polygym.codegen.loops.linear import difference
+from polygym.codegen.loops.names import Names
 from polygym.codegen.packable import Packing, spare, turned, turned_dimension
 from polygym.errors import Place
 from polygym.ir.expr import Access, Load, replace_accesses
@@ -82,7 +83,7 @@ class _Copy:
 def pack(program: LoopProgram) -> LoopProgram:
     """Carry out the packing of every read for which it makes vectors contiguous."""
     scop = program.scop
-    parts = tuple(_parts(program.body))
+    parts = tuple(parts_of(program.body))
     packing = Packing(scop, program.sizes, tuple(map(statements_in, parts)))
     extents = dict(zip((array.name for array in scop.arrays), program.extents, strict=True))
     wanted = _wanted(packing, program.body, extents)
@@ -90,20 +91,19 @@ def pack(program: LoopProgram) -> LoopProgram:
         return program
     copies: dict[tuple[str, int], _Copy] = {}
     redirected: dict[str, dict[Access, _Copy]] = {}
-    taken = {array.name for array in scop.arrays} | {p.name for p in scop.parameters}
-    taken |= {statement.name for statement in scop.statements} | set(scop.signature)
+    names = Names(scop)
     for (statement, access), dimension in wanted.items():
         key = (access.array, dimension)
         if key not in copies:
             array = scop.array(access.array)
-            name = _unused(f"{array.name}_packed", taken)
+            name = names.unused(f"{array.name}_packed")
             places = range(array.rank)
             copies[key] = _Copy(
                 array,
                 turned(dimension, array.rank),
                 name,
-                tuple(_unused(f"{name}_{place}", taken) for place in places),
-                tuple(_unused(f"{name}_{place}_block", taken) for place in places),
+                tuple(names.unused(f"{name}_{place}") for place in places),
+                tuple(names.unused(f"{name}_{place}_block") for place in places),
                 _spare(extents[array.name][dimension], array),
             )
         redirected.setdefault(statement, {})[access] = copies[key]
@@ -129,12 +129,12 @@ def pack(program: LoopProgram) -> LoopProgram:
     )
 
 
-def _parts(node: Node) -> Iterator[Node]:
+def parts_of(node: Node) -> Iterator[Node]:
     """Yield what runs one after the other, with no loop around it."""
     match node:
         case Block(children):
             for child in children:
-                yield from _parts(child)
+                yield from parts_of(child)
         case _:
             yield node
 
@@ -159,14 +159,6 @@ def _filled(
         yield _redirected(part, scop, redirected)
         written = {scop.statement(name).write.array for name in names}
         filled = {name: copy for name, copy in filled.items() if copy.array.name not in written}
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    """Return a name that nothing has yet, and take it."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
 
 
 def _spare(row: Index, array: Array) -> int:

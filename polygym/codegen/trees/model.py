@@ -88,6 +88,16 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
     return min(choices, key=lambda found: (all_blocks(found.jam, found.vectors), -found.jam))
 
 
+def small_block(rows: int, columns: int, width: int, machine: Machine) -> Copies | None:
+    """Return the block for sums with fewer rows or columns than a tile; None where there are more.
+
+    Of large sums every block but the last ones is whole, whatever its shape.
+    """
+    if rows >= _SHARED and columns >= 2 * _SHARED:
+        return None
+    return block(min(rows, _SHARED), min(columns, 2 * _SHARED), width, machine)
+
+
 def tile_sizes(
     members: Sequence[Member],
     table: Table,

@@ -30,7 +30,7 @@ from polygym.codegen.trees.around import Around
 from polygym.codegen.trees.arrange import Roles, Table, roles
 from polygym.codegen.trees.chain import is_chain
 from polygym.codegen.trees.hold import holdable
-from polygym.codegen.trees.model import copies
+from polygym.codegen.trees.model import Copies, copies, small_block
 from polygym.codegen.trees.moves import table
 from polygym.codegen.trees.tree import (
     Band,
@@ -42,6 +42,7 @@ from polygym.codegen.trees.tree import (
     point,
     restricted,
 )
+from polygym.codegen.trees.trips import trips
 from polygym.ir.scop import Scop
 from polygym.poly.distance import Pairs
 from polygym.poly.schedule import added
@@ -237,10 +238,26 @@ class Arranger:
             child,
         )
 
+    def _block(self, group: Group) -> Copies | None:
+        """Return the block that suits a small sum of known sizes; None for others."""
+        places = (group.roles.jammed, group.roles.vector)
+        if self.sizes is None or not group.held or None in places or len(group.statements) > 1:
+            return None
+        statement = self.scop.statement(group.statements[0])
+        rows, columns = (
+            trips(statement, group.members[place].rows[0], group.around.parameters, self.sizes)
+            for place in places
+            if place is not None
+        )
+        accesses = (statement.write, *statement.reads)
+        element = max(self.scop.array(access.array).type.size for access in accesses)
+        width = (self.mapping.vector or self.machine.vector_bits) // (8 * element)
+        return small_block(rows, columns, width, self.machine)
+
     def _duties(self, group: Group) -> dict[int, Duty]:
         """Return the duties of the points by their place in the group."""
         statements, chosen = group.statements, group.roles
-        number = copies(chosen, len(statements), self.machine)
+        number = self._block(group) or copies(chosen, len(statements), self.machine)
         found: dict[int, Duty] = {}
         if chosen.vector is not None:
             bits = self.mapping.vector or self.machine.vector_bits

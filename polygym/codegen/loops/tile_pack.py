@@ -1,0 +1,403 @@
+"""Packing of tiles: what one tile reads again and again goes through a small turned copy.
+
+::
+
+    for jt, kt: for i: for j in jt (vectors): for k in kt: C[i][j] += A[i][k] * B[j][k]
+
+        →   for jt, kt:
+              for j in jt: for k in kt:    T[k - kt][j - jt] = B[j][k]
+              for i: for j in jt (vectors): for k in kt:  C[i][j] += A[i][k] * T[k - kt][j - jt]
+
+A copy of the whole array (:mod:`polygym.codegen.loops.pack`) is written to memory and read back;
+one of a tile stays in the cache, and is the thread's own: it lives on its stack. But it may be made
+anew for every tile of i, which costs as much as 16 products each time, while a whole copy is made
+once: so tiles are packed that are needed in no more than two places.
+
+It is made where the loops that stand directly in each other are a box: their bounds do not depend
+on each other, and each subscript of the read is one of their counters plus something that they
+share. The outermost place is taken at which the copy has a size that is known and small enough, at
+which no loop inside runs in threads, and at which each element is read 16 times or more. Side
+condition, as for whole arrays: nothing in this part of the program writes the array. Elements are
+copied only where the loops inside run at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, prod
+from typing import assert_never
+
+from polygym.codegen.duty import Hold, Parallel, Vector
+from polygym.codegen.loops.index import coefficient, mentions, minimum, pieces, plus
+from polygym.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.codegen.loops.lanes import statements_in
+from polygym.codegen.loops.linear import as_sum, difference, from_sum
+from polygym.codegen.loops.names import Names
+from polygym.codegen.loops.pack import parts_of
+from polygym.codegen.packable import OFTEN, spare, turned_dimension
+from polygym.errors import Place
+from polygym.ir.expr import Access, Load, replace_accesses
+from polygym.ir.scop import Array, Statement, Storage
+
+_BLOCK = 16
+_MOST_TIMES = 2
+_MOST_BYTES = 256 << 10
+_MOST_ALTOGETHER = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A copy of part of an array: a loop of the box for each of its dimensions, and its lengths.
+
+    ``subscripts`` are those of the read.
+    """
+
+    array: Array
+    name: str
+    loops: tuple[Loop, ...]
+    lengths: tuple[int, ...]
+    subscripts: tuple[Index, ...]
+
+    @property
+    def place(self) -> tuple[Index, ...]:
+        """The subscripts in the copy."""
+        return tuple(_minus(Variable(loop.variable), loop.lower) for loop in self.loops)
+
+
+class _Making:
+    """What the walk adds to the program."""
+
+    def __init__(self, program: LoopProgram) -> None:
+        scop = program.scop
+        self.scop = scop
+        self.guarded = frozenset(name for name, _ in program.guarded)
+        self.names = Names(scop)
+        self.arrays: list[Array] = []
+        self.lengths: list[tuple[Index, ...]] = []
+        self.statements: list[Statement] = []
+        self._room = _MOST_ALTOGETHER
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes are left on the stack; they are taken if so."""
+        if size > self._room:
+            return False
+        self._room -= size
+        return True
+
+
+def pack_tiles(program: LoopProgram) -> LoopProgram:
+    """Return the program with the tiles of reads packed where that makes vectors contiguous."""
+    making = _Making(program)
+    body: list[Node] = []
+    for part in parts_of(program.body):
+        names = statements_in(part)
+        written = frozenset(program.scop.statement(name).write.array for name in names)
+        body.append(_walk(part, making, written))
+    if not making.arrays:
+        return program
+    scop = replace(
+        program.scop,
+        arrays=(*program.scop.arrays, *making.arrays),
+        statements=(*program.scop.statements, *making.statements),
+    )
+    extents = (*program.extents, *making.lengths)
+    return replace(program, scop=scop, body=Block(tuple(body)), extents=extents)
+
+
+def _walk(
+    node: Node, making: _Making, written: frozenset[str], outer: tuple[Loop, ...] = ()
+) -> Node:
+    """Pack what can be packed in a node; ``outer`` are the loops around it."""
+    match node:
+        case Block(children):
+            return Block(tuple(_walk(child, making, written, outer) for child in children))
+        case Guard(condition, then, otherwise):
+            rest = None if otherwise is None else _walk(otherwise, making, written, outer)
+            return Guard(condition, _walk(then, making, written, outer), rest)
+        case Instance():
+            return node
+        case Loop():
+            chain = [node]
+            while isinstance(chain[-1].body, Loop):
+                chain.append(chain[-1].body)
+            inside = chain[-1].body
+            instances = _instances(inside)
+            if instances is None:
+                return _around(chain, _walk(inside, making, written, (*outer, *chain)))
+            return _packed(outer, chain, instances, making, written)
+        case _:
+            assert_never(node)
+
+
+def _instances(node: Node) -> tuple[Instance, ...] | None:
+    """Return the instances of a node that has nothing else; None where there is more."""
+    match node:
+        case Instance():
+            return (node,)
+        case Block(children):
+            parts = [_instances(child) for child in children]
+            if any(part is None for part in parts):
+                return None
+            return tuple(instance for part in parts for instance in part or ())
+        case _:
+            return None
+
+
+def _around(chain: Sequence[Loop], inside: Node) -> Node:
+    for loop in reversed(chain):
+        inside = replace(loop, body=inside)
+    return inside
+
+
+def _packed(
+    outer: Sequence[Loop],
+    chain: Sequence[Loop],
+    instances: Sequence[Instance],
+    making: _Making,
+    written: frozenset[str],
+) -> Node:
+    """Return the loops of a chain with tiles of what its instances read packed."""
+    whole = _around(chain, Block(tuple(instances)) if len(instances) > 1 else instances[0])
+    vector = next((loop.variable for loop in chain if isinstance(loop.duty, Vector)), None)
+    if vector is None or len({one.statement for one in instances}) < len(instances):
+        return whole
+    tiles: dict[tuple[str, tuple[Index, ...]], tuple[int, _Tile]] = {}
+    found: list[Instance] = []
+    for instance in instances:
+        statement = making.scop.statement(instance.statement)
+        redirected: dict[Access, _Tile] = {}
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True):
+            if statement.name in making.guarded or access.array in written:
+                continue
+            if any(read.gathered for read in statement.reads):
+                continue
+            key = (access.array, subscripts)
+            if key not in tiles:
+                array = making.scop.array(access.array)
+                fitting = _fitting(outer, chain, vector, array, subscripts)
+                if fitting is None:
+                    continue
+                place, loops, lengths = fitting
+                if not making.has_room(prod(lengths) * array.type.size):
+                    continue
+                name = making.names.unused(f"{array.name}_tile")
+                tiles[key] = (place, _Tile(array, name, loops, lengths, subscripts))
+            redirected[access] = tiles[key][1]
+        found.append(_reading(instance, statement, redirected, making))
+    if not tiles:
+        return whole
+    renamed = dict(
+        zip((one.statement for one in instances), (one.statement for one in found), strict=True)
+    )
+    return _assembled(chain, found, list(tiles.values()), renamed, making)
+
+
+def _fitting(
+    outer: Sequence[Loop],
+    chain: Sequence[Loop],
+    vector: str,
+    array: Array,
+    subscripts: tuple[Index, ...],
+) -> tuple[int, tuple[Loop, ...], tuple[int, ...]] | None:
+    """Return where to copy a tile of a read, the loops over its dimensions, and its lengths."""
+    steps = [coefficient(subscript, vector) for subscript in subscripts]
+    known = [step for step in steps if step is not None]
+    if len(known) < len(steps) or turned_dimension(known) is None:
+        return None
+    for place in range(len(chain)):
+        inner = chain[place:]
+        loops = _dimensions(inner, vector, subscripts)
+        if loops is None or not _is_box(inner):
+            continue
+        lengths = {loop.variable: _length(loop) for loop in inner}
+        if any(length is None for length in lengths.values()):
+            continue
+        sizes = tuple(lengths[loop.variable] or 0 for loop in loops)
+        used = {loop.variable for loop in loops}
+        if _times((*outer, *chain[:place]), loops, subscripts) > _MOST_TIMES:
+            continue
+        again = prod(length or 0 for name, length in lengths.items() if name not in used)
+        if again < OFTEN or prod(sizes) * array.type.size > _MOST_BYTES:
+            continue
+        return place, loops, (*sizes[:-1], sizes[-1] + spare(sizes[-1], array.type.size))
+    return None
+
+
+def _times(around: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]) -> float:
+    """Return how often loops around a tile have the same elements copied, at most."""
+    needed = [*subscripts, *(loop.lower for loop in loops), *(loop.upper for loop in loops)]
+    repeating = [
+        loop for loop in around if not any(mentions(index, loop.variable) for index in needed)
+    ]
+    lengths = [_length(loop) for loop in repeating]
+    return prod(inf if length is None else length for length in lengths)
+
+
+def _dimensions(
+    inner: Sequence[Loop], vector: str, subscripts: tuple[Index, ...]
+) -> tuple[Loop, ...] | None:
+    """Return the loops whose counters the subscripts are, plus something that they share.
+
+    The one that runs in vectors comes last.
+    """
+    found: list[Loop] = []
+    for subscript in subscripts:
+        own = [loop for loop in inner if mentions(subscript, loop.variable)]
+        if not own:
+            continue
+        if len(own) > 1 or own[0] in found or coefficient(subscript, own[0].variable) != 1:
+            return None
+        found.append(own[0])
+    if all(loop.variable != vector for loop in found) or len(found) < 2:
+        return None
+    return tuple(sorted(found, key=lambda loop: loop.variable == vector))
+
+
+def _is_box(inner: Sequence[Loop]) -> bool:
+    """Whether loops have bounds that do not depend on each other, and run in one thread."""
+    return all(
+        loop.step == 1
+        and not isinstance(loop.duty, Parallel)
+        and not any(
+            mentions(bound, other.variable) for bound in (loop.lower, loop.upper) for other in inner
+        )
+        for loop in inner
+    )
+
+
+def _length(loop: Loop) -> int | None:
+    """Return how many iterations a loop has at most; None where that is not known."""
+    found = [
+        length + 1
+        for last in pieces(loop.upper, IndexOperator.MINIMUM)
+        for first in pieces(loop.lower, IndexOperator.MAXIMUM)
+        if (length := difference(last, first)) is not None
+    ]
+    return max(0, min(found)) if found else None
+
+
+def _reading(
+    instance: Instance, statement: Statement, tiles: Mapping[Access, _Tile], making: _Making
+) -> Instance:
+    """Return an instance of a statement that reads from the copies."""
+    if not tiles:
+        return instance
+    elsewhere = {
+        access: Access(tile.name, access.relation, tile.name) for access, tile in tiles.items()
+    }
+    name = making.names.unused(f"{statement.name}_packed")
+    body = replace_accesses(statement.body, elsewhere)
+    making.statements.append(replace(statement, name=name, body=body))
+    reads = tuple(
+        tiles[access].place if access in tiles else subscripts
+        for access, subscripts in zip(statement.reads, instance.reads, strict=True)
+    )
+    return replace(instance, statement=name, reads=reads)
+
+
+def _assembled(
+    chain: Sequence[Loop],
+    instances: Sequence[Instance],
+    tiles: Sequence[tuple[int, _Tile]],
+    renamed: Mapping[str, str],
+    making: _Making,
+) -> Node:
+    """Return the chain with the copies made in their places."""
+    node: Node = Block(tuple(instances)) if len(instances) > 1 else instances[0]
+    for place in reversed(range(len(chain))):
+        loop = chain[place]
+        if isinstance(loop.duty, Hold):
+            held = frozenset(renamed.get(name, name) for name in loop.duty.statements)
+            loop = replace(loop, duty=Hold(held))
+        node = replace(loop, body=node)
+        made = [_filled(tile, chain[place:], making) for at, tile in tiles if at == place]
+        if made:
+            node = Block((*made, node))
+    return node
+
+
+def _filled(tile: _Tile, inner: Sequence[Loop], making: _Making) -> Node:
+    """Return the loops that fill a copy; declare it, and the statement that copies an element."""
+    making.arrays.append(_array(tile))
+    making.lengths.append(tuple(Number(length) for length in tile.lengths))
+    statement = _statement(tile, making.names)
+    making.statements.append(statement)
+    node: Node = Instance(statement.name, tile.subscripts, tile.place, (tile.subscripts,))
+    # Square blocks, so that of both sides whole lines of the cache are used.
+    *others, last = tile.loops
+    down = next((loop for loop in reversed(others)), last)
+    blocks = []
+    for loop in (last, down):
+        counter = making.names.unused(f"{loop.variable}_block")
+        end = minimum(plus(Variable(counter), _BLOCK - 1), loop.upper)
+        node = Loop(loop.variable, Variable(counter), end, 1, node)
+        blocks.append((counter, loop))
+    for counter, loop in blocks:
+        node = Loop(counter, loop.lower, loop.upper, _BLOCK, node)
+    for loop in reversed([loop for loop in others if loop is not down]):
+        node = Loop(loop.variable, loop.lower, loop.upper, 1, node)
+    used = {loop.variable for loop in tile.loops}
+    conditions = tuple(
+        Operation(IndexOperator.LESS_EQUAL, (loop.lower, loop.upper))
+        for loop in inner
+        if loop.variable not in used and not _always_runs(loop)
+    )
+    if not conditions:
+        return node
+    condition = conditions[0] if len(conditions) == 1 else Operation(IndexOperator.AND, conditions)
+    return Guard(condition, node, None)
+
+
+def _always_runs(loop: Loop) -> bool:
+    length = difference(loop.upper, loop.lower)
+    return length is not None and length >= 0
+
+
+def _array(tile: _Tile) -> Array:
+    return replace(
+        tile.array,
+        name=tile.name,
+        extents=tuple(f"{{ [({length})] }}" for length in tile.lengths),
+        extents_c=tuple(map(str, tile.lengths)),
+        storage=Storage.TILE,
+        live_out=False,
+        initial=None,
+    )
+
+
+def _statement(tile: _Tile, names: Names) -> Statement:
+    """Return the statement that copies an element; its iterators are the array's dimensions."""
+    array = tile.array
+    iterators = tuple(names.unused(f"{tile.name}_{place}") for place in range(array.rank))
+    there = ", ".join(iterators)
+    space = f"{tile.name}[{there}]"
+    read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
+    zeros = ", ".join("0" for _ in tile.loops)
+    return Statement(
+        tile.name,
+        iterators,
+        f"{{ {space} }}",
+        # Where in the tile an element goes is said by the instances.
+        Access(tile.name, f"{{ {space} -> {tile.name}[{zeros}] }}", tile.name),
+        Load(read, array.type),
+        f"{tile.name} = {array.name}",
+        Place("", 1, 1),
+    )
+
+
+def _minus(index: Index, other: Index) -> Index:
+    """Return a difference as a sum."""
+    return from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (index, other))))
