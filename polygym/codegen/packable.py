@@ -42,7 +42,7 @@ from polygym.ir.scop import Scop, Statement
 from polygym.poly.evaluate import evaluate
 
 OFTEN = 16
-_LINE, _CROWDED = 64, 512
+LINE, _CROWDED = 64, 512
 _MOST_BYTES = 512 << 20
 
 
@@ -89,7 +89,7 @@ def spare(row: int, size: int) -> int:
     >>> spare(1000, 8), spare(1024, 8), spare(1024, 4)
     (0, 8, 16)
     """
-    return _LINE // size if row * size % _CROWDED == 0 else 0
+    return LINE // size if row * size % _CROWDED == 0 else 0
 
 
 def packing_of(

@@ -15,7 +15,7 @@ once: so tiles are packed that are needed in no more than two places.
 
 It is made where the loops that stand directly in each other are a box: their bounds do not depend
 on each other, and each subscript of the read is one of their counters plus something that they
-share. The outermost place is taken at which the copy has a size that is known and small enough, at
+share. The innermost place is taken at which the copy has a size that is known and small enough, at
 which no loop inside runs in threads, and at which each element is read 16 times or more. Side
 condition, as for whole arrays: nothing in this part of the program writes the array. Elements are
 copied only where the loops inside run at all.
@@ -47,7 +47,7 @@ from polygym.codegen.loops.lanes import statements_in
 from polygym.codegen.loops.linear import as_sum, difference, from_sum
 from polygym.codegen.loops.names import Names
 from polygym.codegen.loops.pack import parts_of
-from polygym.codegen.packable import OFTEN, spare, turned_dimension
+from polygym.codegen.packable import LINE, OFTEN, spare, turned_dimension
 from polygym.errors import Place
 from polygym.ir.expr import Access, Load, replace_accesses
 from polygym.ir.scop import Array, Statement, Storage
@@ -217,7 +217,7 @@ def _fitting(
     known = [step for step in steps if step is not None]
     if len(known) < len(steps) or turned_dimension(known) is None:
         return None
-    for place in range(len(chain)):
+    for place in reversed(range(len(chain))):
         inner = chain[place:]
         loops = _dimensions(inner, vector, subscripts)
         if loops is None or not _is_box(inner):
@@ -232,18 +232,30 @@ def _fitting(
         again = prod(length or 0 for name, length in lengths.items() if name not in used)
         if again < OFTEN or prod(sizes) * array.type.size > _MOST_BYTES:
             continue
-        return place, loops, (*sizes[:-1], sizes[-1] + spare(sizes[-1], array.type.size))
+        return place, loops, (*sizes[:-1], _row(sizes[-1], array.type.size))
     return None
+
+
+def _row(length: int, size: int) -> int:
+    """Return how long the rows of a copy are: whole lines of a cache, but not a crowd of them.
+
+    >>> _row(26, 4), _row(128, 4)
+    (32, 144)
+    """
+    whole = -(-length * size // LINE) * LINE // size
+    return whole + spare(whole, size)
 
 
 def _times(around: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]) -> float:
     """Return how often loops around a tile have the same elements copied, at most."""
-    needed = [*subscripts, *(loop.lower for loop in loops), *(loop.upper for loop in loops)]
-    repeating = [
-        loop for loop in around if not any(mentions(index, loop.variable) for index in needed)
-    ]
-    lengths = [_length(loop) for loop in repeating]
-    return prod(inf if length is None else length for length in lengths)
+    needed = [*subscripts, *(bound for loop in loops for bound in (loop.lower, loop.upper))]
+    times = 1.0
+    for loop in reversed(around):
+        if any(mentions(index, loop.variable) for index in needed):
+            needed += (loop.lower, loop.upper)
+        else:
+            times *= _length(loop) or inf
+    return times
 
 
 def _dimensions(

@@ -1,0 +1,179 @@
+"""Tiles that are packed: which ones, where, and that nothing else changes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygym.codegen.c_printer import print_c
+from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
+from polygym.codegen.loops.tile_pack import pack_tiles
+from polygym.codegen.mapping import parse_mapping
+from polygym.codegen.pipeline import lower
+from polygym.frontend import parse_text
+from polygym.ir.scop import Storage
+from polygym.poly.baselines import original
+from polygym.poly.legality import LegalSchedule
+from tests.codegen.test_c_printer import call_c, compile_c, needs_compiler
+from tests.oracles.loops import events
+from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.threads import every_loop_shared
+
+PRODUCT = """
+void f(int b, int n, int m, int k, float C[b][n][m], float A[b][n][k], float B[b][m][k]) {
+#pragma scop
+  for (int h = 0; h < b; h++)
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < m; j++)
+        for (int l = 0; l < k; l++)
+          C[h][i][j] += A[h][i][l] * B[h][j][l];
+#pragma endscop
+}
+"""
+SIZES = {"b": 3, "n": 40, "m": 35, "k": 50}
+
+
+def lowered(text: str, mapping: str = "default", **sizes: int) -> LoopProgram:
+    scop = parse_text(text)
+    return lower(LegalSchedule(scop, original(scop)), parse_mapping(mapping), sizes or None)
+
+
+def tiles(program: LoopProgram) -> dict[str, tuple[str, ...]]:
+    return {a.name: a.extents_c for a in program.scop.arrays if a.storage is Storage.TILE}
+
+
+def fills(node: Node, around: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the loops around everything that fills a tile."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from fills(child, around)
+        case Guard(_, then, _):
+            yield from fills(then, around)
+        case Loop():
+            yield from fills(node.body, (*around, node.variable))
+        case Instance():
+            if node.statement.endswith("_tile"):
+                yield around
+
+
+def same_results(text: str, mapping: str, sizes: dict[str, int], *, is_known: bool) -> None:
+    scop = parse_text(text)
+    arrays = random_arrays(scop, sizes, np.random.default_rng(5))
+    runs = []
+    with every_loop_shared():
+        for way in ("sequential", mapping):
+            runs.append({name: values.copy() for name, values in arrays.items()})
+            known = is_known and way != "sequential"
+            run_natively(scop, original(scop), sizes, runs[-1], parse_mapping(way), is_known=known)
+    for name, values in runs[0].items():
+        assert runs[1][name].tobytes() == values.tobytes(), name
+
+
+def test_a_tile_is_made_inside_of_what_it_depends_on() -> None:
+    program = lowered(PRODUCT, "tile=off vector=256", **SIZES)
+    # 35 elements are three vectors, and 160 bytes are rounded up to lines of 64.
+    assert tiles(program) == {"B_tile": ("50", "48")}
+    (around,) = fills(program.body)
+    assert len(around) == 5, "the batch, and two loops over blocks around two in them"
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(
+    "mapping",
+    ["default", "threads=2", "tile=off", "tile=1x16x16x20 threads=2", "separate=on tile=1x32x7x9"],
+)
+@pytest.mark.parametrize("sizes", [SIZES, {"b": 1, "n": 17, "m": 1, "k": 1}])
+def test_no_result_changes(mapping: str, sizes: dict[str, int], is_known: bool) -> None:
+    same_results(PRODUCT, mapping, sizes, is_known=is_known)
+
+
+def test_a_copy_reads_what_the_tile_reads_and_nothing_else() -> None:
+    program = lowered(PRODUCT, "tile=1x16x16x20 vector=off hold=off jam=1", **SIZES)
+    assert not tiles(program), "nothing to gain without vectors"
+    sizes = {"b": 2, "n": 20, "m": 35, "k": 30}
+    program = lowered(PRODUCT, "tile=1x40x16x20", **sizes)
+    assert tiles(program) == {"B_tile": ("20", "16")}
+    copied: dict[tuple[int, ...], tuple[int, ...]] = {}
+    found = 0
+    for event in events(program.body, {}):
+        if event.statement == "B_tile":
+            copied[event.write] = event.reads[0]
+        elif event.statement == "S0_packed":
+            h, _, j, k = event.point
+            assert copied[event.reads[2]] == (h, j, k)
+            found += 1
+    assert found == 2 * 20 * 35 * 30
+
+
+@pytest.mark.parametrize(
+    ("change", "sizes"),
+    [
+        # written in the same loops
+        (("B[h][j][l];", "B[h][j][l] + C[h][j][l - l];"), SIZES),
+        (("float B[b][m][k]", "float B[b][m][k + m]"), {**SIZES, "n": 15}),  # read 15 times
+        (("B[h][j][l]", "B[h][j + l][l]"), SIZES),  # no box
+        (("l < k", "l < j"), SIZES),  # no box either
+        (("B[h][j][l]", "B[h][j][2 * l]"), {**SIZES, "k": 20}),
+    ],
+)
+def test_what_is_not_packed(change: tuple[str, str], sizes: dict[str, int]) -> None:
+    before, after = change
+    text = PRODUCT.replace(before, after)
+    assert text != PRODUCT
+    if "[2 * l]" in text:
+        text = text.replace("float B[b][m][k]", "float B[b][m][2 * k]")
+    if "[j + l]" in text:
+        text = text.replace("float B[b][m][k]", "float B[b][m + k][k]")
+    if "l < j" in text:
+        text = text.replace("[k]", "[k + m]")
+    if "C[h][j]" in text:
+        text = text.replace("C[b][n][m]", "C[b][n + m][m]")
+    assert tiles(lowered(text, "tile=off", **sizes)) == {}
+    assert tiles(lowered(PRODUCT, "tile=off pack=off", **SIZES)) == {}
+
+
+def test_tiles_that_many_others_need_come_from_a_copy_of_the_whole() -> None:
+    """With tiles of 16 rows of 40 a copy would be made three times, of 20 twice."""
+    assert tiles(lowered(PRODUCT, "tile=1x16x16x20", **SIZES)) == {}
+    assert tiles(lowered(PRODUCT, "tile=1x20x16x20", **SIZES)) == {"B_tile": ("20", "16")}
+
+
+def test_tiles_together_leave_room_on_the_stack() -> None:
+    factors = " * ".join(f"B{number}[h][j][l]" for number in range(12))
+    arrays = ", ".join(f"float B{number}[b][m][k]" for number in range(12))
+    text = PRODUCT.replace("B[h][j][l]", factors).replace("float B[b][m][k]", arrays)
+    program = lowered(text, "tile=off", b=2, n=64, m=256, k=200)
+    total = sum(4 * int(rows) * int(row) for rows, row in tiles(program).values())
+    assert 0 < len(tiles(program)) < 12
+    assert total <= 1 << 20
+
+
+def test_nothing_is_copied_where_the_loops_inside_do_not_run() -> None:
+    """Batches from the 20th on have no rows in the first tile of rows."""
+    text, mapping = PRODUCT.replace("int i = 0", "int i = h"), "tile=1x20x16x10"
+    sizes = {"b": 23, "n": 40, "m": 16, "k": 10}
+    program = lowered(text, mapping, **sizes)
+    assert tiles(program) == {"B_tile": ("10", "16")}
+    copied = [event.reads[0] for event in events(program.body, {}) if event.statement == "B_tile"]
+    elements = sizes["m"] * sizes["k"]
+    assert len(copied) == elements * (20 * 2 + 3 * 1)
+    same_results(text, mapping, sizes, is_known=True)
+
+
+def test_programs_without_vectors_are_left_as_they_are() -> None:
+    program = lowered(PRODUCT, "sequential", **SIZES)
+    assert pack_tiles(program) == program
+
+
+@needs_compiler
+def test_the_printed_c_packs_tiles_too(tmp_path: Path) -> None:
+    scop = parse_text(PRODUCT)
+    program = lowered(PRODUCT, "tile=1x20x16x20", **SIZES)
+    assert tiles(program)
+    arrays = random_arrays(scop, SIZES, np.random.default_rng(6))
+    expected = {name: values.copy() for name, values in arrays.items()}
+    run_natively(scop, original(scop), SIZES, expected)
+    call_c(compile_c(print_c(program), tmp_path, "tiled"), scop, SIZES, arrays)
+    np.testing.assert_allclose(arrays["C"], expected["C"], rtol=1e-5)
