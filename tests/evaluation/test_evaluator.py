@@ -86,6 +86,15 @@ def test_one_that_is_slower_than_the_best_is_left_at_a_look(own_evaluator, monke
     assert found.speedup == found.baseline_seconds / found.seconds
 
 
+def test_beside_the_best_a_long_original_does_not_run_in_turn(own_evaluator, monkeypatch):
+    monkeypatch.setattr(module.Session, "measure_together", None)
+    monkeypatch.setattr(module, "_LONG_RUN", 0.0)
+    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 1e9)
+    found = own_evaluator.evaluate(interchanged(), beside=float("inf"))
+    assert found.is_ok
+    assert found.speedup == found.baseline_seconds / found.seconds
+
+
 def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
     assert own_evaluator.measuring().time_limit.factor == 10
     baseline = own_evaluator.baseline_seconds
