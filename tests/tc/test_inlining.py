@@ -183,6 +183,8 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
             "T(i) +=! x(i + k) where k in 0:2 O = add(T, T)",
             "add: N: the size of dimension 0 of T is not known here",
         ),
+        ("O = layer(bytes, V)", "layer: I: expected 2 dimension(s), found bytes, which has 1"),
+        ("O = scale(bytes, 2)", "scale: A: expected float, found bytes, which is uint8"),
         ("(O) = later(x)", "expected a definition that stands before, found 'later'"),
         ("(O) = f(x)", "expected a definition that stands before, found 'f'"),
         ("(O = scale(x, 2)", "expected ',' or ')' after a result"),
@@ -196,7 +198,8 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_refused(body: str, said: str) -> None:
     text = (
         f"{LAYER}{MORE}def soft(float(N) A) -> (B) {{ B(i) = exp(A(i)) }}\n"
-        "def f(float(B, M) I, float(N, M) V, float(M, N) R, double(N, M) D, float(N) x) -> (O) {"
+        "def f(float(B, M) I, float(N, M) V, float(M, N) R, double(N, M) D, float(N) x, "
+        "byte(N) bytes) -> (O) {"
         f" {body} }} def later(float(N) A) -> (B) {{ B(i) = A(i) }}"
     )
     with pytest.raises(SourceError) as caught:
