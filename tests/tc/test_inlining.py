@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
@@ -222,6 +222,7 @@ WORDS = (
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=14))
+@settings(deadline=None)
 def test_garbage_is_refused_or_taken(words: list[str]) -> None:
     parameters = "float(B, M) I, float(N, M) V, float(N) x"
     text = f"{LAYER}{MORE}def f({parameters}) -> (O) {{ {' '.join(words)} }}"
