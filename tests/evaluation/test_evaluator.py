@@ -106,7 +106,8 @@ def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
         found = evaluator.evaluate(bad, beside=0.02)
     limit = re.fullmatch(r"timeout: cut off after (.*) s", found.error_details)
     assert limit is not None
-    assert float(limit[1]) == pytest.approx(5 * 0.02, rel=0.2) < patient / 2
+    assert float(limit[1]) == pytest.approx(5 * 0.02, rel=0.4)
+    assert float(limit[1]) < patient / 2
     assert found.speedup == 0
 
 
