@@ -9,10 +9,10 @@ best times, so that nothing which slows the machine down for a while looks like 
 schedule.
 
 The original order's time, against which a slow schedule is left at its first look, is taken again
-every half minute: a machine that has become slower or faster since would make every schedule look
-so. The same schedule is not measured twice: the first answer is remembered, unless it was the
-machine and not the schedule that failed. Threads may share an evaluator; what they ask follows one
-another.
+every half minute, or less often where it is long: a machine that has become slower or faster since
+would make every schedule look so. The same schedule is not measured twice: the first answer is
+remembered, unless it was the machine and not the schedule that failed. Threads may share an
+evaluator; what they ask follows one another.
 """
 
 from __future__ import annotations
@@ -73,8 +73,10 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 15
 # What the clock can tell: a program without any work may seem to take no time.
 _TICK = 1e-9
 
-# After so many seconds the original order's time says little about the machine as it is.
+# After so many seconds the original order's time says little about the machine as it is. Where it
+# is long, it may be so many times as old: taking it anew should not be what a search does.
 _BASELINE_AGES = 30.0
+_BASELINE_LASTS = 30.0
 
 # What ends a measurement of a program that has been open, without the schedule's doing: processes
 # that cannot be started any more, or no memory to open the program again after a worker was lost.
@@ -136,8 +138,9 @@ class Evaluator:
         """Measure a legal schedule, under a mapping other than the usual one if one is given.
 
         With ``fresh`` one that is known already is measured again. Such an answer is not
-        remembered: what was known stays known. ``beside`` is the time of the best so far, for a
-        search in which nothing else counts: a run that takes several times as long is cut off.
+        remembered: what was known stays known. ``beside`` is the time of the best so far (infinite
+        before there is one), for a search in which nothing else counts: a run that takes several
+        times as long is cut off, and where the original order takes long it does not run in turn.
 
         Raises:
             IllegalScheduleError: the schedule is not legal.
@@ -220,7 +223,8 @@ class Evaluator:
         look = session.measure(compiled, self.measuring(beside))
         baseline = self._current_baseline(session)
         to_beat = baseline.best if beside is None else min(baseline.best, beside)
-        if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * to_beat:
+        is_settled = beside is not None and baseline.best > _LONG_RUN
+        if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * to_beat or is_settled:
             return _judged(choice, compiled, look, baseline)
         rounds = rounds_within(_COMPARISON_SECONDS, baseline.best, _FEWEST_ROUNDS, _MOST_ROUNDS)
         programs = (session.problem.original, compiled)
@@ -258,7 +262,9 @@ class Evaluator:
 
     def _current_baseline(self, session: Session) -> Ok:
         """Return the original order's time as it is now, give or take half a minute."""
-        if time.monotonic() - self._baseline_taken > _BASELINE_AGES:
+        known = self._baseline or session.baseline
+        lasts = max(_BASELINE_AGES, _BASELINE_LASTS * known.best)
+        if time.monotonic() - self._baseline_taken > lasts:
             self._renew(session.measure(session.problem.original, self.measuring()))
         return self._baseline or session.baseline
 

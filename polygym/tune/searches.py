@@ -38,7 +38,15 @@ _FRUITLESS = 50
 
 
 class Random:
-    """Dice alone, after the seeds."""
+    """Dice alone, after the seeds.
+
+    With ``is_by_generation`` what comes next depends on a whole generation, which is asked for at
+    once; else it may be asked for bit by bit. So many as ``at_a_time`` are compiled, on all cores,
+    before they are measured.
+    """
+
+    is_by_generation = False
+    at_a_time = 16
 
     def __init__(self, genes: Genes, seeds: Sequence[Candidate], dice: np.random.Generator) -> None:
         """Begin with the seeds."""
@@ -72,6 +80,8 @@ class Random:
 class Genetic(Random):
     """A population with crossover of three parents, mutation and elites."""
 
+    is_by_generation = True
+
     def generation(self, count: int) -> list[Candidate]:
         """Return children of the fittest, or seeds and dice where there are none yet."""
         ranked = sorted(self.found, key=lambda one: -self.found[one])[:count]
@@ -99,6 +109,8 @@ class Genetic(Random):
 
 class ByPolicy(Random):
     """Schedules from episodes of the gym, and changes of the mappings of the best."""
+
+    at_a_time = 4  # an episode may take seconds
 
     def __init__(
         self,

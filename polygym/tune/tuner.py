@@ -1,4 +1,4 @@
-"""The tuner: generation after generation compiled on all cores, then measured one by one.
+"""The tuner: generation after generation, some candidates compiled on all cores, then measured.
 
 Every candidate runs beside the original order of the program, in a process of its own, and its
 outputs are compared bit for bit: one that computes something else never counts. The best few and
@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from polygym.codegen.mapping import Mapping
 from polygym.errors import InputError, PolygymError
 from polygym.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
 from polygym.evaluation.compilers import Compilers
+from polygym.evaluation.evaluator import Choice
 from polygym.ir.scop import Scop
 from polygym.mdp.policies import Policy
 from polygym.measure.outcome import Status
@@ -61,8 +63,8 @@ class Plan:
     """How a tuner goes about it.
 
     ``search`` is ``genetic``, ``random``, ``policy:`` and the name of one, or a policy. ``seconds``
-    limits it; what there is to begin with is tried in any case. ``jobs`` says how many candidates
-    are compiled at a time, None that each core has one.
+    limits it, but one candidate is tried in any case, the usual one. ``jobs`` says how many are
+    compiled at a time, None that each core has one.
     """
 
     generations: int = 10
@@ -169,10 +171,8 @@ class _Course:
         try:
             for generation in range(self.plan.generations):
                 # All that there is to begin with is tried, however small the population is.
-                least = 0 if generation else self.begin
-                batch = search.generation(max(self.plan.population, least))
-                self._try(search, batch, generation)
-                if self.is_over or not batch:
+                count = max(self.plan.population, 0 if generation else self.begin)
+                if not self._try(search, count, generation):
                     break
         except KeyboardInterrupt:
             if not self.found:
@@ -180,27 +180,44 @@ class _Course:
             return True
         return False
 
-    def _try(self, search: Random, batch: Sequence[Candidate], generation: int) -> None:
-        """Compile a generation on all cores, and measure one after the other."""
-        choices = [(self.known[one.strategy], one.mapping) for one in batch]
-        with self.waiting():
-            # What there was to start from is measured whatever the limits are.
-            self.compilers.compile_all(
-                self.evaluator.program,
-                choices,
-                (lambda: self.is_over) if generation else (lambda: False),
-            )
-        for candidate, choice in zip(batch, choices, strict=True):
-            if self.is_over and self.found:
-                return
+    def _try(self, search: Random, count: int, generation: int) -> bool:
+        """Try a generation, a few at a time; return whether it makes sense to go on.
+
+        The first candidate is tried whatever the limits are.
+        """
+        ready = search.generation(count) if search.is_by_generation else []
+        left = len(ready) if search.is_by_generation else count
+        tried = 0
+        while left > 0:
+            first = generation == tried == 0
+            size = min(left, self.begin if first else search.at_a_time)
+            part = ready[tried : tried + size] or search.generation(size)
+            choices = [(self.known[one.strategy], one.mapping) for one in part]
             with self.waiting():
-                beside = None if self.best is None else self.best.seconds
-                evaluation = self.evaluator.evaluate(*choice, beside=beside)
-            self.found[candidate] = evaluation
-            if evaluation.is_ok and (self.best is None or self._is_better(evaluation)):
-                self.best = evaluation
-            search.learn(candidate, evaluation.speedup)
-            self._report(generation, candidate, evaluation)
+                self.compilers.compile_all(
+                    self.evaluator.program, choices, lambda: self.is_over and bool(self.found)
+                )
+            for candidate, choice in zip(part, choices, strict=True):
+                if self.is_over and self.found:
+                    return False
+                self._measure(search, candidate, choice, generation)
+            if not part:
+                break
+            left, tried = left - size, tried + len(part)
+        return tried > 0
+
+    def _measure(
+        self, search: Random, candidate: Candidate, choice: Choice, generation: int
+    ) -> None:
+        """Measure one whose code is ready."""
+        with self.waiting():
+            beside = inf if self.best is None else self.best.seconds
+            evaluation = self.evaluator.evaluate(*choice, beside=beside)
+        self.found[candidate] = evaluation
+        if evaluation.is_ok and (self.best is None or self._is_better(evaluation)):
+            self.best = evaluation
+        search.learn(candidate, evaluation.speedup)
+        self._report(generation, candidate, evaluation)
 
     def _is_better(self, evaluation: Evaluation) -> bool:
         assert self.best is not None

@@ -86,16 +86,28 @@ def test_one_that_is_slower_than_the_best_is_left_at_a_look(own_evaluator, monke
     assert found.speedup == found.baseline_seconds / found.seconds
 
 
+def test_beside_the_best_a_long_original_does_not_run_in_turn(own_evaluator, monkeypatch):
+    monkeypatch.setattr(module.Session, "measure_together", None)
+    monkeypatch.setattr(module, "_LONG_RUN", 0.0)
+    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 1e9)
+    found = own_evaluator.evaluate(interchanged(), beside=float("inf"))
+    assert found.is_ok
+    assert found.speedup == found.baseline_seconds / found.seconds
+
+
 def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
     assert own_evaluator.measuring().time_limit.factor == 10
     baseline = own_evaluator.baseline_seconds
     assert own_evaluator.measuring(baseline).time_limit.factor == pytest.approx(5)
     assert own_evaluator.measuring(100 * baseline).time_limit.factor == 10
-    bad, options = interchanged(5), EvaluationOptions(timeout_factor=1e5)
+    bad, options = interchanged(5), EvaluationOptions(timeout_factor=1e6)
     with Evaluator(gemm(), options, compiler=Imposter(bad, _LOOP_FOREVER)) as evaluator:
-        best = max(evaluator.baseline_seconds, 0.02)
-        found = evaluator.evaluate(bad, beside=best)
-        assert found.error_details == f"timeout: cut off after {5 * best:.6g} s"
+        patient = evaluator.measuring().time_limit.seconds(evaluator.baseline_seconds)
+        found = evaluator.evaluate(bad, beside=0.02)
+    limit = re.fullmatch(r"timeout: cut off after (.*) s", found.error_details)
+    assert limit is not None
+    assert float(limit[1]) == pytest.approx(5 * 0.02, rel=0.4)
+    assert float(limit[1]) < patient / 2
     assert found.speedup == 0
 
 

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
@@ -46,6 +46,7 @@ ANY = st.one_of(
 
 
 @given(ANY)
+@settings(deadline=None)
 def test_they_print_and_parse(strategy: Strategy) -> None:
     assert parse_strategy(str(strategy)) == strategy
     assert is_strategy(str(strategy))

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
@@ -172,6 +172,7 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
         ("O = layer(I, D)", "layer: W: expected float, found D, which is double"),
         ("O = layer(I, 3)", "layer: W: expected a tensor, found a number"),
         ("O = window(x, 1.5)", "window: w: expected int32, found 1.5"),
+        ("O = window(x, 3000000000)", "window: w = 3000000000 does not fit int"),
         ("O = layer(I, Q)", "layer: W: expected a parameter or a tensor that has been assigned"),
         ("O = layer(I, O)", "layer: W: expected a parameter or a tensor that has been assigned"),
         ("O = layer(I, R)", "dimension 1 of R: expected M, as dimension 1 of I is, found N"),
@@ -183,6 +184,8 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
             "T(i) +=! x(i + k) where k in 0:2 O = add(T, T)",
             "add: N: the size of dimension 0 of T is not known here",
         ),
+        ("O = layer(bytes, V)", "layer: I: expected 2 dimension(s), found bytes, which has 1"),
+        ("O = scale(bytes, 2)", "scale: A: expected float, found bytes, which is uint8"),
         ("(O) = later(x)", "expected a definition that stands before, found 'later'"),
         ("(O) = f(x)", "expected a definition that stands before, found 'f'"),
         ("(O = scale(x, 2)", "expected ',' or ')' after a result"),
@@ -196,7 +199,8 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_refused(body: str, said: str) -> None:
     text = (
         f"{LAYER}{MORE}def soft(float(N) A) -> (B) {{ B(i) = exp(A(i)) }}\n"
-        "def f(float(B, M) I, float(N, M) V, float(M, N) R, double(N, M) D, float(N) x) -> (O) {"
+        "def f(float(B, M) I, float(N, M) V, float(M, N) R, double(N, M) D, float(N) x, "
+        "byte(N) bytes) -> (O) {"
         f" {body} }} def later(float(N) A) -> (B) {{ B(i) = A(i) }}"
     )
     with pytest.raises(SourceError) as caught:
@@ -218,6 +222,7 @@ WORDS = (
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=14))
+@settings(deadline=None)
 def test_garbage_is_refused_or_taken(words: list[str]) -> None:
     parameters = "float(B, M) I, float(N, M) V, float(N) x"
     text = f"{LAYER}{MORE}def f({parameters}) -> (O) {{ {' '.join(words)} }}"

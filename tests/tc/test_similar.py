@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.codegen.mapping import parse_mapping
@@ -65,6 +65,7 @@ GARBAGE = st.one_of(
 
 
 @given(st.lists(st.tuples(GARBAGE, GARBAGE, GARBAGE), max_size=5))
+@settings(deadline=None)
 def test_garbage_is_passed_over(garbage: list[tuple[object, object, object]]) -> None:
     good = entry(3, TEXT, 4, 4, 4)
     texts = [TEXT, "[]", "{}", '["x", [1, 2, 3], 3]', '["x", 3, "isl"]', "[" * 100_000]
