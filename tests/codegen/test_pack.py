@@ -141,7 +141,7 @@ def test_memory_that_is_not_there_is_an_outcome(monkeypatch: pytest.MonkeyPatch)
 
 def test_at_known_sizes_a_copy_has_to_pay() -> None:
     few = PRODUCT.format(types="double A[n][m]", read="A[i][k] * A[j][k]")
-    assert packed(lowered(few, n=100, m=50)) == [("A", ("m", "n"))]
+    assert packed(lowered(few, n=200, m=50)) == [("A", ("m", "n"))]
     assert packed(lowered(few, n=4, m=5000)) == []
     assert packed(lowered(few, n=40_000, m=40_000)) == []  # 12 GB
     batched = """
@@ -156,7 +156,7 @@ void f(int b, int n, double y[b][n], double A[n][n], double x[b][n]) {
 """
     assert [name for name, _ in packed(lowered(batched))] == ["A"]
     assert packed(lowered(batched, b=2, n=400)) == []
-    assert [name for name, _ in packed(lowered(batched, b=64, n=400))] == ["A"]
+    assert [name for name, _ in packed(lowered(batched, b=256, n=400))] == ["A"]
 
 
 def test_copies_are_made_in_one_thread_where_loops_are() -> None:
@@ -264,8 +264,8 @@ def test_what_the_same_nest_writes_is_not_packed() -> None:
 @pytest.mark.parametrize(
     ("read", "sizes", "expected"),
     [
-        ("A[i][k] * A[j][k]", {"n": 128, "m": 80}, [("A", ("m", "n + 8"))]),
-        ("A[i][k] * A[j][k]", {"n": 100, "m": 80}, [("A", ("m", "n"))]),
+        ("A[i][k] * A[j][k]", {"n": 192, "m": 80}, [("A", ("m", "n + 8"))]),
+        ("A[i][k] * A[j][k]", {"n": 200, "m": 80}, [("A", ("m", "n"))]),
         # nothing to turn, but rows that fall into the same sets of a cache
         ("A[i][k] * B[k][j]", {"n": 128, "m": 80}, [("B", ("m", "n + 8"))]),
         ("A[i][k] * B[k][j]", {"n": 100, "m": 80}, []),

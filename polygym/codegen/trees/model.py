@@ -59,8 +59,8 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
     Every step of the sum loads a vector for each of v vectors and spreads one element for each of r
     rows, two of these in a cycle, and adds r·v products, two in a cycle as well, each four cycles
     after the one before it in the same sum. So a block takes max(r·v / 2, (r + v) / 2, 4) cycles,
-    and the best one is that with which all blocks together take the fewest. It needs r·v + v + 1
-    registers.
+    and the best one is that with which all blocks together take the fewest, the largest among
+    equals. It needs r·v + v + 1 registers.
 
     >>> block(4, 54, 16, Machine(registers=32))
     Copies(jam=4, vectors=4)
@@ -81,11 +81,14 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
 
     choices = [
         Copies(r, v)
-        for v in range(1, _MOST_VECTORS + 1)
+        for v in range(1, min(_MOST_VECTORS, max(1, -(-columns // width))) + 1)
         for r in range(1, _MOST_ROWS + 1)
         if r <= max(rows, 1) and r * v + v + 1 <= machine.registers
     ]
-    return min(choices, key=lambda found: (all_blocks(found.jam, found.vectors), -found.jam))
+    return min(
+        choices,
+        key=lambda found: (all_blocks(found.jam, found.vectors), -found.jam * found.vectors),
+    )
 
 
 def small_block(rows: int, columns: int, width: int, machine: Machine) -> Copies | None:
