@@ -17,11 +17,11 @@ from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.levels import levels
 from polygym.codegen.trees.model import tile_sizes
 from polygym.codegen.trees.moves import Move, Moves
-from polygym.codegen.trees.share import shared, with_parallel
+from polygym.codegen.trees.share import Threads
 from polygym.codegen.trees.sink import sink
 from polygym.codegen.trees.through import run_through
 from polygym.codegen.trees.tile import coincident_first, tiles
-from polygym.codegen.trees.tree import Band, Leaf, Part, Sequence, point
+from polygym.codegen.trees.tree import Band, Leaf, Member, Part, Sequence, point
 from polygym.codegen.trees.wavefront import diamond, wavefront
 from polygym.frontend import parse_text
 from polygym.ir.scop import Scop
@@ -289,17 +289,42 @@ def test_levels_of_tiles(mapping: str, sizes: tuple[int, ...], expected: list[li
     assert leveled(STENCIL, SKEWED, mapping, sizes) == expected
 
 
+def threads(mapping: str, **sizes: int) -> Threads:
+    scop = parse_text(SWEEP)
+    return Threads(scop, parse_mapping(mapping), ("n",), sizes or None)
+
+
 def test_only_the_outermost_coincident_loop_is_shared_out() -> None:
-    members = tuple(point((row,), coincident=True) for row in (FIRST, SECOND))
-    mapping = parse_mapping("threads=2 parallel=static")
-    tree = Band(("S",), (), Band(("S",), members, Leaf()))
-    found = with_parallel(tree, mapping, parallel=False)
+    rows = (Row((1, 0), (0,), 0), Row((0, 1), (0,), 0))
+    members = tuple(point((row,), coincident=True) for row in rows)
+    tree = Band(("S0",), (), Band(("S0",), members, Leaf()))
+    static = threads("threads=2 parallel=static")
+    found = static.inside(tree, parallel=False)
     assert isinstance(found, Band)
     assert [m.duty for m in found.members] == [Parallel(dynamic=False), ALONE]
-    assert with_parallel(tree.child, mapping, parallel=True) == tree.child
-    waiting = (point((FIRST,), coincident=False), replace(members[1], duty=Jam(4)))
-    assert shared(waiting, mapping, parallel=False) == (waiting, False)
-    assert shared(members, parse_mapping("threads=1"), parallel=False) == (members, False)
+    assert static.inside(tree.child, parallel=True) == tree.child
+    waiting = (point((rows[0],), coincident=False), replace(members[1], duty=Jam(4)))
+    assert static.shared(("S0",), waiting, parallel=False) == (waiting, False)
+    assert threads("threads=1").shared(("S0",), members, parallel=False) == (members, False)
+
+
+def test_threads_get_a_loop_that_is_long_enough() -> None:
+    # i and j run from 1 to n - 1; i + j takes more values, their tiles take fewer.
+    long = point((Row((1, 1), (0,), 0),), coincident=True)
+    short = point((Row((1, 0), (0,), 0),), coincident=True)
+    (one,) = tiles((short,), (64,))
+
+    def chosen(members: tuple[Member, ...], mapping: str, **sizes: int) -> list[bool]:
+        found, _ = threads(mapping, **sizes).shared(("S0",), members, parallel=False)
+        return [isinstance(member.duty, Parallel) for member in found]
+
+    assert chosen((short, long), "threads=4", n=5) == [True, False]
+    assert chosen((short, long), "threads=5", n=5) == [False, True]
+    assert chosen((short, long), "threads=50", n=5) == [False, True], "the longest"
+    assert chosen((one, short), "threads=2", n=60) == [False, True]
+    assert chosen((one, short), "threads=2", n=70) == [True, False]
+    assert chosen((one,), "threads=2", n=60) == [False], "what is inside may do"
+    assert chosen((one, short), "threads=2") == [True, False], "any size"
 
 
 def test_bands_above_others_are_tiled_when_asked_or_for_a_wavefront() -> None:

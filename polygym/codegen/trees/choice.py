@@ -6,7 +6,7 @@ around it: tiles would cut the same points once more.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.trees.around import Around
@@ -21,6 +21,7 @@ from polygym.poly.innermost import independent
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
 _SWEEP = 512
+_COPIES = 8
 
 
 def sizes_of_points(
@@ -58,18 +59,22 @@ def sizes_of_points(
 
 
 def sizes_of_free(
-    count: int, busy: Collection[int], mapping: Mapping, *, parallel: bool
+    lengths: Sequence[int], busy: Collection[int], mapping: Mapping, *, parallel: bool
 ) -> tuple[int, ...]:
     """Return the tile sizes of independent members around a sum: those that are asked for, if any.
 
-    ``busy`` are the positions of those that run in vectors or in copies.
+    ``lengths`` are how many iterations they have, ``busy`` the positions of those that run in
+    vectors or in copies: where there are no others, threads need tiles, two for each.
     """
+    count = len(lengths)
     if mapping.tile is not None:
         return sizes_for(mapping.tile, count)
     nothing = (1,) * count
     if parallel or not mapping.shares or len(busy) < count:
         return nothing
-    return (SINKING, *nothing[1:])
+    share = -(-lengths[0] // (2 * mapping.threads))
+    rounded = -(-share // _COPIES) * _COPIES if share > _COPIES else share
+    return (min(SINKING, rounded), *nothing[1:])
 
 
 def sizes_above(

@@ -32,7 +32,7 @@ from polygym.codegen.trees.choice import SINKING, sizes_above, sizes_of_free, si
 from polygym.codegen.trees.levels import levels
 from polygym.codegen.trees.points import Arranger
 from polygym.codegen.trees.reduction import Reduction, reduction
-from polygym.codegen.trees.share import shared, with_parallel
+from polygym.codegen.trees.share import Threads
 from polygym.codegen.trees.sink import Sunk, sink
 from polygym.codegen.trees.through import Through, run_through
 from polygym.codegen.trees.tile import sizes_for
@@ -50,16 +50,16 @@ def plan(
     sizes: Sizes | None = None,
 ) -> Tree:
     """Return the tree of loops that a mapping makes of a schedule's tree."""
+    known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
+    threads = Threads(legal.scop, mapping, parameters, known)
     if mapping.leaves_order:
-        return with_parallel(tree, mapping, parallel=False) if mapping.shares else tree
+        return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
         names = tuple(part.statement for part in legal.schedule.statements)
-        around = Around(
-            all_pairs(legal.scop), {name: () for name in names}, legal.schedule.parameters
-        )
+        around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
         packing = packing_of(legal.scop, mapping, sizes, parts(tree, names))
-        known = known_sizes(legal.scop, sizes)
-        planner = _Planner(mapping, Arranger(legal.scop, mapping, machine, packing, known))
+        arranger = Arranger(legal.scop, mapping, machine, packing, known)
+        planner = _Planner(mapping, arranger, threads)
         return planner.tree(tree, around)
 
 
@@ -72,6 +72,7 @@ class _Planner:
 
     mapping: Mapping
     arranger: Arranger
+    threads: Threads
 
     def tree(self, tree: Tree, around: Around) -> Tree:
         """Return the mapped tree."""
@@ -112,7 +113,7 @@ class _Planner:
         sizes = sizes_of_points(band, arrangement, tiled, around, self.arranger)
         tiles = self._tiles(band, sizes, around)
         points = self.arranger.tree(band, arrangement)
-        return tiles.around(with_parallel(points, self.mapping, parallel=tiles.parallel))
+        return tiles.around(self.threads.inside(points, parallel=tiles.parallel))
 
     def _sunk(
         self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Around
@@ -138,10 +139,10 @@ class _Planner:
         """Tile the free members of a sum over several loops."""
         points = tuple(band.members[place] for place in found.places)
         before = tuple(tiled[place] for place in found.places)
-        sizes = sizes_of_free(len(points), found.busy, self.mapping, parallel=around.parallel)
+        sizes = sizes_of_free(found.lengths, found.busy, self.mapping, parallel=around.parallel)
         sizes = _untiled(sizes, before)
         tiles = self._tiles(Band(band.statements, points, found.tree), sizes, around)
-        return tiles.around(with_parallel(found.tree, self.mapping, parallel=tiles.parallel))
+        return tiles.around(self.threads.inside(found.tree, parallel=tiles.parallel))
 
     def _through(self, band: Band, around: Around) -> Through | None:
         """Let coincident members run inside the band below, unless that has vectors as it is."""
@@ -182,7 +183,9 @@ class _Planner:
     def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band whose points stay above what is below."""
         tiles = self._tiles(band, sizes_above(band, tiled, around, self.mapping), around)
-        members, parallel = shared(band.members, self.mapping, parallel=tiles.parallel)
+        members, parallel = self.threads.shared(
+            band.statements, band.members, parallel=tiles.parallel
+        )
         below = replace(around.inside(band.members, band.statements), parallel=parallel)
         return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
 
@@ -191,7 +194,7 @@ class _Planner:
         outer: list[tuple[Member, ...]] = []
         parallel = around.parallel
         for level in levels(band.members, sizes, band.statements, self.mapping, around):
-            level, parallel = shared(level, self.mapping, parallel=parallel)
+            level, parallel = self.threads.shared(band.statements, level, parallel=parallel)
             outer.append(level)
         return _Tiles(band.statements, tuple(outer), parallel)
 

@@ -51,6 +51,7 @@ from polygym.codegen.trees.tree import (
     restricted,
 )
 from polygym.codegen.trees.trips import trips
+from polygym.ir.scop import Scop
 from polygym.poly.distance import Pairs
 
 
@@ -58,11 +59,12 @@ from polygym.poly.distance import Pairs
 class Reduction:
     """The ``tree`` of the points, and the ``free`` members that can be tiled around it.
 
-    ``places`` are the positions of the free members in the band that they come from; ``busy`` those
-    among them that have duties in the tree.
+    ``places`` are the positions of the free members in the band that they come from, ``lengths``
+    how many iterations they have at most; ``busy`` are those that have duties in the tree.
     """
 
     places: tuple[int, ...]
+    lengths: tuple[int, ...]
     free: tuple[Member, ...]
     busy: frozenset[int]
     tree: Tree
@@ -103,7 +105,21 @@ def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | Non
     common = tuple(free[place] for place in range(len(free)) if place not in busy)
     branches = tuple(Branch((own.statement,), _tree(own, band, free, sorted(busy))) for own in owns)
     below = branches[0].child if len(branches) == 1 else Sequence(branches)
-    return Reduction(places, free, busy, Band(band.statements, (*common, *outer), below))
+    tree = Band(band.statements, (*common, *outer), below)
+    return Reduction(places, _lengths(band, free, around, arranger.scop, sizes), free, busy, tree)
+
+
+def _lengths(
+    band: Band, free: tuple[Member, ...], around: Around, scop: Scop, sizes: Sizes
+) -> tuple[int, ...]:
+    """Return how many iterations members have at most, over all statements."""
+    return tuple(
+        max(
+            trips(scop.statement(name), row, around.parameters, sizes)
+            for name, row in zip(band.statements, member.rows, strict=True)
+        )
+        for member in free
+    )
 
 
 def _moves_on(member: Member, band: Band, around: Around, arranger: Arranger) -> bool:
