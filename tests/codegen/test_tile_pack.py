@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from polygym.codegen.c_printer import print_c
+from polygym.codegen.llvm.emit_module import emit_llvm
 from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.codegen.loops.tile_pack import pack_tiles
 from polygym.codegen.mapping import parse_mapping
@@ -73,8 +74,8 @@ def same_results(text: str, mapping: str, sizes: dict[str, int], *, is_known: bo
 
 def test_a_tile_is_made_inside_of_what_it_depends_on() -> None:
     program = lowered(PRODUCT, "tile=off vector=256", **SIZES)
-    # 35 elements are three vectors, and 160 bytes are rounded up to lines of 64.
-    assert tiles(program) == {"B_tile": ("50", "48")}
+    # 35 elements take three lines of a cache, and 50 rows four blocks of 16.
+    assert tiles(program) == {"B_tile": ("64", "48")}
     (around,) = fills(program.body)
     assert len(around) == 5, "the batch, and two loops over blocks around two in them"
 
@@ -94,7 +95,7 @@ def test_a_copy_reads_what_the_tile_reads_and_nothing_else() -> None:
     assert not tiles(program), "nothing to gain without vectors"
     sizes = {"b": 2, "n": 20, "m": 35, "k": 30}
     program = lowered(PRODUCT, "tile=1x40x16x20", **sizes)
-    assert tiles(program) == {"B_tile": ("20", "16")}
+    assert tiles(program) == {"B_tile": ("32", "16")}
     copied: dict[tuple[int, ...], tuple[int, ...]] = {}
     found = 0
     for event in events(program.body, {}):
@@ -137,7 +138,7 @@ def test_what_is_not_packed(change: tuple[str, str], sizes: dict[str, int]) -> N
 def test_tiles_that_many_others_need_come_from_a_copy_of_the_whole() -> None:
     """With tiles of 16 rows of 40 a copy would be made three times, of 20 twice."""
     assert tiles(lowered(PRODUCT, "tile=1x16x16x20", **SIZES)) == {}
-    assert tiles(lowered(PRODUCT, "tile=1x20x16x20", **SIZES)) == {"B_tile": ("20", "16")}
+    assert tiles(lowered(PRODUCT, "tile=1x20x16x20", **SIZES)) == {"B_tile": ("32", "16")}
 
 
 def test_tiles_together_leave_room_on_the_stack() -> None:
@@ -155,7 +156,7 @@ def test_nothing_is_copied_where_the_loops_inside_do_not_run() -> None:
     text, mapping = PRODUCT.replace("int i = 0", "int i = h"), "tile=1x20x16x10"
     sizes = {"b": 23, "n": 40, "m": 16, "k": 10}
     program = lowered(text, mapping, **sizes)
-    assert tiles(program) == {"B_tile": ("10", "16")}
+    assert tiles(program) == {"B_tile": ("16", "16")}
     copied = [event.reads[0] for event in events(program.body, {}) if event.statement == "B_tile"]
     elements = sizes["m"] * sizes["k"]
     assert len(copied) == elements * (20 * 2 + 3 * 1)
@@ -177,3 +178,32 @@ def test_the_printed_c_packs_tiles_too(tmp_path: Path) -> None:
     run_natively(scop, original(scop), SIZES, expected)
     call_c(compile_c(print_c(program), tmp_path, "tiled"), scop, SIZES, arrays)
     np.testing.assert_allclose(arrays["C"], expected["C"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "int", "long"])
+@pytest.mark.parametrize("rows", [1, 8, 15, 16, 17, 33])
+def test_blocks_turned_in_registers_are_the_same_elements(kind: str, rows: int) -> None:
+    text = PRODUCT.replace("float", kind)
+    sizes = {"b": 2, "n": 20, "m": rows, "k": rows + 3}
+    program = lowered(text, "tile=off", **sizes)
+    turned = "shufflevector" in emit_llvm(program)
+    if tiles(program):
+        assert turned
+    same_results(text, "tile=off", sizes, is_known=True)
+
+
+def test_arrays_of_three_dimensions_in_a_tile() -> None:
+    text = """
+void f(int n, int m, int k, double C[n][m], double A[n][k][k], double B[m][k][k]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int a = 0; a < k; a++)
+        for (int b = 0; b < k; b++)
+          C[i][j] += A[i][a][b] * B[j][a][b];
+#pragma endscop
+}
+"""
+    sizes = {"n": 30, "m": 21, "k": 11}
+    same_results(text, "default", sizes, is_known=True)
+    same_results(text, "tile=40x21 threads=2", sizes, is_known=True)

@@ -25,6 +25,7 @@ from polygym.codegen.llvm.emit_gather import Checks, Place, emit_gather
 from polygym.codegen.llvm.emit_hold import Cell, cell_of, emit_holding
 from polygym.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
+from polygym.codegen.llvm.emit_turn import emit_turn
 from polygym.codegen.llvm.kinds import I64, LaneType, splat
 from polygym.codegen.loops.ir import (
     Block,
@@ -88,6 +89,8 @@ class FunctionEmitter:
             from polygym.codegen.llvm.emit_parallel import emit_parallel
 
             emit_parallel(self, loop, environment)
+            return
+        if emit_turn(self, loop, environment):
             return
         lower = emit_index(builder, loop.lower, environment)
         upper = emit_index(builder, loop.upper, environment)

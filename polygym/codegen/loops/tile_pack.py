@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import assert_never
 
-from polygym.codegen.duty import Hold, Parallel, Vector
+from polygym.codegen.duty import Hold, Jam, Parallel, Vector
 from polygym.codegen.loops.index import coefficient, mentions, minimum, pieces, plus
 from polygym.codegen.loops.ir import (
     Block,
@@ -222,6 +222,8 @@ def _fitting(
         loops = _dimensions(inner, vector, subscripts)
         if loops is None or not _is_box(inner):
             continue
+        if any(isinstance(loop.duty, Jam | Vector) for loop in (*outer, *chain[:place])):
+            continue  # its iterations run together, and there is one tile
         lengths = {loop.variable: _length(loop) for loop in inner}
         if any(length is None for length in lengths.values()):
             continue
@@ -232,8 +234,33 @@ def _fitting(
         again = prod(length or 0 for name, length in lengths.items() if name not in used)
         if again < OFTEN or prod(sizes) * array.type.size > _MOST_BYTES:
             continue
-        return place, loops, (*sizes[:-1], _row(sizes[-1], array.type.size))
+        return place, loops, _lengths(loops, sizes, subscripts, array.type.size)
     return None
+
+
+def _lengths(
+    loops: Sequence[Loop], sizes: tuple[int, ...], subscripts: Sequence[Index], size: int
+) -> tuple[int, ...]:
+    """Return the lengths of a copy: whole blocks along the rows, and along those of the array."""
+    *others, row = sizes
+    down, block = _down(loops, subscripts), _block(size)
+    whole = (
+        -(-length // block) * block if loop is down else length
+        for loop, length in zip(loops, others, strict=False)
+    )
+    return (*whole, _row(row, size))
+
+
+def _down(loops: Sequence[Loop], subscripts: Sequence[Index]) -> Loop:
+    """Return the loop that runs along rows of the array; if none does, the last of the others."""
+    others = loops[:-1]
+    along = (loop for loop in others if mentions(subscripts[-1], loop.variable))
+    return next(along, others[-1])
+
+
+def _block(size: int) -> int:
+    """Return how many rows and columns are copied at a time: of 4 or 8 bytes a line of a cache."""
+    return LINE // size if size >= 4 else _BLOCK
 
 
 def _row(length: int, size: int) -> int:
@@ -348,17 +375,17 @@ def _filled(tile: _Tile, inner: Sequence[Loop], making: _Making) -> Node:
     statement = _statement(tile, making.names)
     making.statements.append(statement)
     node: Node = Instance(statement.name, tile.subscripts, tile.place, (tile.subscripts,))
-    # Square blocks, so that of both sides whole lines of the cache are used.
+    # Square blocks, which are turned in registers; of both sides whole lines are used.
     *others, last = tile.loops
-    down = next((loop for loop in reversed(others)), last)
+    down, block = _down(tile.loops, tile.subscripts), _block(tile.array.type.size)
     blocks = []
     for loop in (last, down):
         counter = making.names.unused(f"{loop.variable}_block")
-        end = minimum(plus(Variable(counter), _BLOCK - 1), loop.upper)
+        end = minimum(plus(Variable(counter), block - 1), loop.upper)
         node = Loop(loop.variable, Variable(counter), end, 1, node)
         blocks.append((counter, loop))
     for counter, loop in blocks:
-        node = Loop(counter, loop.lower, loop.upper, _BLOCK, node)
+        node = Loop(counter, loop.lower, loop.upper, block, node)
     for loop in reversed([loop for loop in others if loop is not down]):
         node = Loop(loop.variable, loop.lower, loop.upper, 1, node)
     used = {loop.variable for loop in tile.loops}
