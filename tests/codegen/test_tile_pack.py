@@ -148,7 +148,7 @@ def test_tiles_together_leave_room_on_the_stack() -> None:
     program = lowered(text, "tile=off", b=2, n=64, m=256, k=200)
     total = sum(4 * int(rows) * int(row) for rows, row in tiles(program).values())
     assert 0 < len(tiles(program)) < 12
-    assert total <= 1 << 20
+    assert total <= 512 << 10
 
 
 def test_nothing_is_copied_where_the_loops_inside_do_not_run() -> None:
@@ -186,9 +186,9 @@ def test_blocks_turned_in_registers_are_the_same_elements(kind: str, rows: int) 
     text = PRODUCT.replace("float", kind)
     sizes = {"b": 2, "n": 20, "m": rows, "k": rows + 3}
     program = lowered(text, "tile=off", **sizes)
-    turned = "shufflevector" in emit_llvm(program)
-    if tiles(program):
-        assert turned
+    assert bool(tiles(program)) == (rows > 1)
+    if rows > 1:
+        assert "shufflevector" in emit_llvm(program)
     same_results(text, "tile=off", sizes, is_known=True)
 
 

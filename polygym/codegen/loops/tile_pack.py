@@ -55,7 +55,7 @@ from polygym.ir.scop import Array, Statement, Storage
 _BLOCK = 16
 _MOST_TIMES = 2
 _MOST_BYTES = 256 << 10
-_MOST_ALTOGETHER = 1 << 20
+_MOST_ALTOGETHER = 512 << 10
 
 
 @dataclass(frozen=True, slots=True)
