@@ -329,12 +329,12 @@ def test_threads_get_a_loop_that_is_long_enough() -> None:
 
 def test_bands_above_others_are_tiled_when_asked_or_for_a_wavefront() -> None:
     members = [point((row,), coincident=False) for row in (FIRST, SECOND)]
-    band = Band(("S",), tuple(members), Leaf())
-    outside = Around((), {"S": ()}, ())
+    band = Band(("S0",), tuple(members), Leaf())
+    outside, scop = Around((), {"S0": ()}, ()), parse_text(SWEEP)
     untiled = (1, 1)
 
     def sizes(text: str, band: Band = band, tiled: tuple[int, ...] = untiled) -> tuple[int, ...]:
-        return sizes_above(band, tiled, outside, parse_mapping(text))
+        return sizes_above(band, tiled, outside, parse_mapping(text), scop)
 
     assert sizes("tile=8x16") == (8, 16)
     assert sizes("default") == untiled, "tiles gain nothing here without threads"

@@ -44,9 +44,12 @@ from polygym.ir.expr import (
     Conditional,
     Expression,
     Gather,
+    IteratorValue,
+    ParameterValue,
     walk,
 )
 from polygym.ir.scop import Scop, Statement
+from polygym.ir.types import ScalarType
 
 _NO_LANES = frozenset(
     {BinaryOperator.REMAINDER, BinaryOperator.SHIFT_LEFT, BinaryOperator.SHIFT_RIGHT}
@@ -67,7 +70,8 @@ def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
             if able and all(is_vectorisable(scop.statement(name)) for name in names):
                 width = bits // (8 * max(element_size(scop, name) for name in names))
                 if width > 1:
-                    return _vectors(node, width, count)
+                    maskable = not any(narrows(scop.statement(name)) for name in names)
+                    return _vectors(node, width, count, is_maskable=maskable)
             return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), SEQUENTIAL)
         case Loop(variable, lower, upper, step, body, duty):
             return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), duty)
@@ -83,13 +87,19 @@ def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
             assert_never(node)
 
 
-def _vectors(loop: Loop, width: int, count: int) -> Node:
-    """Return the loop over whole blocks of vectors and the masked loop over the rest."""
+def _vectors(loop: Loop, width: int, count: int, *, is_maskable: bool) -> Node:
+    """Return the loop over whole blocks of vectors and the masked loop over the rest.
+
+    What cannot be masked runs one by one in the rest.
+    """
     name, block = loop.variable, width * count
     counter = Variable(name)
     copies = Copies(name, counter, tuple(range(0, block, width)), f"{name}_", width)
     main = Loop(name, loop.lower, plus(loop.upper, 1 - block), block, together(loop.body, copies))
     start = rest_start(loop, block)
+    if not is_maskable:
+        rest = Loop(name, start, loop.upper, 1, loop.body)
+        return main_and_rest(loop, block, main, rest)
     last = difference(loop.upper, loop.lower)
     if last is None:
         left = plus(Operation(IndexOperator.SUBTRACT, (loop.upper, counter)), 1)
@@ -125,6 +135,25 @@ def element_size(scop: Scop, statement: str) -> int:
     found = scop.statement(statement)
     arrays = [scop.array(access.array).type.size for access in (found.write, *found.reads)]
     return max(*arrays, *(node.type.size for node in walk(found.body)))
+
+
+def narrows(statement: Statement) -> bool:
+    """Whether something in the body makes integers of fewer bits of integers.
+
+    LLVM 22 stores such vectors wrongly under a mask that leaves one lane: all bits of the wider
+    integer, beyond the element.
+    """
+    for node in walk(statement.body):
+        match node:
+            case Cast(operand, type_):
+                source, target = operand.type, type_
+            case IteratorValue(_, type_) | ParameterValue(_, type_):
+                source, target = ScalarType.LONG, type_
+            case _:
+                continue
+        if source.is_integer and target.is_integer and source.size > target.size:
+            return True
+    return False
 
 
 def is_vectorisable(statement: Statement) -> bool:

@@ -16,7 +16,7 @@ from polygym.codegen.trees.points import Arrangement, Arranger
 from polygym.codegen.trees.tile import sizes_for
 from polygym.codegen.trees.tree import Band
 from polygym.ir.scop import Scop
-from polygym.poly.innermost import independent
+from polygym.poly.innermost import equations, independent
 
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
@@ -45,7 +45,7 @@ def sizes_of_points(
             arranger.machine,
             rewarding=arrangement.is_rewarding,
         )
-    sizes = _fresh(band, sizes, tiled, around)
+    sizes = _fresh(band, sizes, tiled, around, arranger.scop)
     if around.parallel or not mapping.shares or any(size > 1 for size in sizes):
         return sizes
     # What is parallel must not be what runs in vectors: a loop has one duty.
@@ -78,7 +78,7 @@ def sizes_of_free(
 
 
 def sizes_above(
-    band: Band, tiled: tuple[int, ...], around: Around, mapping: Mapping
+    band: Band, tiled: tuple[int, ...], around: Around, mapping: Mapping, scop: Scop
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band that keeps further loops below it.
 
@@ -92,17 +92,18 @@ def sizes_above(
         sizes = outer_sizes(band.members)
     else:
         return nothing
-    sizes = _fresh(band, sizes, tiled, around)
+    sizes = _fresh(band, sizes, tiled, around, scop)
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing
 
 
 def _fresh(
-    band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Around
+    band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Around, scop: Scop
 ) -> tuple[int, ...]:
     """Return the sizes with 1 for members that are tiled already, or no loops of their own."""
     new: set[int] = set()
     for place, name in enumerate(band.statements):
-        before = [row.iterators for row in around.rows[name]]
+        fixed = equations(scop.statement(name).domain)
+        before = [*fixed, *(row.iterators for row in around.rows[name])]
         own = [member.rows[place].iterators for member in band.members]
         new.update(independent(own, before))
     return tuple(

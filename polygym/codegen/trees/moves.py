@@ -21,7 +21,13 @@ from enum import Enum
 from polygym.codegen.packable import Packing, turned_dimension
 from polygym.ir.expr import Access
 from polygym.ir.scop import Scop
-from polygym.poly.innermost import displacement, independent, innermost, usual_displacement
+from polygym.poly.innermost import (
+    displacement,
+    equations,
+    independent,
+    innermost,
+    usual_displacement,
+)
 from polygym.poly.schedule import Row
 
 
@@ -62,8 +68,9 @@ def moves_of(
     others = [row.iterators for row in outer]
     others += [row.iterators for place, row in enumerate(band) if place != position]
     rows = [*others, band[position].iterators]
-    kept = independent(rows)
-    if len(rows) - 1 not in kept or len(kept) < found.depth:
+    fixed = equations(found.domain)
+    kept = independent(rows, fixed)
+    if len(rows) - 1 not in kept or len(kept) + len(fixed) < found.depth:
         # The loop has one iteration for this statement, or ties leave the direction open.
         same = len(rows) - 1 not in kept
         move = Move.SAME if same else Move.FAR

@@ -182,7 +182,9 @@ class _Planner:
 
     def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band whose points stay above what is below."""
-        tiles = self._tiles(band, sizes_above(band, tiled, around, self.mapping), around)
+        tiles = self._tiles(
+            band, sizes_above(band, tiled, around, self.mapping, self.arranger.scop), around
+        )
         members, parallel = self.threads.shared(
             band.statements, band.members, parallel=tiles.parallel
         )
