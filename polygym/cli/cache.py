@@ -80,11 +80,12 @@ def import_entries(file: Path, as_json: bool) -> Answer:
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
     cache, entries = _cache(), imported(text, str(file))
-    for one in entries:
-        cache.put(one)
+    kept = sum(cache.put(one) for one in entries)
+    if kept < len(entries):
+        raise InputError(f"{cache.path}: {len(entries) - kept} of {len(entries)} could not be kept")
     if not as_json:
-        say(f"{len(entries)} added")
-    return Answer(document={"entries": len(entries)} if as_json else None)
+        say(f"{kept} added")
+    return Answer(document={"entries": kept} if as_json else None)
 
 
 @command.command("clear")

@@ -43,7 +43,7 @@ def _prepared(definition: Definition, parameter: Parameter, value: Any) -> np.nd
     wanted = dtype_of(parameter.type)
     if isinstance(value, (int, float, list, tuple)):
         try:
-            value = np.asarray(value, wanted)
+            value = _converted(np.asarray(value), wanted)
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{definition.name}: {parameter.name}: {error}") from None
     array = np.asarray(value)
@@ -58,6 +58,22 @@ def _prepared(definition: Definition, parameter: Parameter, value: Any) -> np.nd
             f"found {array.ndim}"
         )
     return np.ascontiguousarray(array) if array.ndim else array
+
+
+def _converted(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
+    """Return Python's numbers in the declared type, unless they are too large or lose digits.
+
+    Numbers with a fraction may be rounded to the declared precision.
+    """
+    with np.errstate(all="ignore"):
+        converted = found.astype(wanted)
+        if wanted.kind == "f" and found.dtype.kind in "fiub":
+            fits = bool((np.isfinite(converted) | ~np.isfinite(found.astype(float))).all())
+        else:
+            fits = bool((converted == found).all())
+    if not fits:
+        raise ValueError(f"expected numbers that are {wanted}, found others")
+    return converted
 
 
 def sizes_of_arguments(

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from time import time
 from typing import Any
@@ -154,17 +155,20 @@ class Cache:
                 return entry
         return None
 
-    def put(self, entry: Entry) -> None:
-        """Keep a version, in place of one with the same schedule and mapping."""
+    def put(self, entry: Entry) -> bool:
+        """Keep a version, in place of one with the same schedule and mapping; say if it is kept."""
         moment = entry.made or time()
         values = (
             entry.key, entry.schedule, entry.label, entry.mapping, entry.seconds, moment,
             entry.recipe, entry.code, entry.origin, entry.digest,
         )  # fmt: skip
+        kept = False
         with self._warned(), closing(self._connect(make=True)) as connection:
             connection.execute(
                 f"REPLACE INTO kernels ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values
             )
+            kept = True
+        return kept
 
     def entries(self) -> list[Entry]:
         """Return all that is there and whole."""
@@ -180,8 +184,16 @@ class Cache:
         """Forget everything; return how many entries there were."""
         if not self.path.exists():
             return 0
-        with closing(self._connect(make=False)) as connection:
-            return connection.execute("DELETE FROM kernels").rowcount
+        try:
+            with closing(self._connect(make=False)) as connection:
+                return connection.execute("DELETE FROM kernels").rowcount
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                raise InputError(f"{self.path}: {error}") from None
+        # It is no such database: nothing in it can be used.
+        for name in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + name).unlink(missing_ok=True)
+        return 0
 
     def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
@@ -197,7 +209,7 @@ class Cache:
             entry = Entry(
                 key, schedule, label, mapping, seconds, recipe, bytes(code), float(made), origin
             )
-            if entry.digest == digest:
+            if entry.digest == digest and _is_time(seconds):
                 return entry
         except (TypeError, ValueError, AttributeError):
             pass
@@ -226,6 +238,11 @@ class Cache:
             yield
         except (sqlite3.Error, OSError) as error:
             warnings.warn(f"{self.path}: not used: {error}", CacheWarning, 4)
+
+
+def _is_time(seconds: Any) -> bool:
+    """Whether this is a time that was measured, or says that none was."""
+    return seconds is None or (isinstance(seconds, int | float) and 0 < seconds < inf)
 
 
 def _check_owner(path: Path) -> None:
@@ -268,6 +285,8 @@ def imported(text: str, name: str) -> list[Entry]:
             entry = Entry(**{**data, "code": bytes.fromhex(data["code"])})
             if entry.digest != digest:
                 raise ValueError(f"the entry of {entry.label} does not have its fingerprint")
+            if not _is_time(entry.seconds):
+                raise ValueError(f"the time of {entry.label}: expected seconds, or null")
             found.append(replace(entry, made=float(entry.made)))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,12 @@ def define(
         SourceError: the text is no comprehension; says where and why.
         InputError: there are several and no name, or none of that name, or an option is none.
     """
-    definitions = {one.name: one for one in parse_text(text)}
+    if not isinstance(text, str):
+        raise InputError(f"expected a text, found {type(text).__name__}")
+    try:
+        definitions = {one.name: one for one in parse_text(text)}
+    except RecursionError:
+        raise InputError("the text nests too deeply, or a sum in it is too long") from None
     forward = [one for one in definitions if one != gradient]
     if name is None and len(forward) > 1:
         raise InputError(f"expected a name, one of {', '.join(forward)}")
@@ -300,6 +306,9 @@ class Comprehension:
                 )
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"out: {output.name}: expected contiguous memory to write to")
+        for one, other in combinations(given, 2):
+            if np.may_share_memory(one, other):
+                raise InputError("out: expected arrays that do not overlap each other")
         return given
 
 

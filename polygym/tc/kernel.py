@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polygym.codegen.llvm.loader import FIRST_OUT_OF_RANGE, NO_MEMORY, LoadedProgram, load
+from polygym.codegen.llvm.loader import FIRST_OUT_OF_RANGE, FORK, NO_MEMORY, LoadedProgram, load
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.codegen.pipeline import compile_program, lower
-from polygym.errors import InternalError, OutOfRangeError, PolygymError
+from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.ir.scop import Scop, Storage
 from polygym.poly.baselines import original, schedule_by
 from polygym.poly.evaluate import assigned_completely, evaluate
@@ -39,6 +40,24 @@ class Place:
     is_partial: bool
 
 
+class _Threads:
+    """Whether threads have been started here; a forked child has none of its parent's.
+
+    OpenMP does not know that it is in a child, and would wait for them for ever.
+    """
+
+    started = False
+    lost = False
+
+    @classmethod
+    def forked(cls) -> None:
+        """Take note in a child."""
+        cls.lost = cls.started
+
+
+os.register_at_fork(after_in_child=_Threads.forked)
+
+
 class Kernel:
     """Machine code for one set of sizes; calls from several threads do not meet."""
 
@@ -54,6 +73,7 @@ class Kernel:
         self._complaints = tuple(complaints)
         self.places = tuple(places)
         self._program: LoadedProgram = load(object_code)
+        self._has_threads = FORK in object_code
         self._sizes = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
         self._count = len(sizes)
         first = ctypes.addressof(self._sizes)
@@ -121,6 +141,13 @@ class Kernel:
                     results[place.output] = array
             kept.append(array)
             addresses.append(array.__array_interface__["data"][0])
+        if self._has_threads:
+            if _Threads.lost:
+                raise InputError(
+                    "threads cannot run in a forked process whose parent has used them: start the "
+                    "process with spawn, or use threads=1"
+                )
+            _Threads.started = True
         block = self._block(*addresses, *self._size_addresses)
         nanoseconds = ctypes.c_int64()
         code = self._program.call(ctypes.addressof(block), ctypes.addressof(nanoseconds))

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from polygym.codegen.mapping import Mapping
+from polygym.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.errors import InputError, PolygymError
 from polygym.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
 from polygym.evaluation.compilers import Compilers
@@ -25,7 +25,7 @@ from polygym.mdp.policies import Policy
 from polygym.measure.outcome import Status
 from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule
-from polygym.poly.strategy import ISL, Strategy
+from polygym.poly.strategy import ISL, ORIGINAL, Strategy
 from polygym.programs import Program
 from polygym.tune.candidates import Candidate, Genes, Played, Way, named, schedules_of
 from polygym.tune.searches import Random, check_search, make_search
@@ -112,6 +112,9 @@ def tune(
     begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
     ways = tuple(known)
     begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
+    # What has been measured to compare with may be hard to beat: it is a candidate too.
+    as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program.scop, known, start)
+    begin += [one for one in as_is if one not in begin]
     begin += _adopted(seeds, program.scop, known, start)
     genes = Genes.of(program.scop, ways, dict(program.parameters), start)
     search = make_search(plan.search, program.scop, genes, begin, plan.seed, known)

@@ -520,11 +520,13 @@ def computed(operator: Operator, first: Any, second: Any) -> Any:
             return first * second
         case Operator.DIVIDE:
             if isinstance(first, int) and isinstance(second, int):
+                if not second:
+                    return 0
                 quotient = abs(first) // abs(second)
                 return quotient if (first < 0) == (second < 0) else -quotient
             return first / second
         case Operator.REMAINDER:
-            return int(math.fmod(first, second))
+            return int(math.fmod(first, second)) if second else 0
         case Operator.LESS:
             return int(first < second)
         case Operator.LESS_EQUAL:

@@ -57,10 +57,12 @@ class Meaning:
 
 def names_in(expression: Expression) -> Iterator[Name | Element]:
     """Yield every name that stands in an expression, from left to right."""
-    if isinstance(expression, Name | Element):
-        yield expression
-    for part in children(expression):
-        yield from names_in(part)
+    left = [expression]
+    while left:
+        one = left.pop()
+        if isinstance(one, Name | Element):
+            yield one
+        left += reversed(tuple(children(one)))
 
 
 def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:

@@ -46,6 +46,7 @@ _COMPARISONS = {
     Operator.EQUAL: ir.ComparisonOperator.EQUAL,
     Operator.NOT_EQUAL: ir.ComparisonOperator.NOT_EQUAL,
 }
+_DIVISIONS = (Operator.DIVIDE, Operator.REMAINDER)
 _ARITHMETIC = {
     Operator.ADD: ir.BinaryOperator.ADD,
     Operator.SUBTRACT: ir.BinaryOperator.SUBTRACT,
@@ -157,7 +158,9 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
             both = settled(promoted(unified(*types)))
             return ir.Comparison(_COMPARISONS[operator], part(left, both), part(right, both))
         case Infix(operator, left, right):
-            return ir.Binary(_ARITHMETIC[operator], part(left, own), part(right, own), own)
+            first, second = part(left, own), part(right, own)
+            found = ir.Binary(_ARITHMETIC[operator], first, second, own)
+            return _defined(found) if operator in _DIVISIONS and own.is_integer else found
         case Choice(condition, then, otherwise):
             return ir.Conditional(
                 strong(condition),
@@ -178,6 +181,16 @@ def _element(element: Element, own: ScalarType, environment: Environment) -> ir.
     types = [settled(promoted(type_of(one, environment))) for one in computed]
     values = (translate(*both, environment) for both in zip(computed, types, strict=True))
     return ir.Gather(access, tuple(values), own)
+
+
+def _defined(division: ir.Binary) -> ir.Expression:
+    """Return a division of integers that is 0 where the divisor is, as NumPy has it."""
+    match division.right:
+        case ir.IntegerLiteral(value) if value:
+            return division
+        case divisor:
+            is_zero = _is_zero(divisor, ir.ComparisonOperator.EQUAL)
+            return ir.Conditional(is_zero, zero(division.type), division, division.type)
 
 
 def _is_zero(operand: ir.Expression, operator: ir.ComparisonOperator) -> ir.Expression:
