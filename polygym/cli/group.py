@@ -26,8 +26,9 @@ COMMANDS = {
 # In help texts \b keeps the lines of a paragraph as they are.
 _HELP = """Explore the legal schedules of loop programs: compiled through LLVM, run and timed.
 
-A program is a kernel of PolyBench (see `polygym kernels`) or a C file of your own with the
-loops between `#pragma scop` and `#pragma endscop`.
+A program is a kernel of PolyBench (see `polygym kernels`), a C file of your own with the loops
+between `#pragma scop` and `#pragma endscop`, or a tensor comprehension: a `.tc` file, or one of the
+library's, such as tc:matmul.
 
 \b
 Start here:

@@ -207,3 +207,21 @@ void f(int n, int m, int k, double C[n][m], double A[n][k][k], double B[m][k][k]
     sizes = {"n": 30, "m": 21, "k": 11}
     same_results(text, "default", sizes, is_known=True)
     same_results(text, "tile=40x21 threads=2", sizes, is_known=True)
+
+
+@pytest.mark.parametrize("mapping", ["default", "jam=4", "jam=2 threads=2", "jam=1"])
+def test_iterations_that_run_together_do_not_share_a_tile(mapping: str) -> None:
+    """X is read 25 times for each i, but the copies of a jammed i are at different rows of it."""
+    text = """
+void f(int y, int x, int c, int p, int q, float O[y][x], float X[y][x][c], float W[c][p][q]) {
+#pragma scop
+  for (int i = 0; i < y; i++)
+    for (int j = 0; j < x; j++)
+      for (int a = 0; a < c; a++)
+        for (int b = 0; b < p; b++)
+          for (int d = 0; d < q; d++)
+            O[i][j] += X[i][j][a] * W[a][b][d];
+#pragma endscop
+}
+"""
+    same_results(text, mapping, {"y": 8, "x": 20, "c": 6, "p": 5, "q": 5}, is_known=True)

@@ -39,9 +39,12 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with every compilation."""
     seen: list[str] = []
     original = module.Cache.put
-    monkeypatch.setattr(
-        module.Cache, "put", lambda self, entry: (seen.append(entry.label), original(self, entry))
-    )
+
+    def put(self: module.Cache, entry: module.Entry) -> bool:
+        seen.append(entry.label)
+        return original(self, entry)
+
+    monkeypatch.setattr(module.Cache, "put", put)
     return seen
 
 
