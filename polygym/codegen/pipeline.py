@@ -139,12 +139,11 @@ def _lowered(
     if mapping.pack:
         program = pack_tiles(program)
     guarded = frozenset(name for name, _ in program.guarded)
-    body = vectorise(jam_loops(program.body), program.scop, guarded)
-    if mapping.separate:
-        full = vectorise(jam_loops(separate(program.body)), program.scop, guarded)
-        if count_instances(full) <= _largest(legal.scop):
-            body = full
-    program = replace(program, body=body, mapping=mapping)
+    body = separate(program.body) if mapping.separate else program.body
+    done = vectorise(jam_loops(body), program.scop, guarded)
+    if mapping.separate and count_instances(done) > _largest(legal.scop):
+        done = vectorise(jam_loops(program.body), program.scop, guarded)
+    program = replace(program, body=done, mapping=mapping)
     if mapping.pack:
         program = pack(program)
     check_ranges(program.body, program.scop)

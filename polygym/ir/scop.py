@@ -22,6 +22,7 @@ with ``context = "[n] -> { : n >= 1 }"``, S's domain ``[n] -> { S[i] : 0 <= i < 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -147,6 +148,15 @@ class Scop:
     schedule: str
     contraction: bool = True
     unused_arguments: tuple[tuple[str, str], ...] = ()
+
+    def widest(self, statements: Iterable[str]) -> int:
+        """Return the bytes of the widest element that statements read or write."""
+        return max(
+            self.array(access.array).type.size
+            for name in statements
+            for found in (self.statement(name),)
+            for access in (found.write, *found.reads)
+        )
 
     def array(self, name: str) -> Array:
         """Return the array of that name."""

@@ -20,9 +20,8 @@ from polygym.codegen.llvm.emit_index import Environment, emit_index
 from polygym.codegen.llvm.kinds import I1, I32, I64, LLVM_TYPE, POINTER, LaneType, splat
 from polygym.codegen.loops.index import coefficient
 from polygym.codegen.loops.ir import Index, LoopProgram, Number, Variable
+from polygym.codegen.packable import LINE
 from polygym.ir.scop import Scop, Storage
-
-_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -269,7 +268,7 @@ def tiles(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
         if array.storage is Storage.TILE:
             sizes = [extent.value for extent in extents if isinstance(extent, Number)]
             place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
-            place.align = _LINE
+            place.align = LINE
             place.type = POINTER
             found[array.name] = place
     return found

@@ -113,14 +113,10 @@ def _region(
     captured += (environment[name] for name in names)
     if emitter.checks is not None:
         captured.append(emitter.checks.shared)
-    signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
-    function = ir.Function(module, signature, module.get_unique_name("region"))
-    function.linkage = "internal"
-    function.attributes = type(emitter.builder.function.attributes)()
-    for attribute in emitter.builder.function.attributes:
-        function.attributes.add(attribute)
+    function = _function(emitter, captured)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     lower, upper, *rest = function.args
+    checks = None if emitter.checks is None else emitter.checks.inside(builder, rest.pop())
     storage: dict[str, Any] = {}
     for name, argument in zip(arrays, rest, strict=False):
         if name in scalars:
@@ -140,15 +136,26 @@ def _region(
             rest = rest[len(emitter.extents[name]) :]
         parameters = dict(zip(emitter.parameters, rest, strict=False))
         rest = rest[len(parameters) :]
-    counters = dict(zip(names, rest, strict=False))
+    counters = dict(zip(names, rest, strict=True))
     storage |= tiles(builder, program)
-    checks = None if emitter.checks is None else emitter.checks.inside(builder, rest[-1])
     inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents, checks)
     inner.counted(loop, lower, upper, parameters | counters)
     if checks is not None:
         checks.report(builder)
     builder.ret_void()
     return function, captured
+
+
+def _function(emitter: FunctionEmitter, captured: list[Any]) -> ir.Function:
+    """Return a function over part of a loop, with the attributes of the one around it."""
+    module = emitter.module
+    signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
+    function = ir.Function(module, signature, module.get_unique_name("region"))
+    function.linkage = "internal"
+    function.attributes = type(emitter.builder.function.attributes)()
+    for attribute in emitter.builder.function.attributes:
+        function.attributes.add(attribute)
+    return function
 
 
 def _task(module: ir.Module, region: ir.Function, captured: list[Any], step: int) -> ir.Function:

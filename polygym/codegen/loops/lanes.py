@@ -132,9 +132,8 @@ def statements_in(node: Node) -> frozenset[str]:
 
 def element_size(scop: Scop, statement: str) -> int:
     """Return the bytes of the largest element that a statement handles."""
-    found = scop.statement(statement)
-    arrays = [scop.array(access.array).type.size for access in (found.write, *found.reads)]
-    return max(*arrays, *(node.type.size for node in walk(found.body)))
+    body = scop.statement(statement).body
+    return max(scop.widest((statement,)), *(node.type.size for node in walk(body)))
 
 
 def narrows(statement: Statement) -> bool:

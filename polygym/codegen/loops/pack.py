@@ -23,12 +23,12 @@ from typing import TypeVar, assert_never
 import islpy as isl
 
 from polygym.codegen.duty import SEQUENTIAL, Duty, Hold, Parallel
-from polygym.codegen.loops.index import coefficient, minimum, pieces, plus
+from polygym.codegen.loops.copying import copying
+from polygym.codegen.loops.index import coefficient, minimum, plus
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,
-    IndexOperator,
     Instance,
     Loop,
     LoopProgram,
@@ -37,11 +37,10 @@ from polygym.codegen.loops.ir import (
     Variable,
 )
 from polygym.codegen.loops.lanes import statements_in
-from polygym.codegen.loops.linear import difference
 from polygym.codegen.loops.names import Names
+from polygym.codegen.loops.nests import parts_of, spans
 from polygym.codegen.packable import Packing, spare, turned, turned_dimension
-from polygym.errors import Place
-from polygym.ir.expr import Access, Load, replace_accesses
+from polygym.ir.expr import Access, replace_accesses
 from polygym.ir.scop import Array, Scop, Statement, Storage
 
 T = TypeVar("T")
@@ -129,16 +128,6 @@ def pack(program: LoopProgram) -> LoopProgram:
     )
 
 
-def parts_of(node: Node) -> Iterator[Node]:
-    """Yield what runs one after the other, with no loop around it."""
-    match node:
-        case Block(children):
-            for child in children:
-                yield from parts_of(child)
-        case _:
-            yield node
-
-
 def _filled(
     parts: Sequence[Node],
     nests: Mapping[str, Node],
@@ -209,12 +198,7 @@ def _walks_down(steps: Sequence[int], subscripts: Sequence[Index], sums: Sequenc
 
 def _is_long(loop: Loop) -> bool:
     """Whether a loop has many iterations, but perhaps for the last tile."""
-    lengths = (
-        difference(last, first)
-        for last in pieces(loop.upper, IndexOperator.MINIMUM)
-        for first in pieces(loop.lower, IndexOperator.MAXIMUM)
-    )
-    return any(length is not None and length >= _LONG for length in lengths)
+    return any(length >= _LONG for _, _, length in spans(loop))
 
 
 def _vectors(
@@ -302,19 +286,7 @@ def _spared(copy: _Copy, array: Array) -> str:
 
 def _statement(copy: _Copy) -> Statement:
     """Return the statement that copies one element; its iterators are the array's dimensions."""
-    array, names = copy.array, copy.counters
-    there, here = ", ".join(names), ", ".join(copy.permuted(names))
-    space = f"{copy.name}[{there}]"
-    read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
-    return Statement(
-        copy.name,
-        names,
-        f"{{ {space} }}",
-        Access(copy.name, f"{{ {space} -> {copy.name}[{here}] }}", copy.name),
-        Load(read, array.type),
-        f"{copy.name} = {array.name}",
-        Place("", 1, 1),
-    )
+    return copying(copy.array, copy.name, copy.counters, copy.permuted(copy.counters))
 
 
 def _nest(copy: _Copy, extents: tuple[Index, ...], duty: Duty) -> Node:

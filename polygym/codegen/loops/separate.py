@@ -24,7 +24,7 @@ bounds below times a number, as t does above.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -39,7 +39,7 @@ from polygym.codegen.loops.ir import (
     Node,
     Operation,
 )
-from polygym.codegen.loops.linear import difference
+from polygym.codegen.loops.nests import all_of, around, chain, spans
 
 
 def separate(node: Node) -> Node:
@@ -61,27 +61,19 @@ def separate(node: Node) -> Node:
 
 def _nest(loop: Loop) -> Node:
     """Separate the points of a nest, if what stands inside of it has no loops of its own."""
-    chain = tuple(_chain(loop))
-    inside = chain[-1].body
+    loops = chain(loop)
+    inside = loops[-1].body
     if _has_loops(inside):
-        return _rebuilt(chain, separate(inside))
-    start = _first_point(chain)
-    if start == len(chain):
+        return around(loops, separate(inside))
+    start = _first_point(loops)
+    if start == len(loops):
         return loop
-    points = chain[start:]
+    points = loops[start:]
     conditions, full = _full(points)
     if not conditions:
         return loop
-    whole = _rebuilt(full, inside)
-    return _rebuilt(chain[:start], Guard(_all(conditions), whole, points[0]))
-
-
-def _chain(loop: Loop) -> Iterator[Loop]:
-    """Yield loops that stand directly inside each other."""
-    yield loop
-    while isinstance(loop.body, Loop):
-        loop = loop.body
-        yield loop
+    whole = around(full, inside)
+    return around(loops[:start], Guard(all_of(conditions), whole, points[0]))
 
 
 def _has_loops(node: Node) -> bool:
@@ -98,19 +90,13 @@ def _has_loops(node: Node) -> bool:
             assert_never(node)
 
 
-def _rebuilt(chain: Sequence[Loop], inside: Node) -> Node:
-    for loop in reversed(chain):
-        inside = replace(loop, body=inside)
-    return inside
-
-
-def _first_point(chain: Sequence[Loop]) -> int:
+def _first_point(loops: Sequence[Loop]) -> int:
     """Return the position after the last loop over tiles."""
     first = 0
-    for place, loop in enumerate(chain):
+    for place, loop in enumerate(loops):
         below = [
             piece
-            for inner in chain[place + 1 :]
+            for inner in loops[place + 1 :]
             for bound, operator in _bounds(inner)
             for piece in pieces(bound, operator)
         ]
@@ -149,15 +135,9 @@ def _full(points: Sequence[Loop]) -> tuple[list[Index], tuple[Loop, ...]]:
 
 def _tile(loop: Loop) -> tuple[Index, Index] | None:
     """Return the bounds of a loop in a full tile: pieces that differ by a number."""
-    lowers, uppers = (pieces(bound, operator) for bound, operator in _bounds(loop))
-    if len(lowers) == len(uppers) == 1:
+    if all(len(pieces(bound, operator)) == 1 for bound, operator in _bounds(loop)):
         return None
-    for lower in lowers:
-        for upper in uppers:
-            size = difference(upper, lower)
-            if size is not None and size >= 0:
-                return lower, upper
-    return None
+    return next(((first, last) for first, last, length in spans(loop) if length >= 0), None)
 
 
 def _needed(
@@ -196,9 +176,3 @@ def _corners(
             return None
         found = [replaced(index, {name: end}) for index in found for end in ends[name]]
     return found
-
-
-def _all(conditions: Sequence[Index]) -> Index:
-    return (
-        conditions[0] if len(conditions) == 1 else Operation(IndexOperator.AND, tuple(conditions))
-    )

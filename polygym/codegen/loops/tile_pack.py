@@ -29,7 +29,8 @@ from math import inf, prod
 from typing import assert_never
 
 from polygym.codegen.duty import Hold, Jam, Parallel, Vector
-from polygym.codegen.loops.index import coefficient, mentions, minimum, pieces, plus
+from polygym.codegen.loops.copying import copying
+from polygym.codegen.loops.index import coefficient, mentions, minimum, plus
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
@@ -46,10 +47,9 @@ from polygym.codegen.loops.ir import (
 from polygym.codegen.loops.lanes import statements_in
 from polygym.codegen.loops.linear import as_sum, difference, from_sum
 from polygym.codegen.loops.names import Names
-from polygym.codegen.loops.pack import parts_of
+from polygym.codegen.loops.nests import all_of, around, chain, instances_alone, parts_of, spans
 from polygym.codegen.packable import LINE, OFTEN, spare, turned_dimension
-from polygym.errors import Place
-from polygym.ir.expr import Access, Load, replace_accesses
+from polygym.ir.expr import Access, replace_accesses
 from polygym.ir.scop import Array, Statement, Storage
 
 _BLOCK = 16
@@ -130,48 +130,26 @@ def _walk(
         case Instance():
             return node
         case Loop():
-            chain = [node]
-            while isinstance(chain[-1].body, Loop):
-                chain.append(chain[-1].body)
-            inside = chain[-1].body
-            instances = _instances(inside)
+            loops = chain(node)
+            inside = loops[-1].body
+            instances = instances_alone(inside)
             if instances is None:
-                return _around(chain, _walk(inside, making, written, (*outer, *chain)))
-            return _packed(outer, chain, instances, making, written)
+                return around(loops, _walk(inside, making, written, (*outer, *loops)))
+            return _packed(outer, loops, instances, making, written)
         case _:
             assert_never(node)
 
 
-def _instances(node: Node) -> tuple[Instance, ...] | None:
-    """Return the instances of a node that has nothing else; None where there is more."""
-    match node:
-        case Instance():
-            return (node,)
-        case Block(children):
-            parts = [_instances(child) for child in children]
-            if any(part is None for part in parts):
-                return None
-            return tuple(instance for part in parts for instance in part or ())
-        case _:
-            return None
-
-
-def _around(chain: Sequence[Loop], inside: Node) -> Node:
-    for loop in reversed(chain):
-        inside = replace(loop, body=inside)
-    return inside
-
-
 def _packed(
     outer: Sequence[Loop],
-    chain: Sequence[Loop],
+    nest: Sequence[Loop],
     instances: Sequence[Instance],
     making: _Making,
     written: frozenset[str],
 ) -> Node:
-    """Return the loops of a chain with tiles of what its instances read packed."""
-    whole = _around(chain, Block(tuple(instances)) if len(instances) > 1 else instances[0])
-    vector = next((loop.variable for loop in chain if isinstance(loop.duty, Vector)), None)
+    """Return the loops of a nest with tiles of what its instances read packed."""
+    whole = around(nest, Block(tuple(instances)) if len(instances) > 1 else instances[0])
+    vector = next((loop.variable for loop in nest if isinstance(loop.duty, Vector)), None)
     if vector is None or len({one.statement for one in instances}) < len(instances):
         return whole
     tiles: dict[tuple[str, tuple[Index, ...]], tuple[int, _Tile]] = {}
@@ -187,7 +165,7 @@ def _packed(
             key = (access.array, subscripts)
             if key not in tiles:
                 array = making.scop.array(access.array)
-                fitting = _fitting(outer, chain, vector, array, subscripts)
+                fitting = _fitting(outer, nest, vector, array, subscripts)
                 if fitting is None:
                     continue
                 place, loops, lengths = fitting
@@ -202,12 +180,12 @@ def _packed(
     renamed = dict(
         zip((one.statement for one in instances), (one.statement for one in found), strict=True)
     )
-    return _assembled(chain, found, list(tiles.values()), renamed, making)
+    return _assembled(nest, found, list(tiles.values()), renamed, making)
 
 
 def _fitting(
     outer: Sequence[Loop],
-    chain: Sequence[Loop],
+    nest: Sequence[Loop],
     vector: str,
     array: Array,
     subscripts: tuple[Index, ...],
@@ -217,19 +195,19 @@ def _fitting(
     known = [step for step in steps if step is not None]
     if len(known) < len(steps) or turned_dimension(known) is None:
         return None
-    for place in reversed(range(len(chain))):
-        inner = chain[place:]
+    for place in reversed(range(len(nest))):
+        inner = nest[place:]
         loops = _dimensions(inner, vector, subscripts)
         if loops is None or not _is_box(inner):
             continue
-        if any(isinstance(loop.duty, Jam | Vector) for loop in (*outer, *chain[:place])):
+        if any(isinstance(loop.duty, Jam | Vector) for loop in (*outer, *nest[:place])):
             continue  # its iterations run together, and there is one tile
         lengths = {loop.variable: _length(loop) for loop in inner}
         if any(length is None for length in lengths.values()):
             continue
         sizes = tuple(lengths[loop.variable] or 0 for loop in loops)
         used = {loop.variable for loop in loops}
-        if _times((*outer, *chain[:place]), loops, subscripts) > _MOST_TIMES:
+        if _times((*outer, *nest[:place]), loops, subscripts) > _MOST_TIMES:
             continue
         again = prod(length or 0 for name, length in lengths.items() if name not in used)
         if again < OFTEN or prod(sizes) * array.type.size > _MOST_BYTES:
@@ -273,11 +251,11 @@ def _row(length: int, size: int) -> int:
     return whole + spare(whole, size)
 
 
-def _times(around: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]) -> float:
+def _times(outer: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]) -> float:
     """Return how often loops around a tile have the same elements copied, at most."""
     needed = [*subscripts, *(bound for loop in loops for bound in (loop.lower, loop.upper))]
     times = 1.0
-    for loop in reversed(around):
+    for loop in reversed(outer):
         if any(mentions(index, loop.variable) for index in needed):
             needed += (loop.lower, loop.upper)
         else:
@@ -319,12 +297,7 @@ def _is_box(inner: Sequence[Loop]) -> bool:
 
 def _length(loop: Loop) -> int | None:
     """Return how many iterations a loop has at most; None where that is not known."""
-    found = [
-        length + 1
-        for last in pieces(loop.upper, IndexOperator.MINIMUM)
-        for first in pieces(loop.lower, IndexOperator.MAXIMUM)
-        if (length := difference(last, first)) is not None
-    ]
+    found = [length + 1 for _, _, length in spans(loop)]
     return max(0, min(found)) if found else None
 
 
@@ -348,21 +321,21 @@ def _reading(
 
 
 def _assembled(
-    chain: Sequence[Loop],
+    nest: Sequence[Loop],
     instances: Sequence[Instance],
     tiles: Sequence[tuple[int, _Tile]],
     renamed: Mapping[str, str],
     making: _Making,
 ) -> Node:
-    """Return the chain with the copies made in their places."""
+    """Return the nest with the copies made in their places."""
     node: Node = Block(tuple(instances)) if len(instances) > 1 else instances[0]
-    for place in reversed(range(len(chain))):
-        loop = chain[place]
+    for place in reversed(range(len(nest))):
+        loop = nest[place]
         if isinstance(loop.duty, Hold):
             held = frozenset(renamed.get(name, name) for name in loop.duty.statements)
             loop = replace(loop, duty=Hold(held))
         node = replace(loop, body=node)
-        made = [_filled(tile, chain[place:], making) for at, tile in tiles if at == place]
+        made = [_filled(tile, nest[place:], making) for at, tile in tiles if at == place]
         if made:
             node = Block((*made, node))
     return node
@@ -396,8 +369,7 @@ def _filled(tile: _Tile, inner: Sequence[Loop], making: _Making) -> Node:
     )
     if not conditions:
         return node
-    condition = conditions[0] if len(conditions) == 1 else Operation(IndexOperator.AND, conditions)
-    return Guard(condition, node, None)
+    return Guard(all_of(conditions), node, None)
 
 
 def _always_runs(loop: Loop) -> bool:
@@ -419,22 +391,10 @@ def _array(tile: _Tile) -> Array:
 
 def _statement(tile: _Tile, names: Names) -> Statement:
     """Return the statement that copies an element; its iterators are the array's dimensions."""
-    array = tile.array
-    iterators = tuple(names.unused(f"{tile.name}_{place}") for place in range(array.rank))
-    there = ", ".join(iterators)
-    space = f"{tile.name}[{there}]"
-    read = Access(array.name, f"{{ {space} -> {array.name}[{there}] }}", array.name)
-    zeros = ", ".join("0" for _ in tile.loops)
-    return Statement(
-        tile.name,
-        iterators,
-        f"{{ {space} }}",
-        # Where in the tile an element goes is said by the instances.
-        Access(tile.name, f"{{ {space} -> {tile.name}[{zeros}] }}", tile.name),
-        Load(read, array.type),
-        f"{tile.name} = {array.name}",
-        Place("", 1, 1),
-    )
+    places = range(tile.array.rank)
+    iterators = tuple(names.unused(f"{tile.name}_{place}") for place in places)
+    # Where in the tile an element goes is said by the instances.
+    return copying(tile.array, tile.name, iterators, ["0"] * len(tile.loops))
 
 
 def _minus(index: Index, other: Index) -> Index:

@@ -41,7 +41,7 @@ def sizes_of_points(
             members,
             table(arranger.scop, band.statements, around.rows, rows, arranger.packing),
             chosen,
-            _element(arranger.scop, band.statements),
+            arranger.scop.widest(band.statements),
             arranger.machine,
             rewarding=arrangement.is_rewarding,
         )
@@ -108,13 +108,4 @@ def _fresh(
         new.update(independent(own, before))
     return tuple(
         size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
-    )
-
-
-def _element(scop: Scop, statements: tuple[str, ...]) -> int:
-    """Return the bytes of the widest element that the statements touch."""
-    return max(
-        scop.array(access.array).type.size
-        for name in statements
-        for access in (scop.statement(name).write, *scop.statement(name).reads)
     )

@@ -60,6 +60,31 @@ def within(pairs: Iterable[Pairs], statements: tuple[str, ...]) -> tuple[Pairs, 
     )
 
 
+def in_order(
+    groups: Iterable[tuple[str, ...]], pairs: Iterable[Pairs]
+) -> tuple[tuple[str, ...], ...] | None:
+    """Return groups of statements so that no pair leads backwards.
+
+    None says that there is no such order: two of them wait for each other.
+    """
+    left = list(groups)
+    waits = {(pair.dependence.source, pair.dependence.sink) for pair in pairs}
+    found: list[tuple[str, ...]] = []
+    while left:
+        needed = {
+            sink
+            for source, sink in waits
+            for group in left
+            if source in group and sink not in group
+        }
+        ready = next((group for group in left if needed.isdisjoint(group)), None)
+        if ready is None:
+            return None
+        left.remove(ready)
+        found.append(ready)
+    return tuple(found)
+
+
 def _distance(
     pair: Pairs, statements: tuple[str, ...], rows: tuple[Row, ...], parameters: tuple[str, ...]
 ) -> isl.Aff:

@@ -32,6 +32,7 @@ from polygym.codegen.trees.chain import is_chain
 from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.model import Copies, copies, small_block
 from polygym.codegen.trees.moves import table
+from polygym.codegen.trees.pairs import in_order
 from polygym.codegen.trees.tree import (
     Band,
     Branch,
@@ -44,7 +45,6 @@ from polygym.codegen.trees.tree import (
 )
 from polygym.codegen.trees.trips import trips
 from polygym.ir.scop import Scop
-from polygym.poly.distance import Pairs
 from polygym.poly.schedule import added
 
 
@@ -154,7 +154,7 @@ class Arranger:
         """Return the arrangement in which the statements part ways, if they may."""
         inner = tuple(place for place in range(len(band.members)) if place not in outer)
         below = around.inside([band.members[place] for place in outer], band.statements)
-        order = _in_order(band, below.pairs)
+        order = in_order(_groups(band), below.pairs)
         if order is None or len(order) == 1:
             return None
         groups = []
@@ -249,8 +249,7 @@ class Arranger:
             for place in places
             if place is not None
         )
-        accesses = (statement.write, *statement.reads)
-        element = max(self.scop.array(access.array).type.size for access in accesses)
+        element = self.scop.widest(group.statements)
         width = (self.mapping.vector or self.machine.vector_bits) // (8 * element)
         return small_block(rows, columns, width, self.machine)
 
@@ -282,34 +281,10 @@ def _outer_members(count: int) -> Iterator[tuple[int, ...]]:
     yield from (tuple(range(size)) for size in range(2, count))
 
 
-def _in_order(band: Band, pairs: tuple[Pairs, ...]) -> tuple[tuple[str, ...], ...] | None:
-    """Return the statements of a band, or its branches, so that no pair leads backwards.
-
-    None says that there is no such order: two of them wait for each other.
-    """
+def _groups(band: Band) -> list[tuple[str, ...]]:
+    """Return what may part ways below a band: its branches, or else each of its statements."""
     match band.child:
         case Sequence(branches):
-            groups = [branch.statements for branch in branches]
+            return [branch.statements for branch in branches]
         case _:
-            groups = [(name,) for name in band.statements]
-    waits = [(p.dependence.source, p.dependence.sink) for p in pairs]
-    order: list[tuple[str, ...]] = []
-    while groups:
-        ready = next(
-            (
-                group
-                for group in groups
-                if not any(
-                    sink in group and source not in group
-                    for other in groups
-                    for source, sink in waits
-                    if source in other
-                )
-            ),
-            None,
-        )
-        if ready is None:
-            return None
-        groups.remove(ready)
-        order.append(ready)
-    return tuple(order)
+            return [(name,) for name in band.statements]

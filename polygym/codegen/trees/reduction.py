@@ -39,6 +39,7 @@ from polygym.codegen.trees.arrange import Table, roles
 from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.model import block
 from polygym.codegen.trees.moves import Move, table
+from polygym.codegen.trees.pairs import in_order
 from polygym.codegen.trees.points import Arranger
 from polygym.codegen.trees.tree import (
     Band,
@@ -52,20 +53,18 @@ from polygym.codegen.trees.tree import (
 )
 from polygym.codegen.trees.trips import trips
 from polygym.ir.scop import Scop
-from polygym.poly.distance import Pairs
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """The ``tree`` of the points, and the ``free`` members that can be tiled around it.
+    """The ``tree`` of the points, and the independent members that can be tiled around it.
 
-    ``places`` are the positions of the free members in the band that they come from, ``lengths``
-    how many iterations they have at most; ``busy`` are those that have duties in the tree.
+    ``places`` are the positions of these in the band that they come from, ``lengths`` how many
+    iterations they have at most; ``busy`` are those that have duties in the tree.
     """
 
     places: tuple[int, ...]
     lengths: tuple[int, ...]
-    free: tuple[Member, ...]
     busy: frozenset[int]
     tree: Tree
 
@@ -89,12 +88,13 @@ def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | Non
     free = tuple(band.members[place] for place in places)
     staying = tuple(member for member in band.members if not member.coincident)
     outer = tuple(m for m in staying if _moves_on(m, band, around, arranger))
-    order = _in_order(band.statements, around.inside((*outer, *free), band.statements).pairs)
+    alone = [(name,) for name in band.statements]
+    order = in_order(alone, around.inside((*outer, *free), band.statements).pairs)
     if order is None or not free:
         return None
     summed = tuple(member for member in staying if member not in outer)
     owns = []
-    for name in order:
+    for (name,) in order:
         own = _own(name, band, (free, outer, summed), around, arranger, sizes)
         if own is None:
             return None
@@ -106,7 +106,7 @@ def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | Non
     branches = tuple(Branch((own.statement,), _tree(own, band, free, sorted(busy))) for own in owns)
     below = branches[0].child if len(branches) == 1 else Sequence(branches)
     tree = Band(band.statements, (*common, *outer), below)
-    return Reduction(places, _lengths(band, free, around, arranger.scop, sizes), free, busy, tree)
+    return Reduction(places, _lengths(band, free, around, arranger.scop, sizes), busy, tree)
 
 
 def _lengths(
@@ -131,24 +131,6 @@ def _moves_on(member: Member, band: Band, around: Around, arranger: Arranger) ->
         if moves[band.members.index(member)][name].write is not Move.SAME:
             return True
     return False
-
-
-def _in_order(statements: tuple[str, ...], pairs: Many[Pairs]) -> tuple[str, ...] | None:
-    """Return the statements so that no pair leads backwards; None if there is no such order."""
-    left = list(statements)
-    found: list[str] = []
-    while left:
-        needed = {
-            pair.dependence.sink
-            for pair in pairs
-            if pair.dependence.source in left and pair.dependence.source != pair.dependence.sink
-        }
-        ready = next((name for name in left if name not in needed), None)
-        if ready is None:
-            return None
-        left.remove(ready)
-        found.append(ready)
-    return tuple(found)
 
 
 def _own(
@@ -187,8 +169,7 @@ def _own(
         return trips(statement, member.rows[0], around.parameters, sizes)
 
     jammed = _jammed(name, moves, len(free), vector) if held else None
-    accesses = (statement.write, *statement.reads)
-    element = max(arranger.scop.array(access.array).type.size for access in accesses)
+    element = arranger.scop.widest((name,))
     bits = arranger.mapping.vector or arranger.machine.vector_bits
     chosen = block(
         1 if jammed is None else length(members[jammed]),
