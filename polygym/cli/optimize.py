@@ -16,6 +16,8 @@ from polygym.cli.options import (
     json_option,
     lasting,
     mapping_options,
+    out_option,
+    seed_option,
     size_options,
     target_argument,
 )
@@ -90,20 +92,8 @@ Examples:
     show_default=True,
     help="Who makes the choices.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="The dice of the policy.",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Where to write; made if it does not exist.",
-)
+@seed_option("The dice of the policy.")
+@out_option
 @click.option("--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR.")
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
 @mapping_options

@@ -62,6 +62,28 @@ def json_option(function: F) -> F:
     )
 
 
+def seed_option(meaning: str) -> Callable[[F], F]:
+    """Return what adds ``--seed``; the text says what the dice decide."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(0, 2**63 - 1),
+        default=0,
+        show_default=True,
+        metavar="S",
+        help=meaning,
+    )
+
+
+def out_option(function: F) -> F:
+    """Add ``--out``, the folder that a search writes to."""
+    return click.option(
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Where to write; made if it does not exist.",
+    )(function)
+
+
 def mapping_options(function: F) -> F:
     """Add ``--mapping``, ``--reassociate`` and ``--threads``, for programs that are run.
 

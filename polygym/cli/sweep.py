@@ -20,6 +20,7 @@ from polygym.cli.options import (
     found_compilers,
     json_option,
     mapping_options,
+    seed_option,
 )
 from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
@@ -112,14 +113,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="N",
     help="Episodes of every policy for every program.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="The dice of the policies.",
-)
+@seed_option("The dice of the policies.")
 @click.option(
     "--seeds",
     default="original,isl",

@@ -15,6 +15,8 @@ from polygym.cli.options import (
     json_option,
     lasting,
     mapping_options,
+    out_option,
+    seed_option,
     size_options,
     target_argument,
 )
@@ -88,26 +90,14 @@ Examples:
     metavar="SECONDS",
     help="Stop after so long. What there is to start from is tried in any case.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="The dice. What is tried depends on the times that were measured as well.",
-)
+@seed_option("The dice. What is tried depends on the times that were measured as well.")
 @click.option(
     "--jobs",
     type=click.IntRange(1, 1024),
     metavar="N",
     help="Candidates compiled at a time. (Default: one on each core.)",
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Where to write; made if it does not exist.",
-)
+@out_option
 @mapping_options
 @json_option
 def command(
