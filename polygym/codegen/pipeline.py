@@ -17,6 +17,7 @@ from polygym.codegen.loops.peel import peel
 from polygym.codegen.loops.ranges import check_ranges
 from polygym.codegen.loops.rehearse import rehearse
 from polygym.codegen.loops.separate import separate
+from polygym.codegen.loops.start import start_sums
 from polygym.codegen.loops.tile_pack import pack_tiles
 from polygym.codegen.machine import this_machine
 from polygym.codegen.mapping import SEQUENTIAL, Mapping
@@ -139,6 +140,8 @@ def _lowered(
     if mapping.pack:
         program = pack_tiles(program)
     guarded = frozenset(name for name, _ in program.guarded)
+    if mapping.hold:
+        program = replace(program, body=start_sums(program.body, program.scop, guarded))
     body = separate(program.body) if mapping.separate else program.body
     done = vectorise(jam_loops(body), program.scop, guarded)
     if mapping.separate and count_instances(done) > _largest(legal.scop):

@@ -22,7 +22,7 @@ from llvmlite import ir
 from polygym.codegen.duty import Hold, Parallel
 from polygym.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.codegen.llvm.emit_gather import Checks, Place, emit_gather
-from polygym.codegen.llvm.emit_hold import Cell, cell_of, emit_holding
+from polygym.codegen.llvm.emit_hold import Cell, cell_of, emit_block, emit_holding
 from polygym.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.codegen.llvm.emit_turn import emit_turn
@@ -66,9 +66,8 @@ class FunctionEmitter:
     def node(self, node: Node, environment: Environment) -> None:
         """Emit a node at the builder's place, and leave the builder after it."""
         match node:
-            case Block(children):
-                for child in children:
-                    self.node(child, environment)
+            case Block():
+                emit_block(self, node, environment)
             case Loop():
                 self._loop(node, environment)
             case Guard():

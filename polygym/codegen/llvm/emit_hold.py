@@ -11,6 +11,9 @@ dependences. Loops that hold may stand in each other, as in a sum over three ind
 The outermost loop whose counter the element does not depend on loads and stores it; those inside
 carry it. It applies where there is nothing but instances in these loops, and each of them costs a
 test that it runs at all, after which the value is that from before or the one from inside.
+
+Instances right before such a loop that write what it holds leave it in the register: after
+``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/loops/start.py moves them there).
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from polygym.codegen.llvm.kinds import I64
 from polygym.codegen.loops.index import coefficient, mentions
 from polygym.codegen.loops.ir import Block, Index, Instance, Lanes, Loop, Node
 from polygym.codegen.loops.linear import difference
+from polygym.codegen.loops.nests import parts_of
 from polygym.ir.scop import Statement
 
 if TYPE_CHECKING:
@@ -38,6 +42,60 @@ Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
 def cell_of(statement: Statement, instance: Instance) -> Cell:
     """Return what an instance of a statement writes."""
     return (statement.write.array, instance.write, instance.lanes)
+
+
+def emit_block(emitter: FunctionEmitter, block: Block, environment: Environment) -> None:
+    """Emit what runs one after the other; values stay in registers from instances to loops."""
+    run: list[Instance] = []
+    for part in parts_of(block):
+        if isinstance(part, Instance):
+            run.append(part)
+            continue
+        begun = _begun(emitter, run, part)
+        for cell, is_read in begun.items():
+            # Whoever does not read it sets it before anybody does.
+            emitter.held[cell] = _load(emitter, cell, environment) if is_read else None
+        for instance in run:
+            emitter.node(instance, environment)
+        run = []
+        emitter.node(part, environment)
+        for cell in begun:
+            _store(emitter, cell, emitter.held.pop(cell), environment)
+    for instance in run:
+        emitter.node(instance, environment)
+
+
+def _begun(emitter: FunctionEmitter, run: list[Instance], part: Node) -> dict[Cell, bool]:
+    """Return what instances write that the loop after them holds, and whether they read it first.
+
+    Nothing in the run may touch the same element under another name.
+    """
+    if not (run and isinstance(part, Loop) and isinstance(part.duty, Hold)):
+        return {}
+    held = dict.fromkeys(_cells(emitter, part, part.duty))
+    found: dict[Cell, bool] = {}
+    for instance in run:
+        statement = emitter.statements[instance.statement]
+        cell = cell_of(statement, instance)
+        if cell in held and cell not in emitter.held and cell not in found:
+            found[cell] = bool(statement.own_reads)
+    return {
+        cell: is_read
+        for cell, is_read in found.items()
+        if all(_leaves_alone(emitter, instance, cell) for instance in run)
+    }
+
+
+def _leaves_alone(emitter: FunctionEmitter, instance: Instance, cell: Cell) -> bool:
+    """Whether an instance touches a cell as its own or not at all."""
+    statement = emitter.statements[instance.statement]
+    own = cell_of(statement, instance)
+    if own[0] == cell[0] and own != cell and not _are_apart(cell, own):
+        return False
+    return all(
+        access.array != cell[0] or number in statement.own_reads
+        for number, access in enumerate(statement.reads)
+    )
 
 
 def emit_holding(
