@@ -1,6 +1,7 @@
 """Tiles that are packed: which ones, where, and that nothing else changes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +9,30 @@ import pytest
 
 from polygym.codegen.c_printer import print_c
 from polygym.codegen.llvm.emit_module import emit_llvm
-from polygym.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
+from polygym.codegen.loops.generate import generate_loops
+from polygym.codegen.loops.ir import (
+    Block,
+    Guard,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
 from polygym.codegen.loops.tile_pack import pack_tiles
+from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import parse_mapping
 from polygym.codegen.pipeline import lower
+from polygym.codegen.trees.build import build_tree
+from polygym.codegen.trees.plan import plan
 from polygym.frontend import parse_text
 from polygym.ir.scop import Storage
 from polygym.poly.baselines import original
 from polygym.poly.legality import LegalSchedule
+from polygym.poly.schedule import parse
 from tests.codegen.test_c_printer import call_c, compile_c, needs_compiler
 from tests.oracles.loops import events
 from tests.oracles.native import random_arrays, run_natively
@@ -156,7 +173,7 @@ def test_nothing_is_copied_where_the_loops_inside_do_not_run() -> None:
     text, mapping = PRODUCT.replace("int i = 0", "int i = h"), "tile=1x20x16x10"
     sizes = {"b": 23, "n": 40, "m": 16, "k": 10}
     program = lowered(text, mapping, **sizes)
-    assert tiles(program) == {"B_tile": ("16", "16")}
+    assert tiles(program) == {"B_tile": ("10", "16")}
     copied = [event.reads[0] for event in events(program.body, {}) if event.statement == "B_tile"]
     elements = sizes["m"] * sizes["k"]
     assert len(copied) == elements * (20 * 2 + 3 * 1)
@@ -225,3 +242,66 @@ void f(int y, int x, int c, int p, int q, float O[y][x], float X[y][x][c], float
 }
 """
     same_results(text, mapping, {"y": 8, "x": 20, "c": 6, "p": 5, "q": 5}, is_known=True)
+
+
+BATCHES = """
+void f(int n, int c, int w, int r, float O[n][c][w], float I[n][c][w + r], float K[c][c][r]) {
+#pragma scop
+  for (int a = 0; a < n; a++)
+    for (int f = 0; f < c; f++)
+      for (int x = 0; x < w; x++) {
+        O[a][f][x] = 0.0f;
+        for (int b = 0; b < c; b++)
+          for (int q = 0; q < r; q++)
+            O[a][f][x] += I[a][b][x + q] * K[f][b][q];
+      }
+#pragma endscop
+}
+"""
+TOGETHER = (
+    "[n, c, w, r] -> { S0[a, f, x] -> [a, f, x, 0, 0, 0]; S1[a, f, x, b, q] -> [a, f, x, b, q, 1] }"
+)
+SHORT_ROWS = {"n": 9, "c": 19, "w": 5, "r": 3}
+
+
+def fused(text: str, mapping: str, **sizes: int) -> LoopProgram:
+    scop = parse_text(text)
+    return lower(LegalSchedule(scop, parse(TOGETHER, scop)), parse_mapping(mapping), sizes)
+
+
+def test_a_tile_that_all_batches_need_is_made_before_them() -> None:
+    """K is turned once, though another statement runs in the batches too; three rows are three."""
+    program = fused(BATCHES, "vector=512", **SHORT_ROWS)
+    assert tiles(program) == {"K_tile": ("19", "3", "32")}
+    (around,) = fills(program.body)
+    assert len(around) == 5, "19 times three rows in blocks: nothing but its own loops"
+    assert "shufflevector" in emit_llvm(program)
+
+
+def test_threads_have_tiles_of_their_own_or_share_a_copy_of_the_whole() -> None:
+    """A tile before the loop over batches would be on one thread's stack."""
+    program = fused(BATCHES, "vector=512 threads=2", **SHORT_ROWS)
+    assert not tiles(program)
+    assert any(a.storage is Storage.SCRATCH for a in program.scop.arrays)
+
+
+def test_no_tile_is_made_outside_of_a_condition() -> None:
+    scop = parse_text(BATCHES)
+    legal, mapping = LegalSchedule(scop, parse(TOGETHER, scop)), parse_mapping("vector=512")
+    tree = plan(build_tree(legal), legal, mapping, Machine(vector_bits=512), SHORT_ROWS)
+    program = generate_loops(tree, legal, SHORT_ROWS)
+    assert isinstance(program.body, Loop)
+    assert next(fills(pack_tiles(program).body))[0] != program.body.variable
+    never = Operation(IndexOperator.LESS, (Variable(program.body.variable), Number(0)))
+    guarded = replace(program.body, body=Guard(never, program.body.body, None))
+    packed = pack_tiles(replace(program, body=guarded))
+    assert not list(events(packed.body, {}))
+
+
+@pytest.mark.parametrize("mapping", ["default", "vector=512 threads=2", "vector=256 jam=2"])
+@pytest.mark.parametrize("kind", ["float", "double", "int"])
+@pytest.mark.parametrize("sizes", [SHORT_ROWS, {"n": 3, "c": 40, "w": 2, "r": 1}])
+def test_vectors_across_rows_give_the_same_bits(
+    kind: str, mapping: str, sizes: dict[str, int]
+) -> None:
+    same_results(BATCHES.replace("float", kind), mapping, sizes, is_known=True)

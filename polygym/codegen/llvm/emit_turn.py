@@ -12,7 +12,8 @@ halves that stand on the wrong side. With w = 4::
 
 Blocks at an edge: a row that does not exist is read as the last one that does, columns that do not
 exist are masked. What is stored of them goes where nobody reads: rows and columns of tiles are
-whole blocks (:mod:`polygym.codegen.loops.tile_pack`).
+whole blocks, or there is only one with fewer rows, which alone are stored
+(:mod:`polygym.codegen.loops.tile_pack`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
     width = LINE // array.type.size
     if array.storage is not Storage.TILE or width > 16 or copy.lanes is not None:
         return False
-    if not _is_turned(emitter, down, along, copy, width):
+    height = _height(emitter, down, along, copy, width)
+    if height is None:
         return False
     builder, memory = emitter.builder, emitter.memory
     kind = LaneType(LLVM_TYPE[array.type], width)
@@ -62,7 +64,7 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
         columns = LaneSet(down.variable, first_down, width, mask)
         read = statement.reads[0].array
         rows.append(memory.load_lanes(read, copy.reads[0], at, columns))
-    for number, row in enumerate(_turned(builder, rows, kind)):
+    for number, row in enumerate(_turned(builder, rows, kind)[:height]):
         there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
         at = environment | {down.variable: there, along.variable: first_along}
         place = memory.address(array.name, copy.write, at)
@@ -70,25 +72,32 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
     return True
 
 
-def _is_turned(
+def _height(
     emitter: FunctionEmitter, down: Loop, along: Loop, copy: Instance, width: int
-) -> bool:
-    """Whether a block is contiguous along one loop where it is read, along the other in the tile.
+) -> int | None:
+    """Return how many rows of a block are stored; None if it cannot be turned.
 
-    Rows and columns of the tile must be whole blocks.
+    It must be contiguous along one loop where it is read, along the other in the tile, whose rows
+    and columns are whole blocks, or less than one altogether in a column.
     """
     *others, last = copy.write
     *outer, contiguous = copy.reads[0]
     lengths = dict(
         zip((a.name for a in emitter.program.scop.arrays), emitter.program.extents, strict=True)
     )[emitter.statements[copy.statement].write.array]
-    whole = all(
-        isinstance(length, Number) and length.value % width == 0
-        for index, length in zip(copy.write, lengths, strict=True)
-        if mentions(index, down.variable) or mentions(index, along.variable)
+    rows, columns = (
+        [
+            length.value
+            for index, length in zip(copy.write, lengths, strict=True)
+            if mentions(index, loop.variable) and isinstance(length, Number)
+        ]
+        for loop in (down, along)
     )
-    return (
-        whole
+    if len(rows) != 1 or len(columns) != 1 or columns[0] % width:
+        return None
+    height = min(rows[0], width)
+    fits = (
+        rows[0] % height == 0
         and down.step == along.step == 1
         and coefficient(last, along.variable) == 1
         and not mentions(last, down.variable)
@@ -98,6 +107,7 @@ def _is_turned(
         and not mentions(contiguous, along.variable)
         and not any(mentions(index, down.variable) for index in outer)
     )
+    return height if fits else None
 
 
 def _turned(builder: ir.IRBuilder, rows: list[Any], kind: Any) -> list[Any]:

@@ -13,72 +13,51 @@ one of a tile stays in the cache, and is the thread's own: it lives on its stack
 anew for every tile of i, which costs as much as 16 products each time, while a whole copy is made
 once: so tiles are packed that are needed in no more than two places.
 
-It is made where the loops that stand directly in each other are a box: their bounds do not depend
-on each other, and each subscript of the read is one of their counters plus something that they
-share. The innermost place is taken at which the copy has a size that is known and small enough, at
-which no loop inside runs in threads, and at which each element is read 16 times or more. Side
-condition, as for whole arrays: nothing in this part of the program writes the array. Elements are
-copied only where the loops inside run at all.
+It is made where the loops from there on inwards are a box: their bounds do not depend on each
+other, and each subscript of the read is one of their counters plus something that they share. The
+innermost place is taken at which the copy has a size that is known and small enough, at which no
+loop inside runs in threads, and at which each element is read 16 times or more. Side condition, as
+for whole arrays: nothing in this part of the program writes the array. Elements are copied only
+where the loops inside run at all, and no condition stands between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, prod
 from typing import assert_never
 
 from polygym.codegen.duty import Hold, Jam, Parallel, Vector
-from polygym.codegen.loops.copying import copying
-from polygym.codegen.loops.index import coefficient, mentions, minimum, plus
+from polygym.codegen.loops.index import coefficient, mentions
 from polygym.codegen.loops.ir import (
     Block,
     Guard,
     Index,
-    IndexOperator,
     Instance,
     Loop,
     LoopProgram,
     Node,
     Number,
-    Operation,
-    Variable,
 )
 from polygym.codegen.loops.lanes import statements_in
-from polygym.codegen.loops.linear import as_sum, difference, from_sum
 from polygym.codegen.loops.names import Names
-from polygym.codegen.loops.nests import all_of, around, chain, instances_alone, parts_of, spans
-from polygym.codegen.packable import LINE, OFTEN, spare, turned_dimension
+from polygym.codegen.loops.nests import around, chain, instances_alone, parts_of, spans
+from polygym.codegen.loops.tiles import Tile, lengths_of
+from polygym.codegen.packable import OFTEN, turned_dimension
 from polygym.ir.expr import Access, replace_accesses
-from polygym.ir.scop import Array, Statement, Storage
+from polygym.ir.scop import Array, Statement
 
-_BLOCK = 16
 _MOST_TIMES = 2
 _MOST_BYTES = 256 << 10
 _MOST_ALTOGETHER = 512 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Tile:
-    """A copy of part of an array: a loop of the box for each of its dimensions, and its lengths.
-
-    ``subscripts`` are those of the read.
-    """
-
-    array: Array
-    name: str
-    loops: tuple[Loop, ...]
-    lengths: tuple[int, ...]
-    subscripts: tuple[Index, ...]
-
-    @property
-    def place(self) -> tuple[Index, ...]:
-        """The subscripts in the copy."""
-        return tuple(_minus(Variable(loop.variable), loop.lower) for loop in self.loops)
-
-
 class _Making:
-    """What the walk adds to the program."""
+    """What the walk adds to the program.
+
+    ``waiting`` are loops that fill tiles, each with the loop around the walk before which they go.
+    """
 
     def __init__(self, program: LoopProgram) -> None:
         scop = program.scop
@@ -88,6 +67,7 @@ class _Making:
         self.arrays: list[Array] = []
         self.lengths: list[tuple[Index, ...]] = []
         self.statements: list[Statement] = []
+        self.waiting: list[tuple[Loop, Node]] = []
         self._room = _MOST_ALTOGETHER
 
     def has_room(self, size: int) -> bool:
@@ -118,26 +98,44 @@ def pack_tiles(program: LoopProgram) -> LoopProgram:
 
 
 def _walk(
-    node: Node, making: _Making, written: frozenset[str], outer: tuple[Loop, ...] = ()
+    node: Node,
+    making: _Making,
+    written: frozenset[str],
+    outer: tuple[Loop, ...] = (),
+    certain: int = 0,
 ) -> Node:
-    """Pack what can be packed in a node; ``outer`` are the loops around it."""
+    """Pack what can be packed in a node.
+
+    ``outer`` are the loops around it; inside those from ``certain`` on there is no condition.
+    """
     match node:
         case Block(children):
-            return Block(tuple(_walk(child, making, written, outer) for child in children))
+            return Block(tuple(_walk(child, making, written, outer, certain) for child in children))
         case Guard(condition, then, otherwise):
-            rest = None if otherwise is None else _walk(otherwise, making, written, outer)
-            return Guard(condition, _walk(then, making, written, outer), rest)
+            here = len(outer)
+            rest = None if otherwise is None else _walk(otherwise, making, written, outer, here)
+            return Guard(condition, _walk(then, making, written, outer, here), rest)
         case Instance():
             return node
         case Loop():
             loops = chain(node)
             inside = loops[-1].body
             instances = instances_alone(inside)
-            if instances is None:
-                return around(loops, _walk(inside, making, written, (*outer, *loops)))
-            return _packed(outer, loops, instances, making, written)
+            if instances is not None:
+                return _packed(outer, loops, instances, making, written, certain)
+            walked = _walk(inside, making, written, (*outer, *loops), certain)
+            for loop in reversed(loops):
+                walked = _filled_before(loop, replace(loop, body=walked), making)
+            return walked
         case _:
             assert_never(node)
+
+
+def _filled_before(loop: Loop, node: Node, making: _Making) -> Node:
+    """Return a node, which is what became of a loop, after the tiles that are filled before it."""
+    fills = tuple(fill for place, fill in making.waiting if place is loop)
+    making.waiting = [(place, fill) for place, fill in making.waiting if place is not loop]
+    return Block((*fills, node)) if fills else node
 
 
 def _packed(
@@ -146,17 +144,18 @@ def _packed(
     instances: Sequence[Instance],
     making: _Making,
     written: frozenset[str],
+    certain: int,
 ) -> Node:
     """Return the loops of a nest with tiles of what its instances read packed."""
     whole = around(nest, Block(tuple(instances)) if len(instances) > 1 else instances[0])
     vector = next((loop.variable for loop in nest if isinstance(loop.duty, Vector)), None)
     if vector is None or len({one.statement for one in instances}) < len(instances):
         return whole
-    tiles: dict[tuple[str, tuple[Index, ...]], tuple[int, _Tile]] = {}
+    tiles: dict[tuple[str, tuple[Index, ...]], tuple[int, Tile]] = {}
     found: list[Instance] = []
     for instance in instances:
         statement = making.scop.statement(instance.statement)
-        redirected: dict[Access, _Tile] = {}
+        redirected: dict[Access, Tile] = {}
         for access, subscripts in zip(statement.reads, instance.reads, strict=True):
             if statement.name in making.guarded or access.array in written:
                 continue
@@ -165,14 +164,14 @@ def _packed(
             key = (access.array, subscripts)
             if key not in tiles:
                 array = making.scop.array(access.array)
-                fitting = _fitting(outer, nest, vector, array, subscripts)
+                fitting = _fitting(outer, nest, vector, array, subscripts, certain)
                 if fitting is None:
                     continue
                 place, loops, lengths = fitting
                 if not making.has_room(prod(lengths) * array.type.size):
                     continue
                 name = making.names.unused(f"{array.name}_tile")
-                tiles[key] = (place, _Tile(array, name, loops, lengths, subscripts))
+                tiles[key] = (place, Tile(array, name, loops, lengths, subscripts))
             redirected[access] = tiles[key][1]
         found.append(_reading(instance, statement, redirected, making))
     if not tiles:
@@ -180,6 +179,10 @@ def _packed(
     renamed = dict(
         zip((one.statement for one in instances), (one.statement for one in found), strict=True)
     )
+    for place, tile in tiles.values():
+        if place < 0:
+            inner = (*outer[place:], *nest)
+            making.waiting.append((outer[place], _filled(tile, inner, making)))
     return _assembled(nest, found, list(tiles.values()), renamed, making)
 
 
@@ -189,66 +192,36 @@ def _fitting(
     vector: str,
     array: Array,
     subscripts: tuple[Index, ...],
+    certain: int,
 ) -> tuple[int, tuple[Loop, ...], tuple[int, ...]] | None:
-    """Return where to copy a tile of a read, the loops over its dimensions, and its lengths."""
+    """Return where to copy a tile of a read, the loops over its dimensions, and its lengths.
+
+    The place is that of a loop, counted from the first of the nest; those around it are negative.
+    """
     steps = [coefficient(subscript, vector) for subscript in subscripts]
     known = [step for step in steps if step is not None]
     if len(known) < len(steps) or turned_dimension(known) is None:
         return None
-    for place in reversed(range(len(nest))):
-        inner = nest[place:]
+    loops_around = (*outer, *nest)
+    for at in reversed(range(certain, len(loops_around))):
+        inner = loops_around[at:]
         loops = _dimensions(inner, vector, subscripts)
         if loops is None or not _is_box(inner):
             continue
-        if any(isinstance(loop.duty, Jam | Vector) for loop in (*outer, *nest[:place])):
+        if any(isinstance(loop.duty, Jam | Vector) for loop in loops_around[:at]):
             continue  # its iterations run together, and there is one tile
         lengths = {loop.variable: _length(loop) for loop in inner}
         if any(length is None for length in lengths.values()):
             continue
         sizes = tuple(lengths[loop.variable] or 0 for loop in loops)
         used = {loop.variable for loop in loops}
-        if _times((*outer, *nest[:place]), loops, subscripts) > _MOST_TIMES:
+        if _times(loops_around[:at], loops, subscripts) > _MOST_TIMES:
             continue
         again = prod(length or 0 for name, length in lengths.items() if name not in used)
         if again < OFTEN or prod(sizes) * array.type.size > _MOST_BYTES:
             continue
-        return place, loops, _lengths(loops, sizes, subscripts, array.type.size)
+        return at - len(outer), loops, lengths_of(loops, sizes, subscripts, array.type.size)
     return None
-
-
-def _lengths(
-    loops: Sequence[Loop], sizes: tuple[int, ...], subscripts: Sequence[Index], size: int
-) -> tuple[int, ...]:
-    """Return the lengths of a copy: whole blocks along the rows, and along those of the array."""
-    *others, row = sizes
-    down, block = _down(loops, subscripts), _block(size)
-    whole = (
-        -(-length // block) * block if loop is down else length
-        for loop, length in zip(loops, others, strict=False)
-    )
-    return (*whole, _row(row, size))
-
-
-def _down(loops: Sequence[Loop], subscripts: Sequence[Index]) -> Loop:
-    """Return the loop that runs along rows of the array; if none does, the last of the others."""
-    others = loops[:-1]
-    along = (loop for loop in others if mentions(subscripts[-1], loop.variable))
-    return next(along, others[-1])
-
-
-def _block(size: int) -> int:
-    """Return how many rows and columns are copied at a time: of 4 or 8 bytes a line of a cache."""
-    return LINE // size if size >= 4 else _BLOCK
-
-
-def _row(length: int, size: int) -> int:
-    """Return how long the rows of a copy are: whole lines of a cache, but not a crowd of them.
-
-    >>> _row(26, 4), _row(128, 4)
-    (32, 144)
-    """
-    whole = -(-length * size // LINE) * LINE // size
-    return whole + spare(whole, size)
 
 
 def _times(outer: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]) -> float:
@@ -302,7 +275,7 @@ def _length(loop: Loop) -> int | None:
 
 
 def _reading(
-    instance: Instance, statement: Statement, tiles: Mapping[Access, _Tile], making: _Making
+    instance: Instance, statement: Statement, tiles: Mapping[Access, Tile], making: _Making
 ) -> Instance:
     """Return an instance of a statement that reads from the copies."""
     if not tiles:
@@ -323,7 +296,7 @@ def _reading(
 def _assembled(
     nest: Sequence[Loop],
     instances: Sequence[Instance],
-    tiles: Sequence[tuple[int, _Tile]],
+    tiles: Sequence[tuple[int, Tile]],
     renamed: Mapping[str, str],
     making: _Making,
 ) -> Node:
@@ -341,62 +314,10 @@ def _assembled(
     return node
 
 
-def _filled(tile: _Tile, inner: Sequence[Loop], making: _Making) -> Node:
+def _filled(tile: Tile, inner: Sequence[Loop], making: _Making) -> Node:
     """Return the loops that fill a copy; declare it, and the statement that copies an element."""
-    making.arrays.append(_array(tile))
+    making.arrays.append(tile.declared)
     making.lengths.append(tuple(Number(length) for length in tile.lengths))
-    statement = _statement(tile, making.names)
+    statement = tile.copying(making.names)
     making.statements.append(statement)
-    node: Node = Instance(statement.name, tile.subscripts, tile.place, (tile.subscripts,))
-    # Square blocks, which are turned in registers; of both sides whole lines are used.
-    *others, last = tile.loops
-    down, block = _down(tile.loops, tile.subscripts), _block(tile.array.type.size)
-    blocks = []
-    for loop in (last, down):
-        counter = making.names.unused(f"{loop.variable}_block")
-        end = minimum(plus(Variable(counter), block - 1), loop.upper)
-        node = Loop(loop.variable, Variable(counter), end, 1, node)
-        blocks.append((counter, loop))
-    for counter, loop in blocks:
-        node = Loop(counter, loop.lower, loop.upper, block, node)
-    for loop in reversed([loop for loop in others if loop is not down]):
-        node = Loop(loop.variable, loop.lower, loop.upper, 1, node)
-    used = {loop.variable for loop in tile.loops}
-    conditions = tuple(
-        Operation(IndexOperator.LESS_EQUAL, (loop.lower, loop.upper))
-        for loop in inner
-        if loop.variable not in used and not _always_runs(loop)
-    )
-    if not conditions:
-        return node
-    return Guard(all_of(conditions), node, None)
-
-
-def _always_runs(loop: Loop) -> bool:
-    length = difference(loop.upper, loop.lower)
-    return length is not None and length >= 0
-
-
-def _array(tile: _Tile) -> Array:
-    return replace(
-        tile.array,
-        name=tile.name,
-        extents=tuple(f"{{ [({length})] }}" for length in tile.lengths),
-        extents_c=tuple(map(str, tile.lengths)),
-        storage=Storage.TILE,
-        live_out=False,
-        initial=None,
-    )
-
-
-def _statement(tile: _Tile, names: Names) -> Statement:
-    """Return the statement that copies an element; its iterators are the array's dimensions."""
-    places = range(tile.array.rank)
-    iterators = tuple(names.unused(f"{tile.name}_{place}") for place in places)
-    # Where in the tile an element goes is said by the instances.
-    return copying(tile.array, tile.name, iterators, ["0"] * len(tile.loops))
-
-
-def _minus(index: Index, other: Index) -> Index:
-    """Return a difference as a sum."""
-    return from_sum(as_sum(Operation(IndexOperator.SUBTRACT, (index, other))))
+    return tile.filled(inner, statement, making.names)

@@ -31,6 +31,9 @@ _STEEPEST = 4
 _MOST_ROWS, _MOST_VECTORS = 16, 6
 _USUAL = 32
 
+COPYING = 2
+"""The cycles that it takes to copy an element to where vectors can be loaded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Copies:
@@ -67,18 +70,6 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
     >>> block(1, 54, 16, Machine(registers=32))
     Copies(jam=1, vectors=4)
     """
-
-    def cycles(r: int, v: int) -> float:
-        return max(r * v / 2, (r + v) / 2, 4)
-
-    def all_blocks(r: int, v: int) -> float:
-        whole, rest = divmod(columns, width * v)
-        left = -(-rest // width)
-        total = 0.0
-        for height, times in ((r, rows // r), (1, rows % r)):
-            total += times * (whole * cycles(height, v) + (cycles(height, left) if left else 0))
-        return total
-
     choices = [
         Copies(r, v)
         for v in range(1, min(_MOST_VECTORS, max(1, -(-columns // width))) + 1)
@@ -87,8 +78,35 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
     ]
     return min(
         choices,
-        key=lambda found: (all_blocks(found.jam, found.vectors), -found.jam * found.vectors),
+        key=lambda found: (
+            cycles(found, rows, columns, width),
+            -found.jam * found.vectors,
+        ),
     )
+
+
+def cycles(found: Copies, rows: int, columns: int, width: int) -> float:
+    """Return how many cycles a step of the sums takes in all blocks of a size together.
+
+    >>> cycles(Copies(jam=5, vectors=2), 5, 32, 16), cycles(Copies(jam=16, vectors=1), 32, 5, 16)
+    (5.0, 17.0)
+    """
+
+    def step(r: int, v: int) -> float:
+        return max(r * v / 2, (r + v) / 2, 4)
+
+    whole, rest = divmod(columns, width * found.vectors)
+    left = -(-rest // width)
+    total = 0.0
+    for height, times in ((found.jam, rows // found.jam), (1, rows % found.jam)):
+        blocks = whole * step(height, found.vectors) + (step(height, left) if left else 0)
+        total += times * blocks
+    return total
+
+
+def ends(rows: int, columns: int, width: int, *, scattered: bool) -> float:
+    """Return how many cycles it takes to store all sums: a line each, or element by element."""
+    return rows * -(-columns // width) * (width if scattered else 2)
 
 
 def small_block(rows: int, columns: int, width: int, machine: Machine) -> Copies | None:

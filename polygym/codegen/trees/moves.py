@@ -41,10 +41,14 @@ class Move(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The moves of one statement with one loop: of its write, and of its reads in their order."""
+    """The moves of one statement with one loop: of its write, and of its reads in their order.
+
+    ``turned`` are the numbers of reads that go to neighbours in a copy alone.
+    """
 
     write: Move
     reads: tuple[Move, ...]
+    turned: frozenset[int] = frozenset()
 
     @property
     def all(self) -> tuple[Move, ...]:
@@ -77,10 +81,17 @@ def moves_of(
         return Moves(move, (move,) * len(found.reads))
     loop = innermost(found.domain, [rows[place] for place in kept])
 
+    def is_turned(access: Access) -> bool:
+        vector = displacement(found, access, loop)
+        return (
+            packing is not None
+            and vector is not None
+            and turned_dimension(vector) is not None
+            and packing.allows(found, access)
+        )
+
     def move_of(access: Access) -> Move:
         vector = displacement(found, access, loop)
-        if vector is not None and packing and turned_dimension(vector) is not None:
-            return Move.NEXT if packing.allows(found, access) else Move.FAR
         if vector is None:
             # What wraps around now and then is cut off from the loop (codegen/loops/peel.py).
             vector = usual_displacement(found, access, loop)
@@ -90,7 +101,12 @@ def moves_of(
             return Move.SAME
         return Move.NEXT if vector[-1] == 1 else Move.FAR
 
-    return Moves(move_of(found.write), tuple(move_of(access) for access in found.reads))
+    turned = frozenset(number for number, access in enumerate(found.reads) if is_turned(access))
+    reads = (
+        Move.NEXT if number in turned else move_of(access)
+        for number, access in enumerate(found.reads)
+    )
+    return Moves(move_of(found.write), tuple(reads), turned)
 
 
 def table(

@@ -20,6 +20,9 @@ order of them in which no pair leads backwards while the coincident members stan
 may hold the element through all of the loops is decided exactly
 (:mod:`polygym.codegen.trees.hold`).
 
+Vectors may run along a member though the elements of the sum are far apart in memory along it: they
+are stored once, one by one, after all terms (:mod:`polygym.codegen.trees.ways`).
+
 It pays while what the sum reads for one block, a column as wide as the block of vectors and as long
 as the sum, fits into the level 2 cache; longer sums are better cut into tiles. So it is done at
 known sizes only.
@@ -35,9 +38,8 @@ from polygym.codegen.duty import SEQUENTIAL as ALONE
 from polygym.codegen.duty import Duty, Hold, Jam, Vector
 from polygym.codegen.sizes import Sizes
 from polygym.codegen.trees.around import Around
-from polygym.codegen.trees.arrange import Table, roles
+from polygym.codegen.trees.arrange import roles
 from polygym.codegen.trees.hold import holdable
-from polygym.codegen.trees.model import block
 from polygym.codegen.trees.moves import Move, table
 from polygym.codegen.trees.pairs import in_order
 from polygym.codegen.trees.points import Arranger
@@ -52,6 +54,7 @@ from polygym.codegen.trees.tree import (
     restricted,
 )
 from polygym.codegen.trees.trips import trips
+from polygym.codegen.trees.ways import Sum, best_way
 from polygym.ir.scop import Scop
 
 
@@ -71,12 +74,16 @@ class Reduction:
 
 @dataclass(frozen=True)
 class _Own:
-    """What one statement does: duties of free members by their position, and the loops below."""
+    """What one statement does: duties of free members by their position, and the loops below.
+
+    ``again`` are the free members that need the same vectors in every iteration.
+    """
 
     statement: str
     duties: dict[int, Duty]
     summed: tuple[Member, ...]
     is_held: bool
+    again: frozenset[int]
 
 
 def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | None:
@@ -102,11 +109,20 @@ def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | Non
     if not any(own.is_held and len(own.summed) > 1 for own in owns):
         return None
     busy = frozenset(place for own in owns for place in own.duties)
-    common = tuple(free[place] for place in range(len(free)) if place not in busy)
+    common = tuple(
+        free[place]
+        for place in sorted(range(len(free)), key=lambda place: _is_again(place, owns))
+        if place not in busy
+    )
     branches = tuple(Branch((own.statement,), _tree(own, band, free, sorted(busy))) for own in owns)
     below = branches[0].child if len(branches) == 1 else Sequence(branches)
     tree = Band(band.statements, (*common, *outer), below)
     return Reduction(places, _lengths(band, free, around, arranger.scop, sizes), busy, tree)
+
+
+def _is_again(place: int, owns: Many[_Own]) -> bool:
+    """Whether sums need the same vectors in every iteration of a free member."""
+    return all(place in own.again for own in owns if own.is_held)
 
 
 def _lengths(
@@ -153,9 +169,6 @@ def _own(
     members = (*free, *summed)
     rows = {name: (*around.rows[name], *(member.rows[0] for member in outer))}
     moves = table(arranger.scop, (name,), rows, [m.rows for m in members], arranger.packing)
-    vector = roles(members, moves, vectors=True, hold=True).vector
-    if vector is None or vector >= len(free):
-        return None
     standing = {name: (*rows[name], *(member.rows[0] for member in free))}
     held = (
         bool(summed)
@@ -164,41 +177,29 @@ def _own(
     )
     if summed and not held:
         return None
-
-    def length(member: Member) -> int:
-        return trips(statement, member.rows[0], around.parameters, sizes)
-
-    jammed = _jammed(name, moves, len(free), vector) if held else None
-    element = arranger.scop.widest((name,))
+    lengths = [trips(statement, m.rows[0], around.parameters, sizes) for m in members]
+    count, terms = len(free), prod(lengths[len(free) :])
+    own = tuple(row[name] for row in moves[:count])
+    found = Sum(statement, own, tuple(lengths[:count]), terms, held)
+    vector = roles(members, moves, vectors=True, hold=True).vector
     bits = arranger.mapping.vector or arranger.machine.vector_bits
-    chosen = block(
-        1 if jammed is None else length(members[jammed]),
-        length(members[vector]),
-        bits // (8 * element),
+    way = best_way(
+        found,
+        vector if vector is not None and vector < count else None,
+        [member.coincident for member in free],
+        bits // (8 * arranger.scop.widest((name,))),
         arranger.machine,
     )
-    vectors, jam = arranger.mapping.vectors or chosen.vectors, arranger.mapping.jam or chosen.jam
-    if prod(map(length, summed)) * vectors * bits // 8 > arranger.machine.level_2 // 2:
+    if way is None:
         return None
-    duties: dict[int, Duty] = {vector: Vector(bits, vectors)}
-    if jammed is not None and jam > 1:
-        duties[jammed] = Jam(jam)
-    return _Own(name, duties, summed, held)
-
-
-def _jammed(name: str, moves: Table, count: int, vector: int) -> int | None:
-    """Return the free member whose iterations share most of what vectors are loaded for."""
-    best, most = None, 0
-    for place in range(count):
-        if place == vector:
-            continue
-        pairs = zip(moves[vector][name].reads, moves[place][name].reads, strict=True)
-        shared = [along is Move.NEXT for along, across in pairs if across is Move.SAME]
-        # A vector that is shared saves as much as many single elements.
-        gain = len(shared) + 8 * sum(shared)
-        if gain >= max(most, 1):
-            best, most = place, gain
-    return best
+    vectors = arranger.mapping.vectors or way.copies.vectors
+    jam = arranger.mapping.jam or way.copies.jam
+    if terms * vectors * bits // 8 > arranger.machine.level_2 // 2:
+        return None
+    duties: dict[int, Duty] = {way.vector: Vector(bits, vectors)}
+    if way.jammed is not None and jam > 1:
+        duties[way.jammed] = Jam(jam)
+    return _Own(name, duties, summed, held, found.again(way.vector))
 
 
 def _tree(own: _Own, band: Band, free: tuple[Member, ...], busy: Many[int]) -> Band:
