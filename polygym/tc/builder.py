@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polygym.codegen.llvm.loader import LoadError
-from polygym.codegen.mapping import DEFAULT
+from polygym.codegen.mapping import DEFAULT, parse_mapping
 from polygym.codegen.mapping import Mapping as MachineMapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
 from polygym.poly.evaluate import admits
-from polygym.poly.schedule import Schedule
+from polygym.poly.schedule import Schedule, parse
 from polygym.poly.strategy import ISL, Strategy
 from polygym.programs import Output, Program
 from polygym.programs.comprehensions import initial_data
-from polygym.tc.cache import CacheWarning, Entry, Origin, key_of, user_cache
+from polygym.tc.cache import CacheWarning, Entry, Origin, key_of, request_of, user_cache
 from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
 from polygym.tc.language import Definition, lower, needed_values
 from polygym.tc.language.canonical import canonical
@@ -68,6 +68,8 @@ class Builder:
         if (kept := self._kept(sizes, asked)) is not None:
             return kept
         scop, own = self._checked(sizes)
+        if (again := self._compiled_again(sizes, asked, scop, own)) is not None:
+            return again
         chosen = asked.schedule
         schedule = chosen if isinstance(chosen, Schedule) else usual_schedule(scop, chosen)
         kernel = self._compiled(scop, own, schedule, asked.mapping)
@@ -116,9 +118,28 @@ class Builder:
             warnings.warn(f"the cache: {entry.label!r} is not used: {error}", CacheWarning, 4)
             return None
 
-    def _key(self, sizes: Mapping[str, int], asked: Options) -> str:
+    def _compiled_again(
+        self, sizes: Mapping[str, int], asked: Options, scop: Scop, own: dict[str, int]
+    ) -> Kernel | None:
+        """Compile what was fastest under an earlier polygym, if there is something."""
+        cache = user_cache()
+        earlier = () if cache is None else cache.earlier(self._request(sizes, asked))
+        for entry in earlier:
+            try:
+                schedule, mapping = parse(entry.schedule, scop), parse_mapping(entry.mapping)
+                kernel = self._compiled(scop, own, schedule, mapping)
+            except InputError:
+                continue  # of other names, or nothing that this polygym can make
+            self._keep(sizes, asked, kernel, Options(schedule, mapping), None)
+            return kernel
+        return None
+
+    def _request(self, sizes: Mapping[str, int], asked: Options) -> str:
         text = canonical(self.definition)
-        return key_of(text, sizes, str(asked.schedule), str(asked.mapping))
+        return request_of(text, sizes, str(asked.schedule), str(asked.mapping))
+
+    def _key(self, sizes: Mapping[str, int], asked: Options) -> str:
+        return key_of(self._request(sizes, asked))
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""
@@ -160,7 +181,12 @@ class Builder:
                 seconds=seconds,
                 recipe=kernel.recipe,
                 code=kernel.object_code,
-                origin=Origin(canonical(self.definition), tuple(sizes.values()), strategy).text,
+                origin=Origin(
+                    canonical(self.definition),
+                    tuple(sizes.values()),
+                    strategy,
+                    self._request(sizes, asked),
+                ).text,
             )
         )
 

@@ -2,9 +2,10 @@
 
 An entry belongs to everything that decides what its code does and where it runs: the comprehension
 without its names, sizes and known scalars, processor and features, the schedule and the mapping
-that were asked for, and the versions of polygym and LLVM. For one such key there may be several
-versions, by different schedules and, where the mapping was left to polygym, by different mappings;
-the fastest that was measured is taken.
+that were asked for, and the versions of polygym, sources and all, and LLVM. For one such key there
+may be several versions, by different schedules and, where the mapping was left to polygym, by
+different mappings; the fastest that was measured is taken. What an earlier polygym has measured is
+not run any more, but says which schedule and which mapping to compile anew.
 
 The store is one SQLite file in WAL mode, in ``$POLYGYM_CACHE``, or ``polygym`` in the user's cache
 folder; ``POLYGYM_CACHE=off`` keeps nothing. Processes may share it. Machine code is not run on
@@ -28,9 +29,9 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-import polygym
 from polygym.codegen.machine import host
 from polygym.errors import InputError
+from polygym.tc.compiler import compiler
 
 FORMAT = 2
 _FILE = f"comprehensions-{FORMAT}.sqlite"
@@ -51,17 +52,19 @@ class CacheWarning(UserWarning):
 class Origin:
     """Of what a version is: the comprehension without names, its sizes, and the strategy.
 
-    The strategy is that of a tuner's choice, "" where no tuner chose.
+    The strategy is that of a tuner's choice, "" where no tuner chose; ``request`` is what
+    :func:`request_of` has for it.
     """
 
     comprehension: str
     sizes: tuple[int, ...]
     strategy: str
+    request: str = ""
 
     @property
     def text(self) -> str:
         """The same as JSON."""
-        return json.dumps([self.comprehension, list(self.sizes), self.strategy])
+        return json.dumps([self.comprehension, list(self.sizes), self.strategy, self.request])
 
     @staticmethod
     def parse(text: str) -> Origin:
@@ -71,11 +74,11 @@ class Origin:
             ValueError: it is something else.
         """
         try:
-            comprehension, sizes, strategy = json.loads(text)
-            found = Origin(comprehension, tuple(sizes), strategy)
+            comprehension, sizes, *texts = json.loads(text)
+            found = Origin(comprehension, tuple(sizes), *texts)
         except (TypeError, RecursionError) as error:
             raise ValueError(str(error)) from None
-        if not isinstance(found.comprehension, str) or not isinstance(found.strategy, str):
+        if not all(isinstance(one, str) for one in (comprehension, *texts)):
             raise ValueError("expected texts")
         if not all(type(size) is int for size in found.sizes):
             raise ValueError("expected sizes")
@@ -110,21 +113,21 @@ class Entry:
         return whole.hexdigest()
 
 
-def key_of(text: str, sizes: Mapping[str, int], schedule: str, mapping: str) -> str:
-    """Return the key of a comprehension without names, compiled for sizes by position.
+def request_of(text: str, sizes: Mapping[str, int], schedule: str, mapping: str) -> str:
+    """Return a fingerprint of a comprehension without names, for sizes by position.
 
-    ``schedule`` (a strategy, as a rule) and ``mapping`` are those that were asked for.
+    ``schedule`` (a strategy, as a rule) and ``mapping`` are those that were asked for; the
+    processor counts, who compiles does not.
     """
-    document = {
-        "format": FORMAT,
-        "text": text,
-        "sizes": list(sizes.values()),
-        "schedule": schedule,
-        "mapping": mapping,
-        "polygym": polygym.__version__,
-        **asdict(host()),
-    }
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    machine = host()
+    document = [text, list(sizes.values()), schedule, mapping, machine.processor, machine.features]
+    return hashlib.sha256(json.dumps(document).encode()).hexdigest()
+
+
+def key_of(request: str) -> str:
+    """Return the key of what this polygym compiles for a request."""
+    document = [FORMAT, request, compiler(), host().llvm]
+    return hashlib.sha256(json.dumps(document).encode()).hexdigest()
 
 
 def folder() -> Path | None:
@@ -154,6 +157,15 @@ class Cache:
             if (entry := self._checked(row)) is not None:
                 return entry
         return None
+
+    def earlier(self, request: str) -> list[Entry]:
+        """Return what was measured for a request, whoever compiled it, the fastest first."""
+        query = (
+            f"SELECT {_COLUMNS} FROM kernels WHERE seconds IS NOT NULL AND instr(origin, ?) "
+            "ORDER BY seconds"
+        )
+        entries = [self._checked(row) for row in self._rows(query, (request,))]
+        return [entry for entry in entries if entry is not None]
 
     def put(self, entry: Entry) -> bool:
         """Keep a version, in place of one with the same schedule and mapping; say if it is kept."""

@@ -3,20 +3,25 @@
 import json
 import multiprocessing
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import polygym
 from polygym.cli import dispatch
+from polygym.codegen.mapping import parse_mapping
 from polygym.errors import InputError
 from polygym.tc import cache as module
 from polygym.tc.cache import FORMAT, Cache, CacheWarning, Entry, exported, imported, user_cache
+from polygym.tc.compiler import compiler
 from polygym.tc.comprehension import define
 from polygym.tc.language import parse
 from polygym.tc.language.canonical import canonical
@@ -126,7 +131,7 @@ def test_code_that_is_none(folder: Path) -> None:
     operator(A, B)
     cache = user_cache()
     assert cache is not None
-    (entry,) = cache.entries()
+    entry = cache.entries()[0]
     for code in (b"", b"\x7fELF nonsense", entry.code[: len(entry.code) // 2]):
         cache.clear()
         cache.put(Entry(entry.key, entry.schedule, "f", entry.mapping, None, entry.recipe, code))
@@ -246,3 +251,51 @@ def test_a_second_process_starts_at_once() -> None:
         time.sleep(0.1)
     assert min(times[1:]) < 0.05
     assert min(times[1:]) < times[0]
+
+
+def measured(schedule: str, mapping: str, seconds: float) -> None:
+    """Keep what an earlier polygym has measured for the product of A and B."""
+    cache = user_cache()
+    assert cache is not None
+    entry = cache.entries()[0]
+    cache.put(
+        replace(entry, schedule=schedule, mapping=mapping, seconds=seconds, code=b"old"),
+    )
+
+
+def test_another_polygym_compiles_anew_what_was_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(module, "compiler", lambda: "an earlier one")
+        operator = define(MM)
+        operator(A, B)
+        schedule = user_cache().entries()[0].schedule  # type: ignore[union-attr]
+        measured(schedule, "jam=2", 0.5)
+        measured(schedule, "jam=3 vector=128", 0.25)
+        measured("{ nonsense }", "jam=4", 0.125)
+        measured(schedule, "jumble", 0.1)
+    assert (define(MM)(A, B) == 4).all()
+    mine = [e for e in user_cache().entries() if e.code != b"old"]  # type: ignore[union-attr]
+    assert [(e.mapping, e.seconds) for e in mine[-1:]] == [("jam=3 vector=128", None)]
+    define(MM, mapping=parse_mapping("jam=5"))(A, B)
+    last = max(user_cache().entries(), key=lambda e: e.made)  # type: ignore[union-attr]
+    assert last.mapping == "jam=5", "asked for something else: nothing was measured for that"
+
+
+def test_the_sources_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed, added or renamed module of the code generation is another compiler."""
+    package = tmp_path / "polygym"
+    seen = set()
+    for content, name in (("a = 1", "jam.py"), ("a = 2", "jam.py"), ("a = 2", "jams.py")):
+        shutil.rmtree(package, ignore_errors=True)
+        (package / "codegen" / "loops").mkdir(parents=True)
+        (package / "cli").mkdir()
+        (package / "codegen" / "loops" / name).write_text(content)
+        monkeypatch.setattr(polygym, "__file__", str(package / "__init__.py"))
+        compiler.cache_clear()
+        seen.add(compiler())
+        (package / "cli" / "main.py").write_text(content)
+        compiler.cache_clear()
+        assert compiler() in seen, "what the commands look like decides no code"
+    compiler.cache_clear()
+    assert len(seen) == 3
+    assert all(found.startswith(f"{polygym.__version__}+") for found in seen)

@@ -1,0 +1,27 @@
+"""Which compiler polygym is: its version, and a fingerprint of all that decides what code it makes.
+
+Machine code of yesterday's polygym may be slower than today's, or wrong where a defect has been
+mended since. Between two releases the version alone does not tell: so the sources count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import polygym
+
+_DECIDING = ("codegen", "ir", "poly", "tc")
+
+
+@cache
+def compiler() -> str:
+    """Return the version and the fingerprint."""
+    root = Path(polygym.__file__).parent
+    found = hashlib.sha256()
+    for part in _DECIDING:
+        for path in sorted((root / part).rglob("*.py")):
+            found.update(f"{path.relative_to(root).as_posix()}\0".encode())
+            found.update(path.read_bytes())
+    return f"{polygym.__version__}+{found.hexdigest()[:16]}"
