@@ -14,15 +14,23 @@ from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning, names_in
 from polygym.tc.language.subscripts import access_map, check_rank, subscripts
-from polygym.tc.language.syntax import Assign
+from polygym.tc.language.syntax import Assign, Element
 from polygym.tc.language.tensors import Role
+from polygym.tc.language.types import callee_of
+
+_WANTED = {
+    Assign.ADD: "to which something could be added",
+    Assign.MULTIPLY: "that could be multiplied",
+    Assign.MINIMUM: "of which the minimum could be taken",
+    Assign.MAXIMUM: "of which the maximum could be taken",
+}
 
 
-def check_reads(draft: Draft, meaning: Meaning) -> None:
-    """Refuse what has no value yet, and accesses with too many or too few subscripts."""
+def check_reads(draft: Draft, meaning: Meaning, environment: Environment) -> None:
+    """Refuse what there is not or has no value yet, and too many or too few subscripts."""
     later = {one.statement.tensor for one in draft.meanings}
     later |= {output.name for output in draft.definition.outputs}
-    for part in (meaning.value, *meaning.witnesses):
+    for part in (meaning.value, *meaning.witnesses, *meaning.asides):
         for one in names_in(part):
             tensor = draft.tensors.get(one.name)
             if tensor is None and one.name in later:
@@ -36,6 +44,8 @@ def check_reads(draft: Draft, meaning: Meaning) -> None:
                 )
             if tensor is not None:
                 check_rank(one, tensor)
+            elif isinstance(one, Element):
+                callee_of(one, environment)
 
 
 def check_assignment(draft: Draft, meaning: Meaning) -> None:
@@ -60,7 +70,7 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
         if assign is not Assign.SET and not statement.initialises:
             raise SourceError(
                 statement.place,
-                f"{name} has no values yet to which something could be added",
+                f"{name} has no values yet {_WANTED[assign]}",
                 f"{assign.value}! begins with the neutral element",
             )
         return
