@@ -25,7 +25,7 @@ def check_constants(draft: Draft) -> None:
             raise SourceError(
                 scalars[name].place,
                 f"{name} must be known: a subscript or a range depends on it",
-                f"give its value: -p {name}=VALUE",
+                f"give its value: -p {name}=VALUE; from Python, parameters={{{name!r}: VALUE}}",
             )
     for name, value in draft.constants.items():
         if name not in scalars:
