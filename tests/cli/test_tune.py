@@ -157,7 +157,7 @@ def test_what_was_recorded_is_chosen_again_or_refused(capsys: pytest.CaptureFixt
     assert call(capsys, "tune", *words)[0] == 0
     path = Path("found/trials.jsonl")
     head, *trials = [json.loads(line) for line in lines()]
-    trials[1]["outcome"]["mapping"] = "tile=3,5 jam=7"
+    trials[1]["outcome"]["mapping"] = "tile=7 jam=3"
     path.write_text("".join(f"{json.dumps(one)}\n" for one in (head, *trials)))
     code, _, said = call(capsys, "tune", *words, "--resume")
     assert (code, "expected candidate 1 of the search" in said) == (2, True)
