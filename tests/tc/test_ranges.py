@@ -45,6 +45,13 @@ def test_one_index(parameters: str, value: str, expected: str) -> None:
     assert not domain.is_empty()
 
 
+@pytest.mark.parametrize(("M", "N"), [("x", "y"), ("a", "x"), ("y", "a"), ("i0", "S0")])
+def test_sizes_may_have_any_name(M: str, N: str) -> None:
+    conv = define(f"def f(float({M}) I, float({N}) K) -> (O) {{ O(p) +=! I(p + q) * K(q) }}")
+    image, kernel = np.arange(7, dtype=np.float32), np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(conv(image, kernel), np.correlate(image, kernel))
+
+
 PADDED = """
 def f(float(N) I, float(K) W) -> (O) {
   O(x) +=! (x + k >= 1 && x + k <= N ? I(x + k - 1) : 0) * W(k) where x in 0:N

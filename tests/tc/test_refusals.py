@@ -145,6 +145,7 @@ REFUSED = [
         "is ambiguous: C(i + j)",
     ),
     ("def f(int s, float(N) A) -> (B) { B(i) = A(s * i) }", "s must be known"),
+    ("def f(int s, float(N) A) -> (s) { B(i) = A(s * i) }", "s cannot be returned"),
     # gathers
     ("def f(float(N) X, float(M) I) -> (Z) { Z(i) = X(I(i)) }", "convert it: int(I(i))"),
     ("def f(float(N) X, int(M) I) -> (Z) { Z(I(i)) = X(i) }", "found the subscript I(...)"),
@@ -178,6 +179,14 @@ def test_refusals(text, said):
         lower_all(text)
     assert said in str(refusal.value)
     assert str(refusal.value).startswith("a.tc:")
+
+
+def test_what_is_missing_at_the_end_has_a_caret_too() -> None:
+    with pytest.raises(SourceError) as refusal:
+        parse("def f(float A) -> (B) {\n  B = A\n\n  ", "a.tc")
+    place, line, caret = str(refusal.value).splitlines()
+    assert place.startswith("a.tc:2:8: error: expected '}'")
+    assert caret.index("^") == len(line)
 
 
 def doubled(value: str, count: int, first: str = "x(i)") -> str:

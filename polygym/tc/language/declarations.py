@@ -21,6 +21,12 @@ def check_constants(draft: Draft) -> None:
     """Refuse scalars without a value on which something depends, and values of other things."""
     scalars = scalar_parameters(draft.definition)
     for name in needed_values(draft.definition):
+        if (output := output_named(draft, name)) is not None:
+            raise SourceError(
+                output.place,
+                f"{name} cannot be returned: a subscript or a range depends on it, so that its value "
+                "must be known before",
+            )
         if name not in draft.constants:
             raise SourceError(
                 scalars[name].place,

@@ -92,7 +92,7 @@ def declared_sizes(draft: Draft, declaration: Declaration | Output) -> tuple[isl
                 text = str(value)
             case Name(name):
                 text = draft.size_names[name]
-        found.append(draft.sizes.set(f"{{ [x] : 0 <= x < {text} }}"))
+        found.append(draft.sizes.set(f"{{ [x'] : 0 <= x' < {text} }}"))
     return tuple(found)
 
 

@@ -27,9 +27,9 @@ def given_range(draft: Draft, one: In, scope: Scope) -> isl.Set:
         SourceError: an end is something else, or there is nothing between them, or below 0.
     """
     lower, upper = (_End(draft, scope, one, end).text(end) for end in (one.lower, one.upper))
-    found = draft.sizes.set(f"{{ [x] : {lower} <= x < {upper} }}")
+    found = draft.sizes.set(f"{{ [x'] : {lower} <= x' < {upper} }}")
     found = found.intersect_params(draft.sizes.at_first)
-    if not found.intersect(draft.sizes.set("{ [x] : x < 0 }")).is_empty():
+    if not found.intersect(draft.sizes.set("{ [x'] : x' < 0 }")).is_empty():
         raise SourceError(
             one.place, f"the range of {one.name} begins below 0: indices are never negative"
         )
@@ -58,7 +58,7 @@ class _End:
                 return f"({self.text(left)} {operator.value} {self.text(right)})"
             case Infix(Operator.DIVIDE, left, Number(int() as divisor)) if 0 < divisor < LARGEST:
                 dividend = self.text(left)
-                negative = sizes.set(f"{{ [x] : {dividend} < x <= 0 }}")
+                negative = sizes.set(f"{{ [x'] : {dividend} < x' <= 0 }}")
                 if not negative.intersect_params(sizes.at_first).is_empty():
                     raise SourceError(
                         end.place,

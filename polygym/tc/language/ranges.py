@@ -56,7 +56,8 @@ class Subscript:
 class Sizes:
     """The symbolic sizes, and the isl context in which sets are made.
 
-    ``possible`` is what they satisfy in any case: they are positive.
+    ``possible`` is what they satisfy in any case: they are positive. Sizes may have any name
+    without a prime; so the dimensions of sets that nobody has named are called x', y' and so on.
     """
 
     context: isl.Context
@@ -69,7 +70,7 @@ class Sizes:
         return self.set(f"{{ : {self.possible} }}").params()
 
     def set(self, text: str) -> isl.Set:
-        """Return a set, given without its parameters: ``{ [i] : 0 <= i < M }``."""
+        """Return a set, given without its parameters: ``{ [x'] : 0 <= x' < M }``."""
         return isl.Set.read_from_str(self.context, f"[{', '.join(self.names)}] -> {text}")
 
     def map(self, text: str) -> isl.Map:
@@ -153,7 +154,7 @@ def _reading(
     """Return the values of some indices for which the condition of a subscript may hold."""
     further = [name for name in scope.indices if name in one.condition.names - set(indices)]
     everything = [*indices, *further]
-    from_zero = scope.sizes.set("{ [x] : x >= 0 }")
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     instances = scope.box(everything, {**dict.fromkeys(further, from_zero), **ranges})
     holds = scope.sizes.set(f"{{ {scope.tuple_of(everything)} : {one.condition.text} }}")
     instances = instances.intersect(holds)
@@ -168,11 +169,11 @@ def _decided(
     sizes: isl.Set,
 ) -> isl.Set:
     """Return the range of an index from the subscripts in which it is the last unresolved one."""
-    found = scope.sizes.set("{ [x] : x >= 0 }").intersect_params(sizes)
+    found = scope.sizes.set("{ [x'] : x' >= 0 }").intersect_params(sizes)
     for one in deciding:
         found = found.intersect(_good(scope, name, one, ranges))
     found = _first_interval(scope, found)
-    last = found.subtract(found.apply(scope.sizes.map("{ [x] -> [x - 1] }")))
+    last = found.subtract(found.apply(scope.sizes.map("{ [x'] -> [x' - 1] }")))
     endless = found.params().subtract(last.params())
     if endless.is_empty():
         return found
@@ -191,8 +192,8 @@ def _ended(
     """
     others = _others(scope, one, ranges)
     plain = _good(scope, name, replace(one, condition=ALWAYS), ranges)
-    before = plain.apply(scope.sizes.map("{ [x] -> [y] : 0 <= y <= x }"))
-    from_zero = scope.sizes.set("{ [x] : x >= 0 }")
+    before = plain.apply(scope.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }"))
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     reading = _reading(scope, [name, *others], one, {**ranges, name: from_zero})
     reading = reading.project_out(isl.dim_type.set, 1, len(others)).intersect(found)
     counts = plain.params().subtract(reading.subtract(before).params())
@@ -202,7 +203,7 @@ def _ended(
 def _good(scope: Scope, name: str, one: Subscript, ranges: Mapping[str, isl.Set]) -> isl.Set:
     """Return the values of an index for which all values of the others stay inside."""
     others = _others(scope, one, ranges)
-    from_zero = scope.sizes.set("{ [x] : x >= 0 }")
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     leaving = outside(scope, [name, *others], one, {**ranges, name: from_zero})
     return from_zero.subtract(leaving.project_out(isl.dim_type.set, 1, len(others)))
 
@@ -215,9 +216,9 @@ def _others(scope: Scope, one: Subscript, ranges: Mapping[str, isl.Set]) -> list
 
 def _first_interval(scope: Scope, values: isl.Set) -> isl.Set:
     """Return the values from the lowest one on, up to the first that is missing."""
-    from_lowest = values.lexmin().apply(scope.sizes.map("{ [a] -> [x] : x >= a }"))
+    from_lowest = values.lexmin().apply(scope.sizes.map("{ [a'] -> [x'] : x' >= a' }"))
     missing = from_lowest.subtract(values)
-    behind = missing.apply(scope.sizes.map("{ [a] -> [x] : x >= a }"))
+    behind = missing.apply(scope.sizes.map("{ [a'] -> [x'] : x' >= a' }"))
     return values.subtract(behind).coalesce()
 
 

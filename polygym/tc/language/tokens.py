@@ -10,7 +10,7 @@ alone stays a function.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from polygym.errors import Place, SourceError
@@ -54,7 +54,7 @@ _LONGEST = 30
 
 
 def tokens(text: str, file: str) -> tuple[Token, ...]:
-    """Return the words of a text, and the end as the last one; a byte order mark is none.
+    """Return the words of a text, and the end, behind the last one; a byte order mark is none.
 
     Raises:
         SourceError: a character begins no word, or a word is a number of another language.
@@ -83,8 +83,9 @@ def tokens(text: str, file: str) -> tuple[Token, ...]:
             _check_number(word, place(position))
             found.append(Token(_KINDS[str(match.lastgroup)], word, place(position)))
         position = match.end()
-    found.append(Token(Kind.END, "", place(position)))
-    return tuple(found)
+    last = found[-1].place if found else place(position)
+    behind = replace(last, column=last.column + len(found[-1].text)) if found else last
+    return (*found, Token(Kind.END, "", behind))
 
 
 def _check_number(word: str, place: Place) -> None:
