@@ -21,6 +21,8 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = (A(i) }", "expected ')' to close '('"),
     ("def f(float(N) A) -> (B) { B(2) = A(2) }", "expected an index, a name"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) } def f(float A) -> (B) { B = A }", "defined twice"),
+    ("def f(float(N) A) -> (B) { B(i) = A[i] }", "hint: subscripts and sizes stand in parenth"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i < 3 }", "hint: a range is i in 0:..., a con"),
     # names
     ("def f(float(N) A, float(N) A) -> (B) { B(i) = A(i) }", "A is a parameter already"),
     ("def f(float(N) N) -> (B) { B(i) = N(i) }", "N is a size already"),
@@ -145,6 +147,7 @@ REFUSED = [
         "is ambiguous: C(i + j)",
     ),
     ("def f(int s, float(N) A) -> (B) { B(i) = A(s * i) }", "s must be known"),
+    ("def f(int s, float(N) A) -> (B) { B(i) = A(z * i) where y = s, z = y }", "s must be known"),
     ("def f(int s, float(N) A) -> (s) { B(i) = A(s * i) }", "s cannot be returned"),
     # gathers
     ("def f(float(N) X, float(M) I) -> (Z) { Z(i) = X(I(i)) }", "convert it: int(I(i))"),

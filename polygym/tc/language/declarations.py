@@ -24,8 +24,8 @@ def check_constants(draft: Draft) -> None:
         if (output := output_named(draft, name)) is not None:
             raise SourceError(
                 output.place,
-                f"{name} cannot be returned: a subscript or a range depends on it, so that its value "
-                "must be known before",
+                f"{name} cannot be returned: a subscript or a range depends on it, so that it must "
+                "be known before",
             )
         if name not in draft.constants:
             raise SourceError(

@@ -271,7 +271,9 @@ class _Reader(Expressions):
             lower = self.expression()
             self.expect(":", "between the ends of a range")
             return In(name.text, lower, self.expression(), name.place)
-        self.expect("=", "or in after a name of a where")
+        if not self.skip("="):
+            hint = f"a range is {name.text} in 0:..., a condition is x < y ? value : 0"
+            raise self.wrong("'=' or in after a name of a where", hint)
         return Let(name.text, self.expression(), name.place)
 
 

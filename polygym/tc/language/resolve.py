@@ -83,7 +83,7 @@ def sizes_of(definition: Definition) -> dict[str, Place]:
 def needed_values(definition: Definition) -> tuple[str, ...]:
     """Return the scalar integer parameters that must have a value before anything is compiled.
 
-    They are those in subscripts and in the ends of ranges.
+    They are those in subscripts and in the ends of ranges, or in the values of names in these.
     """
     scalars = {one.name: one for one in definition.parameters if not one.sizes}
     tensors = {one.name for one in definition.parameters} | {
@@ -92,11 +92,17 @@ def needed_values(definition: Definition) -> tuple[str, ...]:
     found: dict[str, None] = {}
 
     def see(expression: Expression) -> None:
-        for one in names_in(expression):
-            if isinstance(one, Name) and one.name in scalars:
-                found[one.name] = None
+        left, seen = [expression], set[str]()
+        while left:
+            for one in names_in(left.pop()):
+                if isinstance(one, Name) and one.name in scalars:
+                    found[one.name] = None
+                elif isinstance(one, Name) and one.name in values and one.name not in seen:
+                    seen.add(one.name)
+                    left.append(values[one.name])
 
     for statement in definition.statements:
+        values = {one.name: one.value for one in statement.where if isinstance(one, Let)}
         parts = [statement.value]
         for entry in statement.where:
             match entry:

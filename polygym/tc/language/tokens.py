@@ -49,6 +49,13 @@ _WORD = re.compile(
 
 # What C, or Python, takes for a whole number, and the language does not.
 _FOREIGN = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-9]+|[0-9]+(?=[uU]|[lL][lLuU])")
+_HINTS = {
+    "[": "subscripts and sizes stand in parentheses: A(i, j)",
+    ";": "nothing stands between statements",
+    "^": "a power is pow(x, y)",
+    "&": "both hold is x && y",
+    "|": "one of them holds is x || y",
+}
 _SUFFIX = re.compile(r"[uUlL]{0,3}")
 _LONGEST = 30
 
@@ -73,6 +80,7 @@ def tokens(text: str, file: str) -> tuple[Token, ...]:
             raise SourceError(
                 place(position),
                 f"expected a name, a number or an operator, found {text[position]!r}",
+                _HINTS.get(text[position], ""),
             )
         word = match.group()
         if match.lastgroup == "skip":
