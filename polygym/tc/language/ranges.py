@@ -127,11 +127,10 @@ def infer(
         found = {
             name: _decided(scope, name, those, ranges, sizes) for name, those in deciding.items()
         }
-        ranges |= found
-        for values in found.values():
+        for name, values in found.items():
+            _check(scope, name, values, ranges, subscripts)
             sizes = sizes.intersect(values.params())
-    for name in scope.indices:
-        _check(scope, name, ranges, subscripts)
+        ranges |= found
     return ranges
 
 
@@ -246,19 +245,26 @@ def _ambiguous(
 
 
 def _check(
-    scope: Scope, name: str, ranges: Mapping[str, isl.Set], subscripts: Sequence[Subscript]
+    scope: Scope,
+    name: str,
+    found: isl.Set,
+    known: Mapping[str, isl.Set],
+    subscripts: Sequence[Subscript],
 ) -> None:
-    """Refuse a range without an end, or without any value whatever the sizes."""
-    place, found = scope.indices[name], ranges[name]
+    """Refuse a range without an end, or without any value whatever the sizes.
+
+    ``known`` are the ranges of the rounds before.
+    """
+    place = scope.indices[name]
     touching = [one for one in subscripts if name in one.value.names]
     if found.is_empty():
-        others = {other for one in touching for other in one.value.names if other in ranges}
-        known = [_shown(scope, other, ranges[other]) for other in sorted(others - {name})]
+        others = {other for one in touching for other in one.value.names} & known.keys()
+        said = [_shown(scope, other, known[other]) for other in sorted(others)]
         raise SourceError(
             place,
             f"the range of {name} is empty: no value keeps "
             + " and ".join(dict.fromkeys(_wanted(scope, one) for one in touching))
-            + (f", with {', '.join(known)}" if known else ""),
+            + (f", with {', '.join(said)}" if said else ""),
             f"if it is to run over less, say it: where {name} in 0:...",
         )
     if not found.dim_has_upper_bound(isl.dim_type.set, 0):
