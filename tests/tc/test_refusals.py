@@ -135,6 +135,10 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i,j) = A(i) where j in 0:i + 1 }", "j < ... ? value : 0"),
     ("def f(float(N) A) -> (B) { B(i,j) = A(i) where j in 0:3000000000 }", "below 2,147,483,648"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:(N - 3) / 2 }", "N - 3 may be negative"),
+    (
+        f"def f(float(N) A) -> (B) {{ B(i) = A(i) where i in 0:{' + '.join(['N / 7'] * 40)} }}",
+        "expected at most 4 quotients",
+    ),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:N / 0 }", "a sum of sizes and numbers"),
     ("def f(float(N) A) -> (B) { B(i) = A(i + N) }", "no value keeps i + N of A(i + N) in 0:N"),
     (

@@ -19,6 +19,9 @@ from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import names_in
 from polygym.tc.language.syntax import Expression, In, Infix, Number, Operator, children
 
+# Sets with tens of different divisors take isl minutes.
+_MOST_QUOTIENTS = 4
+
 
 def given_range(draft: Draft, one: In, scope: Scope) -> isl.Set:
     """Return the range that a ``where`` gives.
@@ -26,7 +29,7 @@ def given_range(draft: Draft, one: In, scope: Scope) -> isl.Set:
     Raises:
         SourceError: an end is something else, or there is nothing between them, or below 0.
     """
-    lower, upper = (_End(draft, scope, one, end).text(end) for end in (one.lower, one.upper))
+    lower, upper = (_End(draft, scope, one, end).checked() for end in (one.lower, one.upper))
     found = draft.sizes.set(f"{{ [x'] : {lower} <= x' < {upper} }}")
     found = found.intersect_params(draft.sizes.at_first)
     if not found.intersect(draft.sizes.set("{ [x'] : x' < 0 }")).is_empty():
@@ -46,6 +49,16 @@ class _End:
     scope: Scope
     given: In
     whole: Expression
+
+    def checked(self) -> str:
+        """Return the isl text, if there are not too many quotients for isl."""
+        if sum(_is_quotient(part) for part in _parts(self.whole)) > _MOST_QUOTIENTS:
+            raise SourceError(
+                self.given.place,
+                f"the range of {self.given.name}: expected at most {_MOST_QUOTIENTS} quotients in "
+                "an end",
+            )
+        return self.text(self.whole)
 
     def text(self, end: Expression) -> str:
         """Return the isl text of the end, or of a part of it."""
@@ -78,6 +91,10 @@ class _End:
         index = next((one.name for one in names_in(self.whole) if one.name in indices), None)
         hint = f"what depends on {index} is a condition: {name} < ... ? value : 0" if index else ""
         return SourceError(self.given.place, f"{said}, found {text_of(self.whole)}", hint)
+
+
+def _is_quotient(part: Expression) -> bool:
+    return isinstance(part, Infix) and part.operator is Operator.DIVIDE
 
 
 def _parts(expression: Expression) -> list[Expression]:
