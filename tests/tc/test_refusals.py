@@ -82,6 +82,8 @@ REFUSED = [
     ("def f(int(N) A) -> (B) { B(i) = A(i) + 0777 }", "say 777, or 511 if it was to be octal"),
     ("def f(int(N) A) -> (B) { B(i) = A(i) + 089 }", "found 089"),
     ("def f(int(0" + "7" * 5000 + ") A) -> (B) { B(i) = A(i) }", "expected a decimal number"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) + 1e }", "expected a number or a name, found 1e"),
+    ("def f(float(N) A, float alpha) -> (B) { B(i) = alhpa * A(i) }", "did you mean alpha?"),
     # use
     ("def f(float(N) A) -> (B) { B(i) = C(i) C(i) = A(i) }", "C is read before it has values"),
     ("def f(float(N) A) -> (B) { C(i) = A(i) }", "the output B is never assigned"),

@@ -259,6 +259,8 @@ def _indices(
         if isinstance(one, Name) and one.name not in taken and one.name not in known:
             if function_named(one.name) is not None:
                 raise SourceError(one.place, f"{one.name} is a function: expected ( behind it")
+            if one.name[0].isdigit():
+                raise SourceError(one.place, f"expected a number or a name, found {one.name}")
             found.setdefault(one.name, one.place)
     return found
 

@@ -9,6 +9,7 @@ import islpy as isl
 from polygym.errors import SourceError
 from polygym.tc.language.draft import Draft
 from polygym.tc.language.environment import Environment, elements
+from polygym.tc.language.functions import similar
 from polygym.tc.language.inplace import refuse_conflicts
 from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
@@ -61,6 +62,12 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
         )
     if assign is Assign.SET and meaning.reductions:
         index = meaning.reductions[0]
+        if index not in _in_subscripts(meaning):
+            raise SourceError(
+                meaning.indices[index],
+                f"{index} is neither an index on the left nor a parameter, a size or a value",
+                similar(index, [*draft.tensors, *draft.size_names]),
+            )
         raise SourceError(
             meaning.indices[index],
             f"{index} is not on the left: expected a reduction such as +=! or max=!, found =",
@@ -79,6 +86,15 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
             statement.place,
             f"{name} has {tensor.rank} dimension(s) and is assigned with {len(statement.indices)}",
         )
+
+
+def _in_subscripts(meaning: Meaning) -> set[str]:
+    """Return the names that are given a range, or stand in arguments of anything."""
+    found = {one.name for one in meaning.ranges}
+    for one in names_in(meaning.value):
+        if isinstance(one, Element):
+            found |= {name.name for argument in one.arguments for name in names_in(argument)}
+    return found
 
 
 def check_writes(
