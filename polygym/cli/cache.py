@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,12 @@ Examples:
   polygym cache list
   polygym cache export kernels.jsonl
   polygym cache import kernels.jsonl     on another machine of the same kind
+  polygym cache export - | ssh other polygym cache import -
   polygym cache clear
 """
+
+
+_STANDARD = Path("-")
 
 
 @click.group("cache", help=_HELP)
@@ -62,8 +67,13 @@ def list_entries(as_json: bool) -> Answer:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @json_option
 def export(file: Path, as_json: bool) -> Answer:
-    """Write everything to FILE."""
+    """Write everything to FILE, or to standard output if that is -."""
+    if as_json and file == _STANDARD:
+        raise click.UsageError("--json has an answer of its own: expected the name of a FILE.")
     entries = _cache().entries()
+    if file == _STANDARD:
+        click.echo(exported(entries), nl=False)
+        return Answer()
     write_atomically(file, exported(entries).encode())
     if not as_json:
         say(f"{len(entries)} written to {file}")
@@ -74,9 +84,13 @@ def export(file: Path, as_json: bool) -> Answer:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @json_option
 def import_entries(file: Path, as_json: bool) -> Answer:
-    """Add what FILE has; run only what you trust: it is machine code."""
+    """Add what FILE has, or standard input if that is -.
+
+    Run only what you trust: it is machine code.
+    """
     try:
-        text = file.read_text(encoding="utf-8")
+        is_file = file != _STANDARD
+        text = (file.read_bytes() if is_file else sys.stdin.buffer.read()).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
     cache, entries = _cache(), imported(text, str(file))

@@ -17,6 +17,7 @@ from polygym.cli.options import (
     lasting,
     mapping_options,
     out_option,
+    resume_option,
     seed_option,
     size_options,
     target_argument,
@@ -94,7 +95,7 @@ Examples:
 )
 @seed_option("The dice of the policy.")
 @out_option
-@click.option("--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR.")
+@resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
 @mapping_options
 @click.option(

@@ -84,6 +84,13 @@ def out_option(function: F) -> F:
     )(function)
 
 
+def resume_option(function: F) -> F:
+    """Add ``--resume``, to go on with the search in ``--out``."""
+    return click.option(
+        "--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR."
+    )(function)
+
+
 def mapping_options(function: F) -> F:
     """Add ``--mapping``, ``--reassociate`` and ``--threads``, for programs that are run.
 

@@ -16,6 +16,7 @@ from polygym.cli.options import (
     lasting,
     mapping_options,
     out_option,
+    resume_option,
     seed_option,
     size_options,
     target_argument,
@@ -34,13 +35,17 @@ rolls dice alone; policy:NAME takes schedules that a policy of the gym construct
 mappings of the best. A generation is compiled on all cores, then measured one by one beside the
 original order; its outputs are compared with the original's. One that takes several times as long
 as the best is cut off. In the end the best five are timed again together with what there was to
-start from.
+start from, if the time is not up.
 
 Ctrl-C and --time stop it at any time and keep the best. `trials.jsonl` in --out has every candidate
 the moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run
 --schedule`), `best.c` its C code, `summary.json` what --json prints. The best of a comprehension is
 also kept in the cache (see `polygym cache`), where the operators of polygym.tc find it: for the
 same sizes, threads and mapping to start from.
+
+--resume goes on where the search in --out ended, whatever ended it: with the same program, sizes,
+mapping, search, population and seed, candidates that were measured are not measured again.
+--generations may be more, and --time counts anew.
 
 Exit code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
 interrupted.
@@ -50,6 +55,7 @@ Examples:
   polygym tune tc:matmul -p M=128 -p N=256 -p K=32 --threads 2
   polygym tune my.tc --function blur -p N=500 --generations 20 --out found
   polygym tune jacobi-2d -d medium --search policy:bias_coeff_0 --time 60
+  polygym tune my.tc --function blur -p N=500 --generations 40 --out found --resume
   polygym replay found/best.json
   polygym run my.tc --function blur -p N=500 --schedule found/best.json
 """
@@ -88,7 +94,8 @@ Examples:
     "seconds",
     type=click.FloatRange(0.0, 1e9),
     metavar="SECONDS",
-    help="Stop after so long. What there is to start from is tried in any case.",
+    help="Stop after so long: no candidate is begun behind, but what is running comes to its end, "
+    "and the usual choice is tried in any case.",
 )
 @seed_option("The dice. What is tried depends on the times that were measured as well.")
 @click.option(
@@ -98,6 +105,7 @@ Examples:
     help="Candidates compiled at a time. (Default: one on each core.)",
 )
 @out_option
+@resume_option
 @mapping_options
 @json_option
 def command(
@@ -112,12 +120,15 @@ def command(
     seed: int,
     jobs: int | None,
     out: Path | None,
+    resumed: bool,
     mapping: Mapping | None,
     threads: int,
     as_json: bool,
 ) -> Answer:
     """Read the options and tune."""
     start = chosen_mapping(mapping, DEFAULT, threads)
+    if resumed and out is None:
+        raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     plan = Plan(generations, population, search, seed, seconds, jobs)
-    return tune_and_report(source, plan, start, out, as_json)
+    return tune_and_report(source, plan, start, out, resumed, as_json)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import polygym
 from polygym.cli.answer import Answer
 from polygym.cli.exploring import trying
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.tables import print_table
+from polygym.cli.tuning_files import TuningFiles
 from polygym.codegen.mapping import Mapping
 from polygym.envs.kernels import Source
-from polygym.errors import InputError
-from polygym.evaluation import Evaluation, EvaluationOptions, c_text
+from polygym.evaluation import Evaluation, EvaluationOptions
 from polygym.mdp.episode import TaskOptions
 from polygym.measure.timing import this_machine
 from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
-from polygym.search.files import make_new_folder, write_atomically
-from polygym.search.journal import Journal
-from polygym.search.setting import FORMAT, VERSION, Setting
+from polygym.search.setting import Setting
 from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
 from polygym.tune import Plan, Progress, Tuned, tune
 
-TRIALS, BEST, BEST_C, SUMMARY = "trials.jsonl", "best.json", "best.c", "summary.json"
 _NOISE = 0.03
 
 # What a record names as the policy where none was at work; a replay does not need it.
@@ -37,18 +32,20 @@ _NO_POLICY = "uniform"
 
 
 def tune_and_report(
-    source: Source, plan: Plan, start: Mapping, out: Path | None, as_json: bool
+    source: Source, plan: Plan, start: Mapping, out: Path | None, resumed: bool, as_json: bool
 ) -> Answer:
-    """Tune a program, and say what came of it."""
+    """Tune a program, or go on with that in a folder, and say what came of it."""
     measuring = EvaluationOptions(threads=start.threads, mapping=start)
     setting = Setting(source, TaskOptions(), measuring, _NO_POLICY, plan.seed)
     program = setting.subject.program
     builder, sizes = _builder(source, start, dict(program.parameters))
-    if out is not None:
-        _check_folder(out)
+    seeds = () if builder is None else builder.seeds(sizes)
     stop, found = Stop(), None
     with ExitStack() as stack:
-        files = _Files(setting, plan, out)
+        if out is None or not resumed:
+            files = TuningFiles.begin(setting, plan, out, seeds)
+        else:
+            files = TuningFiles.resume(setting, plan, out, seeds)
         stack.callback(files.close)
         latest: list[Progress] = []
         try:
@@ -62,8 +59,15 @@ def tune_and_report(
                     latest[:] = [progress]
                     show()
 
-                seeds = () if builder is None else builder.seeds(sizes)
-                found = tune(program, start, plan, seeds=seeds, show=report, waiting=stop.allowed)
+                found = tune(
+                    program,
+                    start,
+                    plan,
+                    seeds=files.seeds,
+                    recorded=files.recorded,
+                    show=report,
+                    waiting=stop.allowed,
+                )
         except KeyboardInterrupt:
             if found is None:
                 raise
@@ -77,7 +81,7 @@ def tune_and_report(
         return Answer(code, document)
     _print(found, files, kept)
     if stop.number:
-        say("interrupted", err=True)
+        say(f"interrupted; to go on: the same, with --out {files.folder} --resume", err=True)
     return Answer(code)
 
 
@@ -91,90 +95,7 @@ def _builder(
     return builder, builder.sizes_of_program(own)
 
 
-def _check_folder(folder: Path) -> None:
-    there = [name for name in (TRIALS, BEST, BEST_C, SUMMARY) if (folder / name).exists()]
-    if there:
-        raise InputError(
-            f"{folder}: expected a folder without the files of a search, found {there[0]}"
-        )
-
-
-@dataclass(slots=True)
-class _Files:
-    """What is written; without a folder of the user's a new one is made when there is something."""
-
-    setting: Setting
-    plan: Plan
-    given: Path | None
-    folder: Path | None = None
-    trials: Journal | None = None
-    best: Evaluation | None = None
-    count: int = field(default=0)
-
-    def add(self, progress: Progress) -> None:
-        """Write a candidate down, and the best anew if it is that."""
-        if self.trials is None:
-            self.trials = Journal.create(self._made() / TRIALS, self._head())
-        self.trials.append(
-            {
-                "index": self.count,
-                "generation": progress.generation,
-                "strategy": str(progress.candidate.strategy),
-                "outcome": progress.evaluation.to_json(),
-            }
-        )
-        self.count += 1
-        if progress.is_best:
-            self._write_best(progress.evaluation)
-
-    def finish(self, best: Evaluation, document: dict[str, Any]) -> None:
-        """Write the files that stand at the end."""
-        self._write_best(best)
-        program = self.setting.subject.program
-        text = c_text(program, best.schedule, best.mapping)
-        write_atomically(self._made() / BEST_C, text.encode())
-        write_atomically(self._made() / SUMMARY, (json.dumps(document, indent=2) + "\n").encode())
-
-    def names(self) -> dict[str, str]:
-        """Return the paths by what they hold."""
-        names = {"trials": TRIALS, "best": BEST, "best_c": BEST_C, "summary": SUMMARY}
-        return {what: str(self._made() / name) for what, name in names.items()}
-
-    def close(self) -> None:
-        """Close the journal."""
-        if self.trials is not None:
-            self.trials.close()
-
-    def _made(self) -> Path:
-        if self.folder is None:
-            name = Path(self.setting.subject.program.name).stem
-            if self.given is None:
-                self.folder = make_new_folder(Path.cwd(), f"polygym-{name}")
-            else:
-                self.given.mkdir(parents=True, exist_ok=True)
-                self.folder = self.given
-        return self.folder
-
-    def _head(self) -> dict[str, Any]:
-        program = self.setting.subject.program
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "polygym": polygym.__version__,
-            "program": program.name,
-            "parameters": dict(program.parameters),
-            "mapping": str(self.setting.measuring.mapping),
-            **asdict(self.plan),
-        }
-
-    def _write_best(self, evaluation: Evaluation) -> None:
-        """Write the best as a record that can be replayed."""
-        measuring = replace(self.setting.measuring, mapping=evaluation.mapping)
-        record = replace(self.setting, measuring=measuring).record_of_given(evaluation)
-        write_atomically(self._made() / BEST, (json.dumps(record, indent=2) + "\n").encode())
-
-
-def _document(found: Tuned, plan: Plan, files: _Files, kept: bool) -> dict[str, Any]:
+def _document(found: Tuned, plan: Plan, files: TuningFiles, kept: bool) -> dict[str, Any]:
     mapping = found.best.mapping
     return {
         **found.to_json(),
@@ -187,7 +108,7 @@ def _document(found: Tuned, plan: Plan, files: _Files, kept: bool) -> dict[str, 
     }
 
 
-def _print(found: Tuned, files: _Files, kept: bool) -> None:
+def _print(found: Tuned, files: TuningFiles, kept: bool) -> None:
     program = files.setting.subject.program
     sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
     heading(f"{program.name}: {program.scop.name}({sizes})")

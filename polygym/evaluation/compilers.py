@@ -70,6 +70,10 @@ class Compilers(Compiler):
                 return False
         return True
 
+    def is_ready(self, choice: tuple[Schedule, Mapping]) -> bool:
+        """Whether the code of a schedule under a mapping has been generated, and not asked for."""
+        return choice in self._ready
+
     def compile_schedule(
         self,
         program: Program,

@@ -235,7 +235,10 @@ def _parameter_values(
         elif name in sizes:
             values[name] = sizes[name]
         else:
-            raise InputError(f"parameter {name} of {scop.name} has no value: give -p {name}=VALUE")
+            raise InputError(
+                f"parameter {name} of {scop.name} has no value: give -p {name}=VALUE; from Python, "
+                f"parameters={{{name!r}: VALUE}}"
+            )
     return values
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from polygym.codegen.llvm.loader import LoadError
 from polygym.codegen.mapping import DEFAULT, parse_mapping
 from polygym.codegen.mapping import Mapping as MachineMapping
-from polygym.errors import InputError
+from polygym.errors import InputError, SourceError
 from polygym.ir.scop import Scop
 from polygym.poly.evaluate import admits
 from polygym.poly.schedule import Schedule, parse
@@ -148,8 +148,23 @@ class Builder:
         if not admits(scop.context, own):
             found = ", ".join(f"{name} = {value}" for name, value in sizes.items())
             needs = " and ".join(scop.conditions) or "sizes from 1 on"
-            raise InputError(f"{self.definition.name} is not defined for {found}: it needs {needs}")
+            raise InputError(
+                f"{self.definition.name} is not defined for {found}: it needs {needs}"
+                f"{self._reason(sizes)}"
+            )
         return scop, own
+
+    def _reason(self, sizes: Mapping[str, int]) -> str:
+        """Return why there is no program for sizes: at which place which index has no range."""
+        constants = {name: sizes[name] for name in self.needed}
+        fixed = {name: value for name, value in sizes.items() if name not in constants}
+        if min(fixed.values(), default=1) < 1:
+            return ""
+        try:
+            lower(self.definition, constants, fixed)
+        except SourceError as error:
+            return f"\n{error}"
+        return ""
 
     def _compiled(
         self, scop: Scop, own: dict[str, int], schedule: Schedule, mapping: MachineMapping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Dictionary
 from copy import copy
 from dataclasses import replace
 from itertools import combinations
@@ -171,7 +172,7 @@ class Comprehension:
         *arguments: Any,
         schedule: Strategy | Schedule | str | None = None,
         mapping: Mapping | str | None = None,
-        tuned: Tuned | str | os.PathLike[str] | None = None,
+        tuned: Tuned | str | os.PathLike[str] | Dictionary[str, Any] | None = None,
     ) -> Kernel:
         """Return the machine code for arguments like these, which are not changed.
 
@@ -240,7 +241,7 @@ class Comprehension:
         scop: Scop,
         schedule: Strategy | Schedule | str | None,
         mapping: Mapping | str | None,
-        tuned: Tuned | str | os.PathLike[str] | None,
+        tuned: Tuned | str | os.PathLike[str] | Dictionary[str, Any] | None,
     ) -> Options:
         """Return options of one compilation."""
         usual = self._builder.options

@@ -73,35 +73,59 @@ class Tuned:
         write_atomically(Path(path), (json.dumps(self.to_json(), indent=2) + "\n").encode())
 
 
-def read_choice(path: str | os.PathLike[str], scop: Scop) -> tuple[Schedule, Mapping]:
-    """Return the schedule and the mapping of a file, for a program.
+def read_choice(
+    given: str | os.PathLike[str] | Dictionary[str, Any], scop: Scop
+) -> tuple[Schedule, Mapping]:
+    """Return the schedule and the mapping of a file, or of what it holds, for a program.
 
     Raises:
         InputError: it cannot be read, or what it has is none of this program.
     """
-    try:
-        if os.path.getsize(path) > _LARGEST_FILE:
-            raise ValueError(f"it has more than {_LARGEST_FILE:,} bytes")
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-        schedule, mapping = _parts(data)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InputError(
-            f"{os.fspath(path)}: expected what a tuner has saved, found something else "
-            f"({type(error).__name__}: {error})"
-        ) from None
+    name, data = _read(given)
+    schedule, mapping = _parts(data, name)
     try:
         return parse(schedule, scop), parse_mapping(mapping)
     except InputError as error:
-        raise InputError(f"{os.fspath(path)}: {error}") from None
+        raise InputError(f"{name}: {error}") from None
 
 
-def _parts(data: Any) -> tuple[str, str]:
+def _read(given: str | os.PathLike[str] | Dictionary[str, Any]) -> tuple[str, Any]:
+    """Return the name of a file, and what it holds."""
+    if isinstance(given, Dictionary):
+        return "tuned", given
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            "tuned: expected what a tuner has found, or the path of a file that has it, found "
+            f"{type(given).__name__}"
+        )
+    path = Path(given)
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ValueError(f"it has more than {_LARGEST_FILE:,} bytes")
+        return str(path), json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path}: expected what a tuner has saved, found something else: {error}"
+        ) from None
+
+
+def _parts(data: Any, name: str) -> tuple[str, str]:
     """Return the texts of the schedule and of the mapping, from any of the files that have both."""
     if not isinstance(data, Dictionary):
-        raise TypeError(f"expected an object, found {type(data).__name__}")
-    schedule = data["schedule"]
-    mapping = data["mapping"] if "mapping" in data else data["outcome"]["mapping"]
-    for text in (schedule, mapping):
+        raise InputError(f"{name}: expected a JSON object, found {type(data).__name__}")
+    outcome = data.get("outcome")
+    inside = outcome if isinstance(outcome, Dictionary) else {}
+    found = {
+        "schedule": data.get("schedule"),
+        "mapping": data.get("mapping", inside.get("mapping")),
+    }
+    for part, text in found.items():
         if not isinstance(text, str):
-            raise TypeError(f"expected a text, found {text!r}")
-    return schedule, mapping
+            what = "nothing" if text is None else type(text).__name__
+            raise InputError(
+                f"{name}: expected what a tuner has saved, with the text of its {part}, "
+                f"found {what}"
+            )
+    return str(found["schedule"]), str(found["mapping"])

@@ -35,6 +35,9 @@ from polygym.tune.tuned import Tuned
 _CONFIRMED = 5
 _SECONDS = 2.0
 _FEWEST_ROUNDS, _MOST_ROUNDS = 2, 11
+
+# Where time is limited, at most this part of it is kept for that.
+_MOST_RESERVED = 0.25
 _COMPILE_SECONDS = 10.0
 
 
@@ -63,8 +66,8 @@ class Plan:
     """How a tuner goes about it.
 
     ``search`` is ``genetic``, ``random``, ``policy:`` and the name of one, or a policy. ``seconds``
-    limits it, but one candidate is tried in any case, the usual one. ``jobs`` says how many are
-    compiled at a time, None that each core has one.
+    limits it: no candidate is begun behind, but one is tried in any case, the usual one. ``jobs``
+    says how many are compiled at a time, None that each core has one.
     """
 
     generations: int = 10
@@ -94,6 +97,7 @@ def tune(
     *,
     strategy: Strategy = ISL,
     seeds: Sequence[Candidate] = (),
+    recorded: Sequence[Evaluation] = (),
     show: Callable[[Progress], None] = lambda _: None,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Tuned:
@@ -104,10 +108,15 @@ def tune(
     called after every candidate. A KeyboardInterrupt ends the search with what has been found;
     ``waiting`` surrounds the parts in which one may be raised.
 
+    ``recorded`` are the first candidates of an earlier search with the same seeds and the same plan
+    but for generations, seconds and jobs: what is known of them counts as if it had been measured
+    now, without being shown. So the search goes on where that one ended.
+
     Raises:
-        InputError: nothing runs to a correct end.
+        InputError: nothing runs to a correct end, or what is recorded is of another search.
         ProblemError: the program does not run.
     """
+    started = time.monotonic()
     known = schedules_of(program.scop)
     begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
     ways = tuple(known)
@@ -126,7 +135,10 @@ def tune(
         closing(Compilers(_COMPILE_SECONDS, cores[: plan.jobs])) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
     ):
-        course = _Course(plan, evaluator, compilers, known, len(begin), waiting, show)
+        before = {(one.schedule, one.mapping): one for one in recorded}
+        course = _Course(
+            plan, evaluator, compilers, known, len(begin), before, started, waiting, show
+        )
         interrupted = course.run(search)
         return course.confirmed(begin[0], interrupted)
 
@@ -157,17 +169,33 @@ class _Course:
     compilers: Compilers
     known: dict[Way, Schedule]
     begin: int
+    recorded: dict[Choice, Evaluation]
+    started: float
     waiting: Callable[[], AbstractContextManager[None]]
     show: Callable[[Progress], None]
     found: dict[Candidate, Evaluation] = field(default_factory=dict)
     best: Evaluation | None = None
-    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, below 0 if the time is up."""
+        limit = inf if self.plan.seconds is None else self.plan.seconds
+        return limit - (time.monotonic() - self.started)
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time is up but for what measuring the best together takes."""
         limit = self.plan.seconds
-        return limit is not None and time.monotonic() - self.started > limit
+        if limit is None or self.left <= 0:
+            return self.left <= 0
+        return self.left <= min(_MOST_RESERVED * limit, self._together_seconds())
+
+    def _together_seconds(self) -> float:
+        """Return about how long it takes to measure the best together, at the least."""
+        if self.best is None:
+            return 0.0
+        fastest = sorted(one.seconds for one in self.found.values() if one.is_ok)[:_CONFIRMED]
+        return _FEWEST_ROUNDS * (sum(fastest) + self.best.baseline_seconds)
 
     def run(self, search: Random) -> bool:
         """Go from generation to generation; return whether it was interrupted."""
@@ -177,6 +205,11 @@ class _Course:
                 count = max(self.plan.population, 0 if generation else self.begin)
                 if not self._try(search, count, generation):
                     break
+            if self.recorded:
+                raise InputError(
+                    f"generations: expected more than {self.plan.generations}, found "
+                    f"{len(self.recorded)} candidates of the search that is to be continued behind"
+                )
         except KeyboardInterrupt:
             if not self.found:
                 raise
@@ -196,12 +229,11 @@ class _Course:
             size = min(left, self.begin if first else search.at_a_time)
             part = ready[tried : tried + size] or search.generation(size)
             choices = [(self.known[one.strategy], one.mapping) for one in part]
-            with self.waiting():
-                self.compilers.compile_all(
-                    self.evaluator.program, choices, lambda: self.is_over and bool(self.found)
-                )
+            fresh = [one for one in choices if one not in self.recorded]
+            if fresh and not (self.found and self.is_over):
+                self._compile(fresh)
             for candidate, choice in zip(part, choices, strict=True):
-                if self.is_over and self.found:
+                if self.found and choice not in self.recorded and self.is_over:
                     return False
                 self._measure(search, candidate, choice, generation)
             if not part:
@@ -209,18 +241,39 @@ class _Course:
             left, tried = left - size, tried + len(part)
         return tried > 0
 
+    def _compile(self, choices: Sequence[Choice]) -> None:
+        """Generate code as long as there is time, that of the first candidate in any case."""
+
+        def is_over() -> bool:
+            return self.is_over and (bool(self.found) or self.compilers.is_ready(choices[0]))
+
+        with self.waiting():
+            self.compilers.compile_all(self.evaluator.program, choices, is_over)
+
     def _measure(
         self, search: Random, candidate: Candidate, choice: Choice, generation: int
     ) -> None:
-        """Measure one whose code is ready."""
-        with self.waiting():
-            beside = inf if self.best is None else self.best.seconds
-            evaluation = self.evaluator.evaluate(*choice, beside=beside)
+        """Measure one whose code is ready, or take what is known of it."""
+        known = self.recorded.pop(choice, None)
+        evaluation = self._measured(choice) if known is None else known
         self.found[candidate] = evaluation
         if evaluation.is_ok and (self.best is None or self._is_better(evaluation)):
             self.best = evaluation
         search.learn(candidate, evaluation.speedup)
-        self._report(generation, candidate, evaluation)
+        if known is None:
+            self._report(generation, candidate, evaluation)
+
+    def _measured(self, choice: Choice) -> Evaluation:
+        """Measure one; by now all that is recorded has been chosen again."""
+        if self.recorded:
+            raise InputError(
+                f"expected candidate {len(self.found)} of the search that is to be continued to be "
+                "chosen again, found another one: it was begun with another version of polygym, "
+                "perhaps"
+            )
+        with self.waiting():
+            beside = inf if self.best is None else self.best.seconds
+            return self.evaluator.evaluate(*choice, beside=beside)
 
     def _is_better(self, evaluation: Evaluation) -> bool:
         assert self.best is not None
@@ -231,18 +284,25 @@ class _Course:
         done, tried = generation + 1, len(self.found)
         self.show(Progress(done, self.plan.generations, tried, best, candidate, evaluation))
 
+    def _rounds(self) -> int:
+        """Return how often the best are measured together, less often if time is short."""
+        seconds = self.evaluator.baseline_seconds
+        rounds = rounds_within(_SECONDS, seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
+        one = self._together_seconds() / _FEWEST_ROUNDS
+        possible = rounds if self.left == inf or not one else int(self.left / one)
+        return max(_FEWEST_ROUNDS, min(rounds, possible))
+
     def confirmed(self, start: Candidate, interrupted: bool) -> Tuned:
-        """Measure the best few and the start together."""
+        """Measure the best few and the start together, if there is time for that."""
         ranked = sorted(self.found, key=lambda one: -self.found[one].speedup)[:_CONFIRMED]
         again = list(dict.fromkeys([*ranked, start]))
         together = {one: self.found[one] for one in again if one in self.found}
-        seconds = self.evaluator.baseline_seconds
-        rounds = rounds_within(_SECONDS, seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
         choices = [(self.known[one.strategy], one.mapping) for one in again]
         try:
-            with self.waiting():
-                measured = self.evaluator.evaluate_together(choices, rounds)
-                together = dict(zip(again, measured, strict=True))
+            if self.left > 0:
+                with self.waiting():
+                    measured = self.evaluator.evaluate_together(choices, self._rounds())
+                    together = dict(zip(again, measured, strict=True))
         except KeyboardInterrupt:  # impatient: then each has its own measurement
             interrupted = True
         best = max(together, key=lambda one: together[one].speedup)

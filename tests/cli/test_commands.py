@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from polygym.cli import dispatch as cli
+from polygym.tc.language import library
 from tests.sources import Y_AX
 
 TWO_FUNCTIONS = """
@@ -50,10 +51,23 @@ def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     return code, json.loads(out)
 
 
-def test_kernels_lists_thirty(capsys: pytest.CaptureFixture[str]) -> None:
+def test_kernels_lists_thirty_and_the_comprehensions(capsys: pytest.CaptureFixture[str]) -> None:
     code, rows = call_json(capsys, "kernels")
     assert code == 0
-    assert len(rows) == 30
+    ours = [row for row in rows if row["name"].startswith("tc:")]
+    assert rows[30:] == ours
+    assert [row["name"] for row in ours] == [f"tc:{name}" for name in library.definitions()]
+    assert call_json(capsys, "kernels", "comprehensions", "tc:matmul") == (0, ours)
+    code, few = call_json(capsys, "kernels", "tc:conv2d_s*", "gemm", "normalisations")
+    assert [row["name"] for row in few] == [
+        "gemm", "tc:conv2d_strided", "tc:conv2d_separable",
+        "tc:moments", "tc:softmax", "tc:layer_norm", "tc:group_norm",
+    ]  # fmt: skip
+    assert few[1]["description"] == "(sh, sw, I, K) -> (O)"
+    assert (few[1]["statements"], few[1]["depth"], few[1]["dependences"]) == (2, 7, 4)
+    code, _, error = call(capsys, "kernels", "tc:conv3d")
+    assert code == 2
+    assert "tc:conv3d: expected one of conv1d" in error
     gemm = next(row for row in rows if row["name"] == "gemm")
     assert gemm["category"] == "linear-algebra/blas"
     assert (gemm["statements"], gemm["depth"], gemm["dependences"]) == (2, 3, 2)

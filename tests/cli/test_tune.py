@@ -14,8 +14,11 @@ import pytest
 
 import polygym.tc
 from polygym.cli import dispatch
+from polygym.ir.scop import Scop
+from polygym.poly.schedule import Schedule
 from polygym.tc import kernel
-from polygym.tune import read_choice
+from polygym.tune import read_choice, tuner
+from polygym.tune.candidates import Way
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
@@ -96,6 +99,91 @@ def test_a_c_program_by_a_policy(capsys: pytest.CaptureFixture[str]) -> None:
     ][1:]
     assert sum(one["strategy"].startswith("bias_coeff_0#") for one in trials) >= 3
     assert dispatch.run(["replay", "polygym-mvt/best.json", "--no-run"]) == 0
+
+
+def lines(path: str = "found/trials.jsonl") -> list[str]:
+    return Path(path).read_text().splitlines()
+
+
+def test_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (*SIZES, "--population", "4", "--out", "found")
+    code, first = call_json(capsys, "tune", *words, "--generations", "2", "--resume")
+    assert code == 0  # where there is nothing yet, it begins
+    before = lines()
+    code, _, said = call(capsys, "tune", *words)
+    assert (code, "--resume continues the search that is there" in said) == (2, True)
+    Path("found/trials.jsonl").write_text("\n".join([*before, '{"index": 99, "outc']))  # was killed
+    code, second = call_json(capsys, "tune", *words, "--generations", "3", "--resume")
+    assert code == 0
+    after = lines()
+    assert after[: len(before)] == before
+    assert len(after) - 1 == second["tried"] > first["tried"]
+    choices = [json.loads(line)["outcome"] for line in after[1:]]
+    assert len({(one["schedule"], one["mapping"]) for one in choices}) == len(choices)
+
+    # The whole search at once would have had the same beginning; nothing is left to be done.
+    code, third = call_json(capsys, "tune", *words, "--generations", "3", "--resume")
+    assert (code, third["tried"], lines()) == (0, second["tried"], after)
+    code, _ = call_json(capsys, "tune", *words, "--generations", "3", "--time", "0", "--resume")
+    assert (code, lines()) == (0, after)
+
+
+def test_it_goes_on_with_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--generations", "1", "--population", "4", "--out", "found")
+    assert call(capsys, "tune", *SIZES, *words)[0] == 0
+    before = lines()
+    other = ("my.tc", "--function", "other", "-p", "N=20")
+    for changed, told in (
+        ((*SIZES[:-1], "N=11", *words), "source.parameters.N: 10 before, 11 now"),
+        ((*other, *words), "source.function: mm before, other now"),
+        ((*SIZES, *words, "--seed", "7"), "seed: 0 before, 7 now"),
+        ((*SIZES, *words, "--population", "5"), "population: 4 before, 5 now"),
+        ((*SIZES, *words, "--threads", "2"), "mapping: default before, threads=2 now"),
+        ((*SIZES, *words, "--search", "random"), "search: genetic before, random now"),
+    ):
+        code, _, said = call(capsys, "tune", *changed, "--resume")
+        assert code == 2
+        assert f"expected the search that is to be continued, found another one: {told}" in said
+    Path("my.tc").write_text(Path("my.tc").read_text().replace("float", "double"))
+    code, _, said = call(capsys, "tune", *SIZES, *words, "--resume")
+    assert (code, "the text of the program's source file" in said) == (2, True)
+    assert lines() == before
+    code, _, said = call(capsys, "tune", *SIZES, "--resume")
+    assert (code, "--resume needs --out DIR" in said) == (2, True)
+
+
+def test_what_was_recorded_is_chosen_again_or_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (*SIZES, "--generations", "1", "--population", "8", "--out", "found")
+    assert call(capsys, "tune", *words)[0] == 0
+    path = Path("found/trials.jsonl")
+    head, *trials = [json.loads(line) for line in lines()]
+    trials[1]["outcome"]["mapping"] = "tile=7 jam=3"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in (head, *trials)))
+    code, _, said = call(capsys, "tune", *words, "--resume")
+    assert (code, "expected candidate 1 of the search" in said) == (2, True)
+    path.write_text(f"{json.dumps({**head, 'seeds': 3})}\n")
+    code, _, said = call(capsys, "tune", *words, "--resume")
+    assert (code, "expected the journal of `polygym tune`" in said) == (2, True)
+
+
+@pytest.mark.parametrize("limit", ["0", "0.4"])
+def test_nothing_is_begun_behind_the_limit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    """What is said in a time includes that in which schedules are sought."""
+    sought = tuner.schedules_of
+
+    def slowly(scop: Scop) -> dict[Way, Schedule]:
+        time.sleep(0.5)
+        return sought(scop)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(tuner, "schedules_of", slowly)
+    monkeypatch.setattr(tuner.Evaluator, "evaluate_together", never)
+    code, data = call_json(capsys, "tune", *SIZES, "--time", limit, "--population", "50")
+    assert (code, data["tried"], data["best"]["status"]) == (0, 1, "ok")
 
 
 def test_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -322,18 +322,19 @@ def infer(
             subscripts.append((index, length, []))
     while missing := [name for name in names if name not in ranges]:
         good: dict[str, set[int]] = {}
-        plain: dict[str, set[int]] = {}
+        ends: dict[str, int] = {}
         for subscript, length, guards in subscripts:
             used = [n for n in free_names(subscript, state) if n in missing]
             if len(set(used)) == 1:
                 values = allowed(used[0], subscript, length, guards, ranges, state)
                 good[used[0]] = good.get(used[0], values) & values
-                unguarded = allowed(used[0], subscript, length, [], ranges, state)
-                if unguarded:
-                    plain[used[0]] = plain.get(used[0], unguarded) & unguarded
+                end = max(allowed(used[0], subscript, length, [], ranges, state), default=-1)
+                read = allowed(used[0], subscript, length, guards, ranges, state, reading=True)
+                if 0 <= end and not any(one > end for one in read):
+                    ends[used[0]] = min(end, ends.get(used[0], end))
         for name, values in good.items():
             if LARGEST - 1 in first_values(values):
-                good[name] = values & plain.get(name, values)
+                good[name] = {one for one in values if one <= ends.get(name, LARGEST)}
         if not good:
             raise NoRange(f"{missing} ambiguous")
         for name, values in good.items():
@@ -361,7 +362,13 @@ def allowed(
     guards: list[tuple[Expression, bool]],
     ranges: Mapping[str, tuple[int, int]],
     state: State,
+    *,
+    reading: bool = False,
 ) -> set[int]:
+    """Return the values with which nothing is read outside, or those with which something is read.
+
+    Guards that mention indices which are not resolved may hold.
+    """
     mentioned = set(free_names(subscript, state))
     usable = []
     for guard, holds in guards:
@@ -372,11 +379,11 @@ def allowed(
     others = [n for n in ranges if n in mentioned and n != name]
     found = set()
     for value in range(LARGEST):
-        fine = True
+        fine = not reading
         for point in itertools.product(*(range(*ranges[n]) for n in others)):
             at = {name: value, **dict(zip(others, point, strict=True))}
             if all(bool(evaluate(guard, at, state)) is holds for guard, holds in usable):
-                fine &= 0 <= evaluate(subscript, at, state) < length
+                fine = reading or (fine and 0 <= evaluate(subscript, at, state) < length)
         if fine:
             found.add(value)
     return found
@@ -461,7 +468,7 @@ def free_names(part: Expression, state: State) -> list[str]:
 
 
 def replaced(part: Expression, lets: Mapping[str, Expression]) -> Expression:
-    from polygym.tc.language.resolve import substituted
+    from polygym.tc.language.values import substituted
 
     for name, value in reversed(list(lets.items())):
         part = substituted(part, {name: value})

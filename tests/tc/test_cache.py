@@ -1,5 +1,6 @@
 """Kernels on the disk: found by whoever needs the same, and never trusted blindly."""
 
+import io
 import json
 import multiprocessing
 import os
@@ -208,6 +209,24 @@ def test_export_and_import(
     document = json.loads(capsys.readouterr().out)
     assert [one["label"] for one in document["entries"]] == ["mm(M=3, K=4, N=2)"]
     assert document["file"].startswith(str(folder))
+
+
+def test_export_and_import_without_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    define(MM)(A, B)
+    monkeypatch.chdir(folder)
+    assert dispatch.run(["cache", "export", "-"]) == 0
+    out = capsys.readouterr().out
+    (entry,) = imported(out, "standard output")
+    assert entry.label == "mm(M=3, K=4, N=2)"
+    assert not Path("-").exists()
+    assert dispatch.run(["cache", "clear"]) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(out.encode())))
+    assert dispatch.run(["cache", "import", "-"]) == 0
+    assert "1 added" in capsys.readouterr().out
+    assert dispatch.run(["cache", "export", "-", "--json"]) == 2
+    assert "--json has an answer of its own" in capsys.readouterr().out
 
 
 def test_what_was_not_exported_is_refused(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def last(text: str) -> str:
         (  # a size in a statement is the argument's; a number stands where the scalar stood
             MORE,
             "def f(float(K) X, float(K) Y) -> (P) { P = scale(X, 3) }",
-            "def f(float(K) X, float(K) Y) -> (P) { P(n) = X(n) * 3 / K }",
+            "def f(float(K) X, float(K) Y) -> (P) { P(n) = X(n) * float(3) / K }",
         ),
         (
             MORE,
             "def f(float(4) X) -> (P) { P = scale(X, 0.5) }",
-            "def f(float(4) X) -> (P) { P(n) = X(n) * 0.5 / 4 }",
+            "def f(float(4) X) -> (P) { P(n) = X(n) * float(0.5) / 4 }",
         ),
         (
             MORE,
@@ -187,7 +187,7 @@ def test_a_model_of_parts(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> 
         ("O = layer(bytes, V)", "layer: I: expected 2 dimension(s), found bytes, which has 1"),
         ("O = scale(bytes, 2)", "scale: A: expected float, found bytes, which is uint8"),
         ("(O) = later(x)", "expected a definition that stands before, found 'later'"),
-        ("(O) = f(x)", "expected a definition that stands before, found 'f'"),
+        ("(O) = f(x)", "f calls itself: expected a definition"),
         ("(O = scale(x, 2)", "expected ',' or ')' after a result"),
         ("O = scale(x + 1, 2)", "expected ',' or ')' after an argument"),
         ("exp(i) = x(i) O = soft(exp)", "exp is a tensor here, and a function in soft"),

@@ -77,7 +77,7 @@ def test_one_of_several_in_a_file(file: str) -> None:
 
 
 def test_scalars_that_must_be_given(file: str) -> None:
-    with pytest.raises(SourceError, match="give its value: -p step=VALUE"):
+    with pytest.raises(SourceError, match=r"-p step=VALUE; from Python, .*'step'"):
         load_program(file, function="strided", dataset=Dataset.MINI)
     program = load_program(
         file, function="strided", dataset=Dataset.MINI, parameters={"step": 3, "M": 10}

@@ -16,6 +16,10 @@ from tests.tc.programs import TEXTS, arguments
 
 WHOLE = ["bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
 SIZES = {"M": 6, "N": 4, "K": 3}
+GUARDS = (
+    "i >= 1 && j < N", "i + k >= 1 && i + k <= M", "i < M", "i >= k && i - k < M", "j >= i",
+    "i >= 1 && i <= M",
+)  # fmt: skip
 
 
 @st.composite
@@ -52,7 +56,8 @@ def comprehensions(draw: st.DrawFn) -> str:
     operands = [element() for _ in range(draw(st.integers(1, 3)))]
     value = draw(st.sampled_from([" + ", " * ", " - "])).join(operands)
     if draw(st.booleans()):
-        value = f"i >= 1 && j < N ? {value} : {element()}"
+        guard = draw(st.sampled_from(GUARDS))
+        value = f"{guard} ? {value} : {draw(st.sampled_from([element(), '2']))}"
     assign = draw(st.sampled_from(["+=!", "max=!", "min=!", "*=!", "="]))
     where = draw(st.lists(st.sampled_from(indices), max_size=2, unique=True))
     ends = [f"{name} in {draw(st.integers(0, 1))}:{draw(st.integers(2, 3))}" for name in where]

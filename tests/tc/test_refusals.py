@@ -1,5 +1,7 @@
 """What is no comprehension: refused at a place, with what to do."""
 
+import time
+
 import pytest
 
 from polygym.errors import SourceError
@@ -19,6 +21,8 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = (A(i) }", "expected ')' to close '('"),
     ("def f(float(N) A) -> (B) { B(2) = A(2) }", "expected an index, a name"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) } def f(float A) -> (B) { B = A }", "defined twice"),
+    ("def f(float(N) A) -> (B) { B(i) = A[i] }", "hint: subscripts and sizes stand in parenth"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i < 3 }", "hint: a range is i in 0:..., a con"),
     # names
     ("def f(float(N) A, float(N) A) -> (B) { B(i) = A(i) }", "A is a parameter already"),
     ("def f(float(N) N) -> (B) { B(i) = N(i) }", "N is a size already"),
@@ -30,11 +34,63 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = pow(A(i)) }", "expected 2 argument(s), found 1"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where k in 0:2 }", "k has a range and is not used"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:2, i in 0:3 }", "is given twice"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists X(k) }", "X is neither a tensor nor a"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists B(k) }", "B is read before it has"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists A(i,k) }", "is used with 2 subscript"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists A(i) + foo(i) }", "foo is neither"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists A(i) % 2 }", "% is for integers"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists m < 3 }", "exists: expected an access"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists i }", "found i"),
+    ("def f(float(N) A, int s) -> (B) { B(i) = A(i) where exists s }", "exists: expected an"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where exists sqrt(i) }", "found sqrt(i)"),
+    # values
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where y = Q(m) }", "Q is neither a tensor nor"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where y = z + 1 }", "z is neither an index of the"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where y = A(i,i) }", "is used with 2 subscript"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where y = A(i) % 2 }", "% is for integers"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where y = pow(A(i)) }", "expected 2 argument(s)"),
+    ("def f(float(N) A) -> (B) { B(i) = y where y = z, z = y }", "y and z are values of each"),
+    ("def f(float(N) A) -> (B) { B(i) = y where y = x, x = z, z = y }", "y and x are values of"),
+    ("def f(float(N) A) -> (B) { B(i) = y where y = y + A(i) }", "y stands in its own value"),
+    ("def f(float(N) A) -> (B) { B(i) = y where y = z, z = A(i) }", "put z = ... before it"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:n, n = N }", "n has its value only"),
+    # calls
+    ("def f(float(N) A) -> (C) { C = g(A) }", "nor a definition that stands before"),
+    (
+        "def gf(float(N) A) -> (C) { C(i) = A(i) } def f(float(N) A) -> (C) { C = fg(A, 1) }",
+        "nor a definition that stands before",
+    ),
+    ("def f(float(N) A) -> (C) { C = f(A) }", "f calls itself"),
+    (
+        "def f(float(N) A) -> (C) { C = g(A) } def g(float(N) A) -> (C) { C(i) = A(i) }",
+        "expected a definition that stands before, found 'g'",
+    ),
+    (
+        "def g(float(N) A) -> (C) { C(i) = A(i) } def f(float(N) A) -> (C) { C(i) = g(A) }",
+        "g is a definition: expected a tensor or a function",
+    ),
+    (
+        "def g(float(N) A, uint8 s) -> (C) { C(i) = A(i) * s } "
+        "def f(float(N) A) -> (C) { C = g(A, -1) }",
+        "g: s = -1 does not fit uint8",
+    ),
+    # numbers of C
+    ("def f(int(N) A) -> (B) { B(i) = A(i) + 0x7f }", "say 127"),
+    ("def f(int(N) A) -> (B) { B(i) = A(i) + 0b101 }", "say 5"),
+    ("def f(int(N) A) -> (B) { B(i) = A(i) + 3u }", "say 3, or uint32(3)"),
+    ("def f(int(N) A) -> (B) { B(i) = A(i) + 3LL }", "say 3, or int64(3)"),
+    ("def f(int(N) A) -> (B) { B(i) = A(i) + 0777 }", "say 777, or 511 if it was to be octal"),
+    ("def f(int(N) A) -> (B) { B(i) = A(i) + 089 }", "found 089"),
+    ("def f(int(0" + "7" * 5000 + ") A) -> (B) { B(i) = A(i) }", "expected a decimal number"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) + 1e }", "expected a number or a name, found 1e"),
+    ("def f(float(N) A, float alpha) -> (B) { B(i) = alhpa * A(i) }", "did you mean alpha?"),
     # use
     ("def f(float(N) A) -> (B) { B(i) = C(i) C(i) = A(i) }", "C is read before it has values"),
     ("def f(float(N) A) -> (B) { C(i) = A(i) }", "the output B is never assigned"),
     ("def f(float(N) A) -> (C) { C(i) = 2 * C(i) }", "is a parameter too"),
     ("def f(float(N) A) -> (C) { C(i) += A(i) }", "+=! begins with the neutral element"),
+    ("def f(float(N) A) -> (C) { C(i) *= A(i) }", "that could be multiplied"),
+    ("def f(float(N) A) -> (C) { C(i) max= A(i) }", "of which the maximum could be taken"),
     ("def f(float(N) A) -> (B) { A(i) = 2 * A(i) B(i) = A(i) }", "A is an input"),
     ("def f(float(N,K) A) -> (B) { B(i) = A(i,k) }", "k is not on the left: expected a reduction"),
     ("def f(float(N) A) -> (B) { B(i) = A(i,j) }", "A has 1 dimension(s) and is used with 2"),
@@ -78,11 +134,27 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in -1:N }", "begins below 0"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 3:2 }", "the range of i is empty"),
     ("def f(float(N) A) -> (B) { B(i,j) = A(i) where j in 0:i }", "a sum of sizes and numbers"),
+    ("def f(float(N) A) -> (B) { B(i,j) = A(i) where j in 0:i + 1 }", "j < ... ? value : 0"),
+    ("def f(float(N) A) -> (B) { B(i,j) = A(i) where j in 0:3000000000 }", "below 2,147,483,648"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:(N - 3) / 2 }", "N - 3 may be negative"),
+    (
+        f"def f(float(N) A) -> (B) {{ B(i) = A(i) where i in 0:{' + '.join(['N / 7'] * 40)} }}",
+        "expected at most 4 quotients",
+    ),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 0:N / 0 }", "a sum of sizes and numbers"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i + N) }", "no value keeps i + N of A(i + N) in 0:N"),
+    (
+        "def f(float(N) I, float(3) W) -> (O) { "
+        "O(x) +=! (x + k >= 1 && x + k <= N ? I(x + k - 1) : 0) * W(k) }",
+        "such as: where x in 0:N",
+    ),
     (
         "def f(float(M) A, float(N) B, float(P) C) -> (D) { D(i,j) = A(i) * B(j) * C(i + j) }",
         "is ambiguous: C(i + j)",
     ),
     ("def f(int s, float(N) A) -> (B) { B(i) = A(s * i) }", "s must be known"),
+    ("def f(int s, float(N) A) -> (B) { B(i) = A(z * i) where y = s, z = y }", "s must be known"),
+    ("def f(int s, float(N) A) -> (s) { B(i) = A(s * i) }", "s cannot be returned"),
     # gathers
     ("def f(float(N) X, float(M) I) -> (Z) { Z(i) = X(I(i)) }", "convert it: int(I(i))"),
     ("def f(float(N) X, int(M) I) -> (Z) { Z(I(i)) = X(i) }", "found the subscript I(...)"),
@@ -116,3 +188,40 @@ def test_refusals(text, said):
         lower_all(text)
     assert said in str(refusal.value)
     assert str(refusal.value).startswith("a.tc:")
+
+
+def test_what_is_missing_at_the_end_has_a_caret_too() -> None:
+    with pytest.raises(SourceError) as refusal:
+        parse("def f(float A) -> (B) {\n  B = A\n\n  ", "a.tc")
+    place, line, caret = str(refusal.value).splitlines()
+    assert place.startswith("a.tc:2:8: error: expected '}'")
+    assert caret.index("^") == len(line)
+
+
+def doubled(value: str, count: int, first: str = "x(i)") -> str:
+    """Return a definition in which every name stands for two of the one before."""
+    values = ", ".join(f"y{k + 1} = y{k} + y{k}" for k in range(count))
+    return f"def f(float(N) x) -> (B) {{ B(i) = {value} where y0 = {first}, {values}, j in 0:4 }}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        doubled("y60 + j", 60),
+        doubled("x(i) + j", 60),
+        "def f0(float(N) A) -> (B) { B(i) = A(i) } "
+        + " ".join(
+            f"def f{k + 1}(float(N) A) -> (B) {{ T = f{k}(A) B = f{k}(T) }}" for k in range(60)
+        ),
+    ],
+    ids=["values", "not used", "calls"],
+)
+def test_what_doubles_is_refused_before_it_is_large(text: str) -> None:
+    began = time.perf_counter()
+    with pytest.raises(SourceError, match=r"(y11|f8).*(5,000|500)"):
+        lower_all(text)
+    assert time.perf_counter() - began < 2
+
+
+def test_what_repeats_a_little_is_not() -> None:
+    lower_all(doubled("y6", 6).replace(", j in 0:4", ""))

@@ -144,15 +144,15 @@ def test_what_was_found_is_saved_and_used_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
-        (None, "expected what a tuner has saved, found something else .FileNotFoundError"),
-        ("nothing", "found something else .JSONDecodeError"),
-        ("[]", "expected an object, found list"),
-        ("{}", "found something else .KeyError: 'schedule'"),
-        ('{"schedule": 3, "mapping": "default"}', "expected a text, found 3"),
+        (None, "x.json: cannot be read: No such file or directory"),
+        ("nothing", "found something else: Expecting value"),
+        ("[]", "expected a JSON object, found list"),
+        ("{}", "with the text of its schedule, found nothing"),
+        ('{"schedule": 3, "mapping": "default"}', "with the text of its schedule, found int"),
         ('{"schedule": "{ S[i] -> [i] }", "mapping": "default"}', "the statements of mm are"),
         ('{"schedule": "SCHEDULE", "mapping": "fast"}', "mapping: expected default"),
-        ('{"schedule": "SCHEDULE"}', "KeyError: 'outcome'"),
-        ("[" * 100_000, "RecursionError"),
+        ('{"schedule": "SCHEDULE"}', "with the text of its mapping, found nothing"),
+        ("[" * 100_000, "found something else: "),
     ],
 )
 def test_files_that_are_none(contents: str | None, said: str, tmp_path: Path) -> None:
@@ -161,6 +161,16 @@ def test_files_that_are_none(contents: str | None, said: str, tmp_path: Path) ->
         path.write_text(contents.replace("SCHEDULE", str(original(operator.scop()))))
     with pytest.raises(InputError, match=said):
         operator.compile(A, B, tuned=path)
+
+
+def test_what_a_file_would_hold_will_do(tmp_path: Path) -> None:
+    operator = define(MM)
+    choice = {"schedule": str(original(operator.scop())), "mapping": "default"}
+    assert operator.compile(A, B, tuned=choice) is operator.compile(A, B)
+    with pytest.raises(InputError, match="tuned: expected what a tuner has saved, with the text"):
+        operator.compile(A, B, tuned={"schedule": choice["schedule"]})
+    with pytest.raises(InputError, match="tuned: expected what a tuner has found, or the path"):
+        operator.compile(A, B, tuned=3)  # type: ignore[arg-type]
 
 
 def test_tuning_starts_from_what_was_asked_for() -> None:

@@ -134,7 +134,7 @@ class Condition:
     @property
     def negation(self) -> Condition:
         """What is known to hold where this does not."""
-        return Condition(f"not {self.text}", self.names, True) if self.exact else ANYTHING
+        return Condition(f"(not {self.text})", self.names, True) if self.exact else ANYTHING
 
     def also(self, other: Condition) -> Condition:
         """Return the condition that both hold."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from polygym.errors import Place, SourceError
 from polygym.tc.language.functions import function_named
 from polygym.tc.language.renaming import renamed
-from polygym.tc.language.resolve import names_in, substituted
+from polygym.tc.language.resolve import names_in, needed_values
 from polygym.tc.language.shapes import Known, Size, said, same
 from polygym.tc.language.syntax import (
     Assign,
@@ -45,6 +45,13 @@ from polygym.tc.language.syntax import (
     Statement,
 )
 from polygym.tc.language.types import SCALARS, check_fits
+from polygym.tc.language.values import substituted
+
+# Definitions that call each other twice double them: so many are lowered in about a second.
+_MOST_STATEMENTS = 500
+
+# Of other types a number is converted: with ``float s``, s / 2 is 1.5 where s is 3.
+_COMPUTED_AS_INT = (Scalar.INT32, Scalar.INT16, Scalar.INT8, Scalar.UINT16, Scalar.UINT8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,14 @@ class _Caller:
         """Return the statements, one call after the other put in its place."""
         found: list[Statement] = []
         for one in body:
-            for statement in self._called(one) if isinstance(one, Call) else (one,):
+            made = self._called(one) if isinstance(one, Call) else [one]
+            if isinstance(one, Call) and len(found) + len(made) > _MOST_STATEMENTS:
+                raise SourceError(
+                    one.place,
+                    f"{one.callee.name}: with the statements of what is called in its place there "
+                    f"are more than {_MOST_STATEMENTS:,} here",
+                )
+            for statement in made:
                 found.append(statement)
                 self.known.see(statement)
         return tuple(found)
@@ -273,9 +287,14 @@ class _Caller:
         callee = call.callee
         names: dict[str, str] = {}
         values: dict[str, Expression] = {}
+        types = {one.name: one.type for one in callee.parameters}
+        needed = needed_values(callee)
         for name, argument in arguments.items():
             if isinstance(argument, Number):
-                values[name] = argument
+                is_plain = name in needed or types[name] in _COMPUTED_AS_INT
+                values[name] = (
+                    argument if is_plain else Convert(types[name], argument, argument.place)
+                )
             else:
                 names[name] = argument.name
         names |= {name: result.name for name, result in results.items()}

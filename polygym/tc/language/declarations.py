@@ -21,11 +21,17 @@ def check_constants(draft: Draft) -> None:
     """Refuse scalars without a value on which something depends, and values of other things."""
     scalars = scalar_parameters(draft.definition)
     for name in needed_values(draft.definition):
+        if (output := output_named(draft, name)) is not None:
+            raise SourceError(
+                output.place,
+                f"{name} cannot be returned: a subscript or a range depends on it, so that it must "
+                "be known before",
+            )
         if name not in draft.constants:
             raise SourceError(
                 scalars[name].place,
                 f"{name} must be known: a subscript or a range depends on it",
-                f"give its value: -p {name}=VALUE",
+                f"give its value: -p {name}=VALUE; from Python, parameters={{{name!r}: VALUE}}",
             )
     for name, value in draft.constants.items():
         if name not in scalars:

@@ -47,13 +47,22 @@ class Draft:
     written: dict[str, list[isl.Set]] = field(default_factory=dict)
 
 
-def begin(definition: Definition, constants: Mapping[str, int], context: isl.Context) -> Draft:
-    """Return the draft of a definition whose statements have not been read yet."""
+def begin(
+    definition: Definition,
+    constants: Mapping[str, int],
+    fixed: Mapping[str, int],
+    context: isl.Context,
+) -> Draft:
+    """Return the draft of a definition whose statements have not been read yet.
+
+    Sizes may be ``fixed``.
+    """
     names = Names()
     size_names = {name: names.take(name) for name in sizes_of(definition)}
     known = {names.take(name): value for name, value in constants.items()}
     facts = [f"{name} >= 1" for name in size_names.values()]
     facts += [f"{name} = {value}" for name, value in known.items()]
+    facts += [f"{size_names[name]} = {value}" for name, value in fixed.items()]
     sizes = Sizes(context, (*size_names.values(), *known), " and ".join(facts) or "1 = 1")
     return Draft(definition, constants, names, size_names, sizes, sizes.at_first)
 
@@ -83,7 +92,7 @@ def declared_sizes(draft: Draft, declaration: Declaration | Output) -> tuple[isl
                 text = str(value)
             case Name(name):
                 text = draft.size_names[name]
-        found.append(draft.sizes.set(f"{{ [x] : 0 <= x < {text} }}"))
+        found.append(draft.sizes.set(f"{{ [x'] : 0 <= x' < {text} }}"))
     return tuple(found)
 
 

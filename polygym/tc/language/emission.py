@@ -34,7 +34,7 @@ def defined_tensor(
         return draft.tensors[name]
     expected = expected_sizes(draft, name)
     if expected is None:
-        below = draft.sizes.map("{ [x] -> [y] : 0 <= y <= x }")
+        below = draft.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }")
         expected = tuple(ranges[i.name].apply(below).coalesce() for i in statement.indices)
     role = Role.TEMPORARY if output_named(draft, name) is None else Role.OUTPUT
     made = Tensor(draft.names.take(name), target, expected, role)

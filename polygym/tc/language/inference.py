@@ -13,14 +13,14 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.errors import Place, SourceError
-from polygym.tc.language.affine import ALWAYS, Affine, affine
+from polygym.tc.language.affine import ALWAYS, Affine
 from polygym.tc.language.draft import Draft, expected_sizes, scope_of
+from polygym.tc.language.ends import given_range
 from polygym.tc.language.environment import Environment, elements
 from polygym.tc.language.printer import left_text, text_of
 from polygym.tc.language.ranges import Scope, Subscript, infer, outside
 from polygym.tc.language.resolve import Meaning, names_in
 from polygym.tc.language.subscripts import subscripts
-from polygym.tc.language.syntax import In
 
 
 def infer_ranges(
@@ -28,7 +28,7 @@ def infer_ranges(
 ) -> dict[str, isl.Set]:
     """Return the range of every index of the statement at a place, and restrict the sizes."""
     said = _subscripts(draft, meaning, scope, environment)
-    given = {one.name: _given(draft, one, scope) for one in meaning.ranges}
+    given = {one.name: given_range(draft, one, scope) for one in meaning.ranges}
     try:
         ranges = infer(scope, given, said)
     except SourceError:
@@ -46,13 +46,14 @@ def _subscripts(
     """Return what ranges follow from: all subscripts of what is read, and of what is there."""
     statement = meaning.statement
     found: list[Subscript] = []
-    for part in (meaning.value, *meaning.witnesses):
-        for element, condition in elements(part, environment):
+    for whole in (meaning.value, *meaning.witnesses):
+        for element, condition in elements(whole, environment):
             values = subscripts(element, scope, environment)
-            for value, valid in zip(values, draft.tensors[element.name].valid, strict=True):
+            all_valid = draft.tensors[element.name].valid
+            for part, value, valid in zip(element.arguments, values, all_valid, strict=True):
                 if value is not None:
-                    text = text_of(element)
-                    found.append(Subscript(value, valid, condition, text, element.place))
+                    said, text = text_of(part), text_of(element)
+                    found.append(Subscript(value, valid, condition, said, text, element.place))
     valid = expected_sizes(draft, statement.tensor)
     if valid is not None:
         if len(valid) != len(statement.indices):
@@ -64,30 +65,7 @@ def _subscripts(
         text = left_text(statement.tensor, (index.name for index in statement.indices))
         for index, values in zip(statement.indices, valid, strict=True):
             one = Affine(((index.name, 1),))
-            found.append(Subscript(one, values, ALWAYS, text, index.place))
-    return found
-
-
-def _given(draft: Draft, one: In, scope: Scope) -> isl.Set:
-    """Return the range that a ``where`` gives."""
-    ends = []
-    for end in (one.lower, one.upper):
-        value = affine(end, frozenset(draft.size_names))
-        if value is None:
-            raise SourceError(
-                one.place,
-                f"the range of {one.name}: expected a sum of sizes and numbers, found "
-                f"{text_of(end)}",
-            )
-        ends.append(value.text(scope.isl_names))
-    found = draft.sizes.set(f"{{ [x] : {ends[0]} <= x < {ends[1]} }}")
-    found = found.intersect_params(draft.sizes.at_first)
-    if not found.intersect(draft.sizes.set("{ [x] : x < 0 }")).is_empty():
-        raise SourceError(
-            one.place, f"the range of {one.name} begins below 0: indices are never negative"
-        )
-    if found.is_empty():
-        raise SourceError(one.place, f"the range of {one.name} is empty")
+            found.append(Subscript(one, values, ALWAYS, index.name, text, index.place))
     return found
 
 
@@ -108,7 +86,9 @@ def _from_the_next(
     scope, environment = scope_of(draft, later)
     said = _subscripts(draft, later, scope, environment)
     try:
-        ranges = infer(scope, {one.name: _given(draft, one, scope) for one in later.ranges}, said)
+        ranges = infer(
+            scope, {one.name: given_range(draft, one, scope) for one in later.ranges}, said
+        )
     except SourceError:
         return {}
     return {

@@ -36,11 +36,16 @@ from polygym.tc.language.usage import check_assignment, check_reads, check_write
 _MOST_OPERATIONS = 5_000_000
 
 
-def lower(definition: Definition, constants: Mapping[str, int] | None = None) -> Scop:
+def lower(
+    definition: Definition,
+    constants: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Scop:
     """Return the program that a definition stands for.
 
     ``constants`` are values of scalar integer parameters; those that :func:`needed_values` lists
-    must be among them.
+    must be among them. With ``sizes`` the program is for these alone, and is refused where it has
+    none for them.
 
     Raises:
         SourceError: the definition makes no sense; says where and why.
@@ -50,7 +55,7 @@ def lower(definition: Definition, constants: Mapping[str, int] | None = None) ->
     context.set_on_error(isl.on_error.CONTINUE)
     context.set_max_operations(_MOST_OPERATIONS)
     try:
-        return _lowered(definition, dict(constants or {}), context)
+        return _lowered(definition, dict(constants or {}), dict(sizes or {}), context)
     except isl.Error as error:
         if _is_exhausted(context):
             raise LimitError.at(
@@ -70,9 +75,14 @@ def _is_exhausted(context: isl.Context) -> bool:
     return False
 
 
-def _lowered(definition: Definition, constants: dict[str, int], context: isl.Context) -> Scop:
+def _lowered(
+    definition: Definition,
+    constants: dict[str, int],
+    sizes: dict[str, int],
+    context: isl.Context,
+) -> Scop:
     check_names(definition)
-    draft = begin(definition, constants, context)
+    draft = begin(definition, constants, sizes, context)
     check_constants(draft)
     for parameter in definition.parameters:
         declare(draft, parameter)
@@ -90,8 +100,10 @@ def _statement(draft: Draft, place: int, meaning: Meaning) -> None:
     """Lower one statement."""
     statement = meaning.statement
     scope, environment = scope_of(draft, meaning)
-    check_reads(draft, meaning)
+    check_reads(draft, meaning, environment)
     check_assignment(draft, meaning)
+    for one in (*meaning.witnesses, *meaning.asides):
+        type_of(one, environment)
     found = type_of(meaning.value, environment)
     target = draft.types[statement.tensor]
     if is_narrowing(found, target):

@@ -10,7 +10,7 @@
     size        = name | number
     statement   = name ["(" [name {"," name}] ")"] assign expression ["where" where {"," where}]
                 | (name | "(" name {"," name} ")") "=" definition "(" [argument {"," argument}] ")"
-    argument    = name | number
+    argument    = name | ["-"] number
     assign      = "=" | ("+=" | "*=" | "min=" | "max=") ["!"]
     where       = name "in" expression ":" expression | name "=" expression | "exists" expression
     expression  = or ["?" expression ":" expression]
@@ -27,55 +27,31 @@ name of the next statement's tensor.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-from polygym.errors import Place, SourceError
+from polygym.errors import SourceError
 from polygym.tc.language.calls import Call, inlined
+from polygym.tc.language.expressions import Expressions
+from polygym.tc.language.functions import function_named, similar
 from polygym.tc.language.syntax import (
     TYPE_NAMES,
     Assign,
-    Choice,
-    Convert,
     Definition,
     Element,
     Exists,
-    Expression,
     In,
-    Infix,
     Let,
     Name,
     Number,
-    Operator,
     Output,
     Parameter,
-    Prefix,
-    Prefixed,
     Scalar,
     Statement,
     Where,
 )
 from polygym.tc.language.tokens import Kind, Token, tokens
-
-# No word may be called so; "in" may, since it is one only behind the name of a range.
-_KEYWORDS = frozenset({"def", "where", "exists"})
-
-# From the loosest to the tightest; operators of one row associate to the left.
-_PRECEDENCE = (
-    ("||",),
-    ("&&",),
-    ("==", "!="),
-    ("<", "<=", ">", ">="),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-
-_DIMENSION = re.compile(r"\.[0-9]{1,9}")
-
-# Each level of parentheses costs several of Python's frames.
-_DEEPEST = 60
-_LONGEST_NUMBER = 30
 
 _ASSIGNMENTS = {
     **{assign.value: (assign, False) for assign in Assign},
@@ -89,7 +65,8 @@ def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
     Raises:
         SourceError: it is not one; with the place, what was expected, and what was found.
     """
-    reader = _Reader(tokens(text, file))
+    words = tokens(text, file)
+    reader = _Reader(words, names=_definitions_in(words))
     found: dict[str, Definition] = {}
     while reader.next.kind is not Kind.END:
         one = reader.definition(found)
@@ -101,59 +78,16 @@ def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
     return tuple(found.values())
 
 
+def _definitions_in(words: tuple[Token, ...]) -> frozenset[str]:
+    """Return the names of all definitions of a text."""
+    return frozenset(name.text for word, name in pairwise(words) if word.text == "def")
+
+
 @dataclass
-class _Reader:
-    """The words, and how far they have been read; what the definition at hand declares."""
+class _Reader(Expressions):
+    """The words of a text; ``names`` are those of its definitions."""
 
-    words: tuple[Token, ...]
-    position: int = 0
-    depth: int = 0
-    sizes_of: dict[str, tuple[Name | Number, ...]] = field(default_factory=dict)
-
-    @property
-    def next(self) -> Token:
-        """The next word."""
-        return self.words[self.position]
-
-    def after(self, count: int) -> Token:
-        """Return a later word, the end if there are not so many."""
-        return self.words[min(self.position + count, len(self.words) - 1)]
-
-    def take(self) -> Token:
-        """Return the next word and go on."""
-        word = self.next
-        if word.kind is not Kind.END:
-            self.position += 1
-        return word
-
-    def wrong(self, expected: str, hint: str = "") -> SourceError:
-        """Return the refusal of the next word."""
-        word = self.next
-        found = Kind.END.value if word.kind is Kind.END else repr(word.text)
-        return SourceError(word.place, f"expected {expected}, found {found}", hint)
-
-    def is_next(self, text: str) -> bool:
-        """Whether the next word is a certain one."""
-        return self.next.text == text and self.next.kind is not Kind.END
-
-    def skip(self, text: str) -> bool:
-        """Go on if the next word is a certain one; say whether it was."""
-        if self.is_next(text):
-            self.take()
-            return True
-        return False
-
-    def expect(self, text: str, context: str) -> Token:
-        """Take a certain word."""
-        if not self.is_next(text):
-            raise self.wrong(f"{text!r} {context}")
-        return self.take()
-
-    def name(self, what: str) -> Token:
-        """Take a name that is no keyword."""
-        if self.next.kind is not Kind.NAME or self.next.text in _KEYWORDS:
-            raise self.wrong(what)
-        return self.take()
+    names: frozenset[str] = field(default_factory=frozenset)
 
     # Definitions
 
@@ -183,14 +117,20 @@ class _Reader:
         self.sizes_of |= {one.name: one.sizes for one in parameters}
         own = {*(one.name for one in parameters), *(one.name for one in outputs)}
         callees = {one: found for one, found in known.items() if one not in own}
+        self.definitions = set(self.names - own)
         statements: list[Statement | Call] = []
         while not self.is_next("}"):
             if self.next.kind is Kind.END:
                 raise self.wrong("'}' to end the definition")
-            read = self.call(callees) or self.statement()
-            statements.append(read)
+            read = self.call(callees, name) or self.statement()
             if isinstance(read, Statement):
                 callees.pop(read.tensor, None)
+                self.definitions.discard(read.tensor)
+                own.add(read.tensor)
+                _check_called(read, own, callees)
+            else:
+                own |= {one.name for one in read.outputs}
+            statements.append(read)
         closing = self.take()
         if not statements:
             raise SourceError(closing.place, "expected at least one statement, found none")
@@ -241,11 +181,14 @@ class _Reader:
 
     # Statements
 
-    def call(self, known: Mapping[str, Definition]) -> Call | None:
+    def call(self, known: Mapping[str, Definition], caller: Token) -> Call | None:
         """Read ``(C, D) = f(A, B)``, None where a statement of another kind stands."""
         several = self.is_next("(")
-        is_one = self.after(1).text == "=" and self.after(2).text in known
-        if not several and not (is_one and self.after(3).text == "("):
+        is_one = self.after(1).text == "=" and self.after(3).text == "("
+        callee = self.after(2)
+        if not several and not (is_one and callee.text in self.definitions):
+            return None
+        if not several and callee.text not in known and function_named(callee.text) is not None:
             return None
         outputs: list[Name] = []
         if self.skip("("):
@@ -259,6 +202,11 @@ class _Reader:
             word = self.name("a result, a name")
             outputs.append(Name(word.text, word.place))
         self.expect("=", "and a call")
+        if self.next.text == caller.text and caller.text not in known:
+            raise SourceError(
+                self.next.place,
+                f"{caller.text} calls itself: expected a definition that stands before",
+            )
         if self.next.text not in known:
             there = ", ".join(known) or "there is none"
             raise self.wrong("a definition that stands before", f"those are: {there}")
@@ -268,13 +216,19 @@ class _Reader:
         while not self.is_next(")"):
             if arguments:
                 self.expect(",", "or ')' after an argument")
-            if self.next.kind is Kind.NUMBER:
-                arguments.append(self.number())
-            else:
-                word = self.name("an argument: a tensor or a number")
-                arguments.append(Name(word.text, word.place))
+            arguments.append(self.argument())
         self.take()
         return Call(tuple(outputs), known[callee.text], tuple(arguments), callee.place)
+
+    def argument(self) -> Name | Number:
+        """Read an argument of a call: ``A``, ``2`` or ``-2``."""
+        is_negative = self.is_next("-") and self.after(1).kind is Kind.NUMBER
+        sign = self.take().place if is_negative else None
+        if self.next.kind is not Kind.NUMBER:
+            word = self.name("an argument: a tensor or a number")
+            return Name(word.text, word.place)
+        number = self.number()
+        return number if sign is None else Number(-number.value, f"-{number.text}", sign)
 
     def statement(self) -> Statement:
         """Read a statement with its ``where``."""
@@ -317,102 +271,21 @@ class _Reader:
             lower = self.expression()
             self.expect(":", "between the ends of a range")
             return In(name.text, lower, self.expression(), name.place)
-        self.expect("=", "or in after a name of a where")
+        if not self.skip("="):
+            hint = f"a range is {name.text} in 0:..., a condition is x < y ? value : 0"
+            raise self.wrong("'=' or in after a name of a where", hint)
         return Let(name.text, self.expression(), name.place)
 
-    # Expressions
 
-    def expression(self) -> Expression:
-        """Read an expression, with ``?:`` the loosest."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.wrong("an expression that is not so deeply nested")
-        condition = self.infix(0)
-        if self.is_next("?"):
-            place = self.take().place
-            then = self.expression()
-            self.expect(":", "and the other value")
-            otherwise = self.expression()
-            condition = Choice(condition, then, otherwise, place)
-        self.depth -= 1
-        return condition
-
-    def infix(self, level: int) -> Expression:
-        """Read operators of one precedence and tighter ones."""
-        if level == len(_PRECEDENCE):
-            return self.prefixed()
-        left = self.infix(level + 1)
-        while self.next.kind is Kind.SYMBOL and self.next.text in _PRECEDENCE[level]:
-            word = self.take()
-            left = Infix(Operator(word.text), left, self.infix(level + 1), word.place)
-        return left
-
-    def prefixed(self) -> Expression:
-        """Read ``-x``, ``!x``, or what they stand before."""
-        operators: list[tuple[Prefix, Place]] = []
-        while self.next.text in ("-", "!") and self.next.kind is Kind.SYMBOL:
-            if len(operators) == _DEEPEST:
-                raise self.wrong("a value after so many operators")
-            word = self.take()
-            operators.append((Prefix(word.text), word.place))
-        value = self.primary()
-        for operator, place in reversed(operators):
-            value = Prefixed(operator, value, place)
-        return value
-
-    def primary(self) -> Expression:
-        """Read a number, a name, an element, a call, a conversion, or parentheses."""
-        if self.next.kind is Kind.NUMBER:
-            return self.number()
-        if self.skip("("):
-            value = self.expression()
-            self.expect(")", "to close '('")
-            return value
-        word = self.name("an expression")
-        if _DIMENSION.fullmatch(self.next.text):
-            return self.dimension(word)
-        if not self.is_next("("):
-            return Name(word.text, word.place)
-        self.take()
-        arguments: list[Expression] = []
-        while not self.is_next(")"):
-            if arguments:
-                self.expect(",", "or ')' after an argument")
-            arguments.append(self.expression())
-        self.take()
-        if word.text in TYPE_NAMES:
-            if len(arguments) != 1:
-                raise SourceError(
-                    word.place,
-                    f"{word.text}(...): expected one value to convert, found {len(arguments)}",
-                )
-            return Convert(TYPE_NAMES[word.text], arguments[0], word.place)
-        return Element(word.text, tuple(arguments), word.place)
-
-    def dimension(self, tensor: Token) -> Name | Number:
-        """Read the ``.0`` of ``A.0``; return the size that A is declared with."""
-        if tensor.text not in self.sizes_of:
-            raise SourceError(
-                tensor.place,
-                f"{tensor.text}{self.next.text}: expected a tensor with declared sizes, found "
-                f"{tensor.text}",
-                f"those are: {', '.join(self.sizes_of) or 'there is none'}",
-            )
-        sizes, number = self.sizes_of[tensor.text], int(self.next.text[1:])
-        if number >= len(sizes):
-            raise SourceError(
-                tensor.place,
-                f"{tensor.text}{self.next.text}: {tensor.text} has {len(sizes)} dimension(s), "
-                "counted from 0",
-            )
-        self.take()
-        return replace(sizes[number], place=tensor.place)
-
-    def number(self) -> Number:
-        """Read a literal."""
-        word = self.take()
-        digits = word.text.rstrip("fFlL")
-        is_whole = digits.isdigit() and not word.text.lower().endswith("f")
-        if is_whole and (len(digits) > _LONGEST_NUMBER or int(digits) >= 1 << 63):
-            raise SourceError(word.place, "expected a number that fits 64 bits")
-        return Number(int(digits) if is_whole else float(digits), word.text, word.place)
+def _check_called(statement: Statement, own: set[str], callees: Mapping[str, Definition]) -> None:
+    """Refuse ``C = g(A, 2)`` where g is nothing at all: it was to be a definition."""
+    value = statement.value
+    if statement.indices or statement.assign is not Assign.SET or not isinstance(value, Element):
+        return
+    is_call = all(isinstance(one, Name | Number) for one in value.arguments)
+    if is_call and value.name not in own and function_named(value.name) is None:
+        raise SourceError(
+            value.place,
+            f"{value.name} is neither a tensor, a function nor a definition that stands before",
+            similar(value.name, [*own, *callees]),
+        )

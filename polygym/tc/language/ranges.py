@@ -17,8 +17,11 @@ different sizes, and the smaller one counts).
 projection, and what is left without them are the good ones. An access that happens only under a
 condition on indices and sizes (``i > 0 ? A(i - 1) : 0``) leaves the tensor only where that holds;
 so there may be good values behind bad ones, and the range is what comes before these. Where
-conditions leave an index without an end, as that of kh in ``h >= kh && h - kh < H ? A(h - kh) *
-K(kh) : 0``, the accesses that can bound it without their condition do: here K.
+conditions leave an index without an end, it ends where the accesses would end it without their
+conditions, if nothing that is read is left out: i at N in ``i < N ? A(i) : 0``; kh at the size of K
+in ``h >= kh && h - kh < H ? A(h - kh) * K(kh) : 0`` with h in a range that is smaller. But x has no
+end in ``x + k >= 1 && x + k <= N ? A(x + k - 1) : 0`` with k in 0:3. Without its condition, A would
+end x where x + 2 <= N, but with it there are elements to be read behind.
 """
 
 from __future__ import annotations
@@ -30,18 +33,21 @@ import islpy as isl
 
 from polygym.errors import Place, SourceError
 from polygym.tc.language.affine import ALWAYS, Affine, Condition
+from polygym.tc.language.extents import as_c, size_of
 
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
     """One subscript of an access: ``value`` has to lie in ``valid``, where ``condition`` holds.
 
-    ``valid`` is a set of one dimension. ``text`` is the access as people know it, ``I(i + x)``.
+    ``valid`` is a set of one dimension. ``said`` is the subscript as people know it, ``i + x``, and
+    ``text`` the access, ``I(i + x)``.
     """
 
     value: Affine
     valid: isl.Set
     condition: Condition
+    said: str
     text: str
     place: Place
 
@@ -50,7 +56,8 @@ class Subscript:
 class Sizes:
     """The symbolic sizes, and the isl context in which sets are made.
 
-    ``possible`` is what they satisfy in any case: they are positive.
+    ``possible`` is what they satisfy in any case: they are positive. Sizes may have any name
+    without a prime; so the dimensions of sets that nobody has named are called x', y' and so on.
     """
 
     context: isl.Context
@@ -63,7 +70,7 @@ class Sizes:
         return self.set(f"{{ : {self.possible} }}").params()
 
     def set(self, text: str) -> isl.Set:
-        """Return a set, given without its parameters: ``{ [i] : 0 <= i < M }``."""
+        """Return a set, given without its parameters: ``{ [x'] : 0 <= x' < M }``."""
         return isl.Set.read_from_str(self.context, f"[{', '.join(self.names)}] -> {text}")
 
     def map(self, text: str) -> isl.Map:
@@ -120,11 +127,10 @@ def infer(
         found = {
             name: _decided(scope, name, those, ranges, sizes) for name, those in deciding.items()
         }
-        ranges |= found
-        for values in found.values():
+        for name, values in found.items():
+            _check(scope, name, values, ranges, subscripts)
             sizes = sizes.intersect(values.params())
-    for name in scope.indices:
-        _check(scope, name, ranges[name], subscripts)
+        ranges |= found
     return ranges
 
 
@@ -135,16 +141,23 @@ def outside(
 
     Its condition may mention further indices: then it may hold where it does for some of theirs.
     """
-    further = [name for name in scope.indices if name in one.condition.names - set(indices)]
-    everything = [*indices, *further]
-    from_zero = scope.sizes.set("{ [x] : x >= 0 }")
-    instances = scope.box(everything, {**dict.fromkeys(further, from_zero), **ranges})
-    holds = scope.sizes.set(f"{{ {scope.tuple_of(everything)} : {one.condition.text} }}")
-    instances = instances.intersect(holds)
-    instances = instances.project_out(isl.dim_type.set, len(indices), len(further))
+    instances = _reading(scope, indices, one, ranges)
     members = scope.tuple_of(indices)
     element = scope.sizes.map(f"{{ {members} -> [{one.value.text(scope.isl_names)}] }}")
     return instances.subtract(element.intersect_range(one.valid).domain())
+
+
+def _reading(
+    scope: Scope, indices: Sequence[str], one: Subscript, ranges: Mapping[str, isl.Set]
+) -> isl.Set:
+    """Return the values of some indices for which the condition of a subscript may hold."""
+    further = [name for name in scope.indices if name in one.condition.names - set(indices)]
+    everything = [*indices, *further]
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
+    instances = scope.box(everything, {**dict.fromkeys(further, from_zero), **ranges})
+    holds = scope.sizes.set(f"{{ {scope.tuple_of(everything)} : {one.condition.text} }}")
+    instances = instances.intersect(holds)
+    return instances.project_out(isl.dim_type.set, len(indices), len(further))
 
 
 def _decided(
@@ -154,40 +167,57 @@ def _decided(
     ranges: Mapping[str, isl.Set],
     sizes: isl.Set,
 ) -> isl.Set:
-    """Return the range of an index from the subscripts in which it is the last unresolved one.
-
-    Where their conditions leave it without an end, those that can bound it as if they had none do.
-    """
-    found = scope.sizes.set("{ [x] : x >= 0 }").intersect_params(sizes)
+    """Return the range of an index from the subscripts in which it is the last unresolved one."""
+    found = scope.sizes.set("{ [x'] : x' >= 0 }").intersect_params(sizes)
     for one in deciding:
         found = found.intersect(_good(scope, name, one, ranges))
     found = _first_interval(scope, found)
-    last = found.subtract(found.apply(scope.sizes.map("{ [x] -> [x - 1] }")))
+    last = found.subtract(found.apply(scope.sizes.map("{ [x'] -> [x' - 1] }")))
     endless = found.params().subtract(last.params())
     if endless.is_empty():
         return found
     bounded = found.intersect_params(endless)
     for one in deciding:
-        plain = _good(scope, name, replace(one, condition=ALWAYS), ranges)
-        if endless.is_subset(plain.params()):
-            bounded = bounded.intersect(plain)
+        bounded = _ended(scope, name, one, ranges, bounded)
     return found.intersect_params(last.params()).union(bounded).coalesce()
+
+
+def _ended(
+    scope: Scope, name: str, one: Subscript, ranges: Mapping[str, isl.Set], found: isl.Set
+) -> isl.Set:
+    """Return values of an index up to where a subscript would end it without its condition.
+
+    For sizes for which it would not, or something is read behind, all of the values are left.
+    """
+    others = _others(scope, one, ranges)
+    plain = _good(scope, name, replace(one, condition=ALWAYS), ranges)
+    before = plain.apply(scope.sizes.map("{ [x'] -> [y'] : 0 <= y' <= x' }"))
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
+    reading = _reading(scope, [name, *others], one, {**ranges, name: from_zero})
+    reading = reading.project_out(isl.dim_type.set, 1, len(others)).intersect(found)
+    counts = plain.params().subtract(reading.subtract(before).params())
+    return found.subtract(found.intersect_params(counts).subtract(before)).coalesce()
 
 
 def _good(scope: Scope, name: str, one: Subscript, ranges: Mapping[str, isl.Set]) -> isl.Set:
     """Return the values of an index for which all values of the others stay inside."""
-    mentioned = one.value.names | one.condition.names
-    others = [other for other in scope.indices if other in mentioned and other in ranges]
-    from_zero = scope.sizes.set("{ [x] : x >= 0 }")
+    others = _others(scope, one, ranges)
+    from_zero = scope.sizes.set("{ [x'] : x' >= 0 }")
     leaving = outside(scope, [name, *others], one, {**ranges, name: from_zero})
     return from_zero.subtract(leaving.project_out(isl.dim_type.set, 1, len(others)))
 
 
+def _others(scope: Scope, one: Subscript, ranges: Mapping[str, isl.Set]) -> list[str]:
+    """Return the resolved indices that a subscript or its condition mentions."""
+    mentioned = one.value.names | one.condition.names
+    return [other for other in scope.indices if other in mentioned and other in ranges]
+
+
 def _first_interval(scope: Scope, values: isl.Set) -> isl.Set:
     """Return the values from the lowest one on, up to the first that is missing."""
-    from_lowest = values.lexmin().apply(scope.sizes.map("{ [a] -> [x] : x >= a }"))
+    from_lowest = values.lexmin().apply(scope.sizes.map("{ [a'] -> [x'] : x' >= a' }"))
     missing = from_lowest.subtract(values)
-    behind = missing.apply(scope.sizes.map("{ [a] -> [x] : x >= a }"))
+    behind = missing.apply(scope.sizes.map("{ [a'] -> [x'] : x' >= a' }"))
     return values.subtract(behind).coalesce()
 
 
@@ -214,21 +244,54 @@ def _ambiguous(
     )
 
 
-def _check(scope: Scope, name: str, found: isl.Set, subscripts: Sequence[Subscript]) -> None:
-    """Refuse a range without an end, or without any value whatever the sizes."""
+def _check(
+    scope: Scope,
+    name: str,
+    found: isl.Set,
+    known: Mapping[str, isl.Set],
+    subscripts: Sequence[Subscript],
+) -> None:
+    """Refuse a range without an end, or without any value whatever the sizes.
+
+    ``known`` are the ranges of the rounds before.
+    """
     place = scope.indices[name]
     touching = [one for one in subscripts if name in one.value.names]
-    hint = f"say it: where {name} in 0:..."
     if found.is_empty():
+        others = {other for one in touching for other in one.value.names} & known.keys()
+        said = [_shown(scope, other, known[other]) for other in sorted(others)]
         raise SourceError(
             place,
-            f"the range of {name} is empty: no value keeps {_texts(touching)} inside",
-            hint,
+            f"the range of {name} is empty: no value keeps "
+            + " and ".join(dict.fromkeys(_wanted(scope, one) for one in touching))
+            + (f", with {', '.join(said)}" if said else ""),
+            f"if it is to run over less, say it: where {name} in 0:...",
         )
     if not found.dim_has_upper_bound(isl.dim_type.set, 0):
+        size = next((_end(scope, one.valid) for one in touching), "...")
         raise SourceError(
-            place, f"the range of {name} has no end: nothing in {_texts(touching)} bounds it", hint
+            place,
+            f"the range of {name} has no end: {_texts(touching)} "
+            f"{'is' if len(touching) == 1 else 'are'} read only under conditions, which hold for "
+            f"no {name} that is large",
+            f"say how far it runs, such as: where {name} in 0:{size}",
         )
+
+
+def _wanted(scope: Scope, one: Subscript) -> str:
+    """Return what a subscript has to be: ``i + x of I(i + x) in 0:M``."""
+    return f"{one.said} of {one.text} in 0:{_end(scope, one.valid)}"
+
+
+def _shown(scope: Scope, name: str, values: isl.Set) -> str:
+    """Return the range of an index as a ``where`` would give it."""
+    first = as_c(values.dim_min(0).gist(scope.sizes.at_first).coalesce(), scope.sizes.at_first)
+    return f"{name} in {first}:{_end(scope, values)}"
+
+
+def _end(scope: Scope, values: isl.Set) -> str:
+    """Return the number behind the last of some values."""
+    return as_c(size_of(values, scope.sizes.at_first), scope.sizes.at_first)
 
 
 def _texts(subscripts: Sequence[Subscript]) -> str:

@@ -7,12 +7,13 @@ What is left of a statement are indices, sizes, tensors and functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.errors import Place, SourceError
 from polygym.tc.language.functions import function_named
+from polygym.tc.language.printer import text_of
 from polygym.tc.language.syntax import (
     Definition,
     Element,
@@ -26,8 +27,8 @@ from polygym.tc.language.syntax import (
     Scalar,
     Statement,
     children,
-    with_children,
 )
+from polygym.tc.language.values import Values
 
 _NOT_WHOLE = {Scalar.BOOL, Scalar.FLOAT, Scalar.DOUBLE}
 
@@ -36,7 +37,8 @@ _NOT_WHOLE = {Scalar.BOOL, Scalar.FLOAT, Scalar.DOUBLE}
 class Meaning:
     """One statement with values put in the place of their names.
 
-    ``ranges`` are its ``i in lower:upper``; ``witnesses`` what stands after ``exists``. ``indices``
+    ``ranges`` are its ``i in lower:upper``; ``witnesses`` what stands after ``exists``; ``asides``
+    the values of a ``where``, which stand in the place of their names as well. ``indices``
     are in the order of the loops: those on the left, then the others as they come; ``helpers``
     occur after ``exists`` alone, and are no loops.
     """
@@ -45,6 +47,7 @@ class Meaning:
     value: Expression
     ranges: tuple[In, ...]
     witnesses: tuple[Expression, ...]
+    asides: tuple[Expression, ...]
     indices: Mapping[str, Place]
     helpers: Mapping[str, Place]
 
@@ -65,13 +68,6 @@ def names_in(expression: Expression) -> Iterator[Name | Element]:
         left += reversed(tuple(children(one)))
 
 
-def substituted(expression: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return an expression with values in the place of names."""
-    if isinstance(expression, Name):
-        return values.get(expression.name, expression)
-    return with_children(expression, lambda part: substituted(part, values))
-
-
 def sizes_of(definition: Definition) -> dict[str, Place]:
     """Return the names of sizes, in the order in which they occur."""
     found: dict[str, Place] = {}
@@ -87,7 +83,7 @@ def sizes_of(definition: Definition) -> dict[str, Place]:
 def needed_values(definition: Definition) -> tuple[str, ...]:
     """Return the scalar integer parameters that must have a value before anything is compiled.
 
-    They are those in subscripts and in the ends of ranges.
+    They are those in subscripts and in the ends of ranges, or in the values of names in these.
     """
     scalars = {one.name: one for one in definition.parameters if not one.sizes}
     tensors = {one.name for one in definition.parameters} | {
@@ -96,11 +92,17 @@ def needed_values(definition: Definition) -> tuple[str, ...]:
     found: dict[str, None] = {}
 
     def see(expression: Expression) -> None:
-        for one in names_in(expression):
-            if isinstance(one, Name) and one.name in scalars:
-                found[one.name] = None
+        left, seen = [expression], set[str]()
+        while left:
+            for one in names_in(left.pop()):
+                if isinstance(one, Name) and one.name in scalars:
+                    found[one.name] = None
+                elif isinstance(one, Name) and one.name in values and one.name not in seen:
+                    seen.add(one.name)
+                    left.append(values[one.name])
 
     for statement in definition.statements:
+        values = {one.name: one.value for one in statement.where if isinstance(one, Let)}
         parts = [statement.value]
         for entry in statement.where:
             match entry:
@@ -168,40 +170,43 @@ def meaning_of(
     tensors |= {one.tensor for one in definition.statements}
     sizes = sizes_of(definition)
     taken = {**dict.fromkeys(tensors, "a tensor"), **dict.fromkeys(sizes, "a size")}
-    values: dict[str, Expression] = {
+    known = {
         one.name: Number(constants[one.name], str(constants[one.name]), one.place)
         for one in definition.parameters
         if one.name in constants
     }
+    values = Values.of(statement.where, known)
     ranges: list[In] = []
-    witnesses: list[Expression] = []
+    named: list[str] = []
+    witnesses: list[Exists] = []
     for entry in statement.where:
         match entry:
-            case Let(name, value, place):
-                if name in taken or name in values:
+            case Let(name, _, place):
+                if name in taken or name in values.found:
                     raise SourceError(place, f"{name} is {taken.get(name, 'a value')} already")
-                values[name] = substituted(value, values)
+                values.add(entry)
+                named.append(name)
             case In(name, lower, upper, place):
-                if name in taken or name in values:
+                if name in taken or name in values.found:
                     raise SourceError(place, f"{name} is {taken.get(name, 'a value')}, no index")
                 if name in {one.name for one in ranges}:
                     raise SourceError(place, f"the range of {name} is given twice")
-                lower, upper = substituted(lower, values), substituted(upper, values)
+                lower, upper = (values.put_into(one, place) for one in (lower, upper))
                 ranges.append(In(name, lower, upper, place))
-            case Exists(expression):
-                witnesses.append(expression)
+            case Exists():
+                witnesses.append(entry)
             case _:
                 assert_never(entry)
     left: dict[str, Place] = {}
     for index in statement.indices:
-        if index.name in taken or index.name in values:
+        if index.name in taken or index.name in values.found:
             what = taken.get(index.name, "a value")
             raise SourceError(index.place, f"{index.name} is {what}, no index")
         if index.name in left:
             raise SourceError(index.place, f"{index.name} stands twice on the left")
         left[index.name] = index.place
-    value = substituted(statement.value, values)
-    seen = tuple(substituted(one, values) for one in witnesses)
+    value = values.put_into(statement.value, statement.place)
+    seen = tuple(_witness(one, values, tensors) for one in witnesses)
     indices = {**left, **_indices(value, taken, left)}
     helpers: dict[str, Place] = {}
     for one in seen:
@@ -209,7 +214,40 @@ def meaning_of(
     for given in ranges:
         if given.name not in indices and given.name not in helpers:
             raise SourceError(given.place, f"{given.name} has a range and is not used")
-    return Meaning(statement, value, tuple(ranges), seen, indices, helpers)
+    asides = tuple(values.found[name] for name in named)
+    for one in asides:
+        _check_aside(one, taken, {**indices, **helpers})
+    return Meaning(statement, value, tuple(ranges), seen, asides, indices, helpers)
+
+
+def _witness(entry: Exists, values: Values, tensors: Set[str]) -> Expression:
+    """Return what stands after ``exists``; refuse it if it accesses nothing.
+
+    A function that there is not counts: it is refused for that later.
+    """
+    found = values.put_into(entry.expression, entry.place)
+    for one in names_in(found):
+        if isinstance(one, Element) and (one.name in tensors or function_named(one.name) is None):
+            return found
+    raise SourceError(
+        entry.place,
+        f"exists: expected an access such as A(i, k), found {text_of(entry.expression)}",
+        "exists says that its accesses count for ranges, nothing else; what is computed only under "
+        "a condition is condition ? value : otherwise",
+    )
+
+
+def _check_aside(value: Expression, taken: Mapping[str, str], indices: Mapping[str, Place]) -> None:
+    """Refuse a value that is not used, and has names that mean nothing because of that."""
+    for one in names_in(value):
+        if one.name in taken or one.name in indices:
+            continue
+        if isinstance(one, Element) and function_named(one.name) is None:
+            return  # refused for that later
+        if isinstance(one, Name):
+            raise SourceError(
+                one.place, f"{one.name} is neither an index of the statement nor a size"
+            )
 
 
 def _indices(
@@ -221,6 +259,8 @@ def _indices(
         if isinstance(one, Name) and one.name not in taken and one.name not in known:
             if function_named(one.name) is not None:
                 raise SourceError(one.place, f"{one.name} is a function: expected ( behind it")
+            if one.name[0].isdigit():
+                raise SourceError(one.place, f"expected a number or a name, found {one.name}")
             found.setdefault(one.name, one.place)
     return found
 

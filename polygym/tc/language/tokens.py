@@ -1,15 +1,16 @@
 """The words of a tensor comprehension: names, numbers, operators, each with its place.
 
 Comments run from ``#`` to the end of the line. A number is what C takes for one: ``1``, ``0.5``,
-``1e-3``, ``2.f``; its suffix is part of it. A name may begin with digits, as ``2LUT`` does, if it
-is no number. ``+=!`` is one word, ``min=`` and ``max=`` too (with no space before the ``=``), so
-that ``min`` alone stays a function.
+``1e-3``, ``2.f``; its suffix is part of it. Whole numbers are decimal and signed: C's ``0x7f``,
+``0777`` and ``3u`` are refused. A name may begin with digits, as ``2LUT`` does, if it is no number.
+``+=!`` is one word, ``min=`` and ``max=`` too (with no space before the ``=``), so that ``min``
+alone stays a function.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from polygym.errors import Place, SourceError
@@ -46,13 +47,26 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 
+# What C, or Python, takes for a whole number, and the language does not.
+_FOREIGN = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-9]+|[0-9]+(?=[uU]|[lL][lLuU])")
+_HINTS = {
+    "[": "subscripts and sizes stand in parentheses: A(i, j)",
+    ";": "nothing stands between statements",
+    "^": "a power is pow(x, y)",
+    "&": "both hold is x && y",
+    "|": "one of them holds is x || y",
+}
+_SUFFIX = re.compile(r"[uUlL]{0,3}")
+_LONGEST = 30
+
 
 def tokens(text: str, file: str) -> tuple[Token, ...]:
-    """Return the words of a text, and the end as the last one.
+    """Return the words of a text, and the end, behind the last one; a byte order mark is none.
 
     Raises:
-        SourceError: a character begins no word.
+        SourceError: a character begins no word, or a word is a number of another language.
     """
+    text = text.removeprefix("\ufeff")
     lines = text.split("\n")
     found: list[Token] = []
     position, line, start = 0, 1, 0
@@ -66,6 +80,7 @@ def tokens(text: str, file: str) -> tuple[Token, ...]:
             raise SourceError(
                 place(position),
                 f"expected a name, a number or an operator, found {text[position]!r}",
+                _HINTS.get(text[position], ""),
             )
         word = match.group()
         if match.lastgroup == "skip":
@@ -73,10 +88,44 @@ def tokens(text: str, file: str) -> tuple[Token, ...]:
                 if character == "\n":
                     line, start = line + 1, position + offset + 1
         else:
+            _check_number(word, place(position))
             found.append(Token(_KINDS[str(match.lastgroup)], word, place(position)))
         position = match.end()
-    found.append(Token(Kind.END, "", place(position)))
-    return tuple(found)
+    last = found[-1].place if found else place(position)
+    behind = replace(last, column=last.column + len(found[-1].text)) if found else last
+    return (*found, Token(Kind.END, "", behind))
+
+
+def _check_number(word: str, place: Place) -> None:
+    """Refuse ``0x7f``, ``0777``, ``3u`` and the like, which would be names, or mean another value.
+
+    >>> _check_number("0x7fu", Place("a.tc", 1, 1))
+    Traceback (most recent call last):
+        ...
+    polygym.errors.SourceError: a.tc:1:1: error: expected a decimal number, found 0x7fu
+        hint: say 127, or uint32(127) for that type
+    """
+    found = _FOREIGN.match(word)
+    if found is None or not _SUFFIX.fullmatch(word, found.end()):
+        return
+    digits, suffix = found.group(), word[found.end() :].lower()
+    raise SourceError(place, f"expected a decimal number, found {word}", _said(digits, suffix))
+
+
+def _said(digits: str, suffix: str) -> str:
+    """Return the hint of how the language has a number of C."""
+    if len(digits) > _LONGEST:
+        return ""
+    is_octal = digits.isdigit() and digits.startswith("0")
+    decimal = digits.lstrip("0") or "0"
+    if not is_octal:
+        decimal = str(int(digits, 0))
+    elif set(digits) <= set("01234567") and (octal := str(int(digits, 8))) != decimal:
+        decimal += f", or {octal} if it was to be octal"
+    if not suffix:
+        return f"say {decimal}"
+    type_name = ("u" if "u" in suffix else "") + ("int64" if "l" in suffix else "int32")
+    return f"say {decimal}, or {type_name}({decimal}) for that type"
 
 
 _KINDS = {

@@ -188,7 +188,7 @@ def _type_of_literal(value: int | float, text: str) -> Type:
     suffix = text[-1]
     if isinstance(value, float):
         return ScalarType.FLOAT if suffix in "fF" else Weak.REAL
-    if suffix in "lL" or value >= 1 << 31:
+    if suffix in "lL" or not -(1 << 31) <= value < 1 << 31:
         return ScalarType.LONG if value < 1 << 63 else ScalarType.UNSIGNED_LONG
     return Weak.INTEGER
 

@@ -9,20 +9,29 @@ import islpy as isl
 from polygym.errors import SourceError
 from polygym.tc.language.draft import Draft
 from polygym.tc.language.environment import Environment, elements
+from polygym.tc.language.functions import similar
 from polygym.tc.language.inplace import refuse_conflicts
 from polygym.tc.language.printer import text_of
 from polygym.tc.language.ranges import Scope
 from polygym.tc.language.resolve import Meaning, names_in
 from polygym.tc.language.subscripts import access_map, check_rank, subscripts
-from polygym.tc.language.syntax import Assign
+from polygym.tc.language.syntax import Assign, Element
 from polygym.tc.language.tensors import Role
+from polygym.tc.language.types import callee_of
+
+_WANTED = {
+    Assign.ADD: "to which something could be added",
+    Assign.MULTIPLY: "that could be multiplied",
+    Assign.MINIMUM: "of which the minimum could be taken",
+    Assign.MAXIMUM: "of which the maximum could be taken",
+}
 
 
-def check_reads(draft: Draft, meaning: Meaning) -> None:
-    """Refuse what has no value yet, and accesses with too many or too few subscripts."""
+def check_reads(draft: Draft, meaning: Meaning, environment: Environment) -> None:
+    """Refuse what there is not or has no value yet, and too many or too few subscripts."""
     later = {one.statement.tensor for one in draft.meanings}
     later |= {output.name for output in draft.definition.outputs}
-    for part in (meaning.value, *meaning.witnesses):
+    for part in (meaning.value, *meaning.witnesses, *meaning.asides):
         for one in names_in(part):
             tensor = draft.tensors.get(one.name)
             if tensor is None and one.name in later:
@@ -36,6 +45,8 @@ def check_reads(draft: Draft, meaning: Meaning) -> None:
                 )
             if tensor is not None:
                 check_rank(one, tensor)
+            elif isinstance(one, Element):
+                callee_of(one, environment)
 
 
 def check_assignment(draft: Draft, meaning: Meaning) -> None:
@@ -51,6 +62,12 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
         )
     if assign is Assign.SET and meaning.reductions:
         index = meaning.reductions[0]
+        if index not in _in_subscripts(meaning):
+            raise SourceError(
+                meaning.indices[index],
+                f"{index} is neither an index on the left nor a parameter, a size or a value",
+                similar(index, [*draft.tensors, *draft.size_names]),
+            )
         raise SourceError(
             meaning.indices[index],
             f"{index} is not on the left: expected a reduction such as +=! or max=!, found =",
@@ -60,7 +77,7 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
         if assign is not Assign.SET and not statement.initialises:
             raise SourceError(
                 statement.place,
-                f"{name} has no values yet to which something could be added",
+                f"{name} has no values yet {_WANTED[assign]}",
                 f"{assign.value}! begins with the neutral element",
             )
         return
@@ -69,6 +86,15 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
             statement.place,
             f"{name} has {tensor.rank} dimension(s) and is assigned with {len(statement.indices)}",
         )
+
+
+def _in_subscripts(meaning: Meaning) -> set[str]:
+    """Return the names that are given a range, or stand in arguments of anything."""
+    found = {one.name for one in meaning.ranges}
+    for one in names_in(meaning.value):
+        if isinstance(one, Element):
+            found |= {name.name for argument in one.arguments for name in names_in(argument)}
+    return found
 
 
 def check_writes(
