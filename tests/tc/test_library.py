@@ -1,6 +1,7 @@
 """Every comprehension of the library against NumPy, its gradients against differences."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,14 @@ GRADIENTS = [name for name in library.definitions() if "_gradient" in name]
 def test_all_are_compared() -> None:
     assert set(OPERATORS) == set(EXPECTED)
     assert set(GRADIENTS) == {one.name for name in EXPECTED for one in library.gradients(name)}
+
+
+def test_all_are_in_the_table() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "comprehensions.md").read_text()
+    for name, one in library.definitions().items():
+        takes = ", ".join(parameter.name for parameter in one.parameters)
+        returns = ", ".join(output.name for output in one.outputs)
+        assert f"| `{name}({takes})` → {returns} |" in text
 
 
 @pytest.mark.parametrize("name", OPERATORS)

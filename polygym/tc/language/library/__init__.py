@@ -29,9 +29,9 @@ _ALSO = {"conv2d_bias": "conv2d"}
 
 @cache
 def definitions() -> dict[str, Definition]:
-    """Return all of them, in the order of the files' names and of the texts."""
+    """Return all of them, by files and as the texts have them; files of gradients come last."""
     found = {}
-    for path in sorted(_FOLDER.glob("*.tc")):
+    for path in sorted(_FOLDER.glob("*.tc"), key=lambda path: ("gradient" in path.name, path.name)):
         for one in parse(path.read_text(encoding="utf-8"), str(path)):
             assert one.name not in found, one.name
             found[one.name] = one
