@@ -32,7 +32,7 @@ _LONGEST_NUMBER = 50
 
 TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`), the path of a C file with a
 `#pragma scop` … `#pragma endscop` region, the path of a `.tc` file with a tensor comprehension, or
-`tc:NAME` for one of the library's, such as tc:matmul."""
+`tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
 
 
 def target_argument(function: F) -> F:
@@ -200,7 +200,7 @@ def size_options(function: F) -> F:
         metavar="SIZE",
         callback=_parse_dataset,
         help="mini, small, medium, large (default) or extralarge. For a file of your own these "
-        "set every parameter to 16, 64, 256, 1024 or 2048.",
+        "set every parameter to 16, 64, 256, 1024 or 2048, or to what is possible below.",
     )(function)
 
 

@@ -68,6 +68,35 @@ def admits(context: str, parameters: Mapping[str, int]) -> bool:
     return not _fix(isl.Set(context), parameters).is_empty()
 
 
+def admitted_below(
+    context: str, given: Mapping[str, int], wanted: Mapping[str, int]
+) -> dict[str, int]:
+    """Return values that a set of parameter values holds beside given ones, none above the wanted.
+
+    One after the other is as large as it can be. Where nothing does, they are what was wanted.
+
+    >>> admitted_below("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
+    {'k': 7}
+    >>> admitted_below("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
+    {'k': 16}
+    """
+    left = _fix(isl.Set(context), given)
+    found = {}
+    for name, most in wanted.items():
+        found[name] = most
+        position = left.find_dim_by_name(isl.dim_type.param, name)
+        if position < 0:
+            continue
+        left = left.upper_bound_val(isl.dim_type.param, position, isl.Val(most))
+        value = left.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+        values = value.project_out(isl.dim_type.param, 0, value.dim(isl.dim_type.param))
+        if values.is_empty():
+            return dict(wanted)
+        found[name] = int(values.dim_max_val(0).to_python())
+        left = _fix(left, {name: found[name]})
+    return found
+
+
 def _fix(values: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
     for name, value in parameters.items():
         position = values.find_dim_by_name(isl.dim_type.param, name)

@@ -1,7 +1,7 @@
 """Comprehensions as programs: a ``.tc`` file, or ``tc:NAME`` for one of the library.
 
 A file may hold several definitions; the function's name chooses one. Scalars on which subscripts
-depend have no usual value: they must be given like a size, ``-p sh=2``.
+depend must be given like a size, ``-p step=2``; those of the library have usual values.
 """
 
 from __future__ import annotations
@@ -36,8 +36,14 @@ def load_comprehension(target: str, function: str | None, parameters: Mapping[st
         InputError: there is none of that name, or several and no name.
     """
     definition = definition_of(target, function)
+    known = {**usual_values(target), **parameters}
     needed = needed_values(definition)
-    return lower(definition, {name: parameters[name] for name in needed if name in parameters})
+    return lower(definition, {name: known[name] for name in needed if name in known})
+
+
+def usual_values(target: str) -> Mapping[str, int]:
+    """Return what sizes and scalars of a target are if nothing is said, by name."""
+    return library.USUAL if target.startswith(PREFIX) else {}
 
 
 def initial_data(scop: Scop) -> Scop:

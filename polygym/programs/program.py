@@ -19,12 +19,17 @@ from polybench import Dataset, Part
 from polygym.errors import InputError, SourceError
 from polygym.frontend import parse_file, regions
 from polygym.ir.scop import Array, Scop
-from polygym.poly.evaluate import admits, evaluate
-from polygym.programs.comprehensions import initial_data, is_comprehension, load_comprehension
+from polygym.poly.evaluate import admits, admitted_below, evaluate
+from polygym.programs.comprehensions import (
+    initial_data,
+    is_comprehension,
+    load_comprehension,
+    usual_values,
+)
 from polygym.programs.initial_data import by_rule
 from polygym.programs.wording import conditions_of
 
-# What a data set gives every parameter of a user's file, before _fitting_size.
+# What a data set gives every parameter of a user's file, before _fitting_sizes.
 FILE_SIZES = {
     Dataset.MINI: 16,
     Dataset.SMALL: 64,
@@ -154,12 +159,14 @@ def _parse(path: Path, function: str | None) -> Scop:
 
 def _find(
     target: str, function: str | None, dataset: Dataset, parameters: Mapping[str, int]
-) -> tuple[Scop, Scop, dict[str, int] | int, tuple[Output, ...]]:
-    """Return the Scop, its initial data, its sizes (or one for all) and its outputs."""
+) -> tuple[Scop, Scop, dict[str, int], tuple[Output, ...]]:
+    """Return the Scop, its initial data, its usual sizes beside those given, and its outputs."""
     if is_comprehension(target):
         scop = load_comprehension(target, function, parameters)
         outputs = tuple(Output(array.name) for array in scop.arrays if array.live_out)
-        return scop, initial_data(scop), _fitting_size(scop, FILE_SIZES[dataset]), outputs
+        initial = initial_data(scop)
+        known = usual_values(target)
+        return scop, initial, _fitting_sizes(scop, initial, dataset, known, parameters), outputs
     kernel = _kernel(target)
     if kernel is not None:
         path = kernel.path
@@ -172,7 +179,25 @@ def _find(
     outputs = tuple(
         Output(array.name) for array in scop.arrays if array.live_out and array.name in written
     )
-    return scop, _initial_data(scop, path), _fitting_size(scop, FILE_SIZES[dataset]), outputs
+    initial = _initial_data(scop, path)
+    return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), outputs
+
+
+def _fitting_sizes(
+    scop: Scop,
+    initial: Scop,
+    dataset: Dataset,
+    known: Mapping[str, int],
+    given: Mapping[str, int],
+) -> dict[str, int]:
+    """Return sizes for the parameters that are not given: those known by name, one for the others.
+
+    Where the program is not defined for them, the largest below for which it is.
+    """
+    size = _fitting_size(scop, FILE_SIZES[dataset])
+    names = [one.name for one in (*scop.parameters, *initial.parameters)]
+    wanted = {name: known.get(name, size) for name in names if name not in given}
+    return admitted_below(scop.context, given, wanted)
 
 
 def _fitting_size(scop: Scop, size: int) -> int:
@@ -217,7 +242,7 @@ def _why_not_filled(scop: Scop, path: Path, function: str, error: SourceError) -
 
 
 def _parameter_values(
-    scop: Scop, initial: Scop, sizes: dict[str, int] | int, given: Mapping[str, int]
+    scop: Scop, initial: Scop, sizes: Mapping[str, int], given: Mapping[str, int]
 ) -> dict[str, int]:
     """Combine the sizes of the data set with those given one by one."""
     names = list(dict.fromkeys(p.name for p in (*scop.parameters, *initial.parameters)))
@@ -230,8 +255,6 @@ def _parameter_values(
     for name in names:
         if name in given:
             values[name] = given[name]
-        elif isinstance(sizes, int):
-            values[name] = sizes
         elif name in sizes:
             values[name] = sizes[name]
         else:

@@ -19,11 +19,12 @@ from polygym.ir.scop import Scop
 from polygym.mdp.policies import Policy
 from polygym.poly.schedule import Schedule, parse
 from polygym.poly.strategy import ISL, IslOptions, Original, Strategy, is_strategy, parse_strategy
+from polygym.programs.comprehensions import PREFIX
 from polygym.tc.arguments import prepared, sizes_of_arguments
 from polygym.tc.builder import Builder, Options
-from polygym.tc.gradient import Gradient, check_gradient
+from polygym.tc.gradient import Gradient, Part, check_gradient
 from polygym.tc.kernel import Kernel
-from polygym.tc.language import Definition
+from polygym.tc.language import Definition, library
 from polygym.tc.language import parse as parse_text
 from polygym.tc.torch_tensors import as_arrays, call, torch_for
 from polygym.tune import Plan, Progress, Tuned, read_choice, tune
@@ -38,12 +39,15 @@ def define(
     threads: int | None = None,
     mapping: Mapping | str = DEFAULT,
     schedule: Strategy | str = ISL,
-    gradient: str | None = None,
+    gradient: str | Sequence[str] | None = None,
 ) -> Comprehension:
     """Return the operator that a text defines; ``name`` chooses where it defines several.
 
-    ``gradient`` is the name of the definition in the text that computes its gradient, as
-    :meth:`Comprehension.with_gradient` says.
+    ``gradient`` is the name of the definition in the text that computes its gradient, or the names
+    of those that do together, as :meth:`Comprehension.with_gradient` says.
+
+    ``tc:NAME`` in the place of a text is one of the library's operators, ``tc:NAME:double`` the
+    same with ``double`` in the place of ``float``. It comes with its gradient, where there is one.
 
     ``schedule`` says in which order it runs as long as it is not tuned, such as ``isl
     fusion=maximum``; ``mapping`` and ``threads`` what is done for the machine's sake.
@@ -54,23 +58,53 @@ def define(
     """
     if not isinstance(text, str):
         raise InputError(f"expected a text, found {type(text).__name__}")
+    mapped = _mapping(mapping)
+    mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
+    strategy = _strategy(schedule)
+    chosen, parts = (
+        _of_library(text, name, gradient)
+        if text.startswith(PREFIX)
+        else _of_text(text, name, gradient)
+    )
+    found = Comprehension(chosen, mapped, strategy)
+    if not parts:
+        return found
+    return found.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
+
+
+def _of_library(
+    text: str, name: str | None, gradient: str | Sequence[str] | None
+) -> tuple[Definition, Sequence[Definition]]:
+    """Return one of the library's definitions, and those of its gradient."""
+    if name is not None:
+        raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
+    if gradient is not None:
+        raise InputError(
+            f"{text} has the library's gradient; with_gradient() gives it another one: expected "
+            f"none here, found {gradient!r}"
+        )
+    name = text.removeprefix(PREFIX)
+    return library.definition(name), library.gradients(name)
+
+
+def _of_text(
+    text: str, name: str | None, gradient: str | Sequence[str] | None
+) -> tuple[Definition, Sequence[Definition]]:
+    """Return the definition that is chosen of a text, and those of its gradient."""
     try:
         definitions = {one.name: one for one in parse_text(text)}
     except RecursionError:
         raise InputError("the text nests too deeply, or a sum in it is too long") from None
-    forward = [one for one in definitions if one != gradient]
+    parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
+    parts = () if gradient is None else parts
+    forward = [one for one in definitions if one not in parts]
     if name is None and len(forward) > 1:
         raise InputError(f"expected a name, one of {', '.join(forward)}")
     chosen = next(iter(forward), "") if name is None else name
-    for one in (chosen,) if gradient is None else (chosen, gradient):
+    for one in (chosen, *parts):
         if one not in definitions:
             raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
-    mapped = _mapping(mapping)
-    mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
-    found = Comprehension(definitions[chosen], mapped, _strategy(schedule))
-    if gradient is None:
-        return found
-    return found.with_gradient(Comprehension(definitions[gradient], mapped, _strategy(schedule)))
+    return definitions[chosen], [definitions[one] for one in parts]
 
 
 class Comprehension:
@@ -114,23 +148,27 @@ class Comprehension:
         """Return the program; scalars on which subscripts depend must be given."""
         return self._builder.scop(constants)
 
-    def with_gradient(self, gradient: Comprehension | str) -> Comprehension:
+    def with_gradient(self, *gradients: Comprehension | str) -> Comprehension:
         """Return the operator with a gradient, for PyTorch's autograd.
 
         The gradient, a comprehension or the text of one, reads parameters and outputs of this one
         by their names, and derivatives of outputs by names such as ``d_C``; it returns ``d_A`` for
-        a parameter A.
+        a parameter A. Where there are several, each returns other derivatives, and is called if
+        one of them is asked for.
 
         Raises:
-            InputError: a name is none of those that it may be, or a type or a rank does not fit.
-            SourceError: the text is no comprehension.
+            InputError: a name is none of those that it may be, or a type or a rank does not fit,
+                or two gradients return the same.
+            SourceError: a text is no comprehension.
         """
-        if isinstance(gradient, str):
-            gradient = define(gradient, mapping=self.mapping)
-        check_gradient(self.definition, gradient.definition)
+        parts = [
+            one if isinstance(one, Comprehension) else define(one, mapping=self.mapping)
+            for one in gradients
+        ]
+        check_gradient(self.definition, [one.definition for one in parts])
         found = copy(self)
         found._kernels, found._lock = dict(self._kernels), threading.Lock()
-        found._gradient = Gradient(gradient.definition, gradient._results)
+        found._gradient = Gradient(tuple(Part(one.definition, one._results) for one in parts))
         return found
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The gradient of a comprehension, which is another comprehension.
+"""The gradient of a comprehension, which is another comprehension, or several.
 
 Names say what is what. For ``mm(A, B) -> (C)``::
 
@@ -9,7 +9,9 @@ Names say what is what. For ``mm(A, B) -> (C)``::
 
 ``d_C`` is the derivative of whatever is differentiated with respect to C. A gradient may read the
 parameters, the outputs (the maximum that a softmax has found, say) and the derivatives of outputs;
-it returns derivatives of parameters, not necessarily of all.
+it returns derivatives of parameters, not necessarily of all. Derivatives that have little to do
+with each other, as those of a convolution with respect to its image and to its kernel, may come
+from comprehensions of their own: then only those that are asked for are computed.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ _FLOATS = (Scalar.FLOAT, Scalar.DOUBLE)
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
-    """A definition that computes gradients, and what makes it do so on arrays."""
+class Part:
+    """A definition that computes derivatives, and what makes it do so on arrays."""
 
     definition: Definition
     compute: Callable[[Sequence[Any], Any], list[np.ndarray]]
@@ -45,13 +47,49 @@ class Gradient:
         return tuple(one.name.removeprefix("d_") for one in self.definition.outputs)
 
 
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """All that computes derivatives of one operator."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of what any part reads, each once."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.reads))
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The parameters of which it knows the derivative."""
+        return tuple(name for part in self.parts for name in part.of)
+
+
 def derivative(name: str) -> str:
     """Return the name of a tensor's derivative."""
     return f"d_{name}"
 
 
-def check_gradient(of: Definition, by: Definition) -> None:
-    """Refuse a definition that cannot be the gradient of another one, as far as names say it.
+def check_gradient(of: Definition, by: Sequence[Definition]) -> None:
+    """Refuse definitions that cannot be the gradient of another one, as far as names say it.
+
+    Raises:
+        InputError: a name is none of those that it may be, or a type or a rank does not fit, or
+            two compute the same.
+    """
+    first: dict[str, Definition] = {}
+    for part in by:
+        _check_part(of, part)
+        for one in part.outputs:
+            if one.name in first:
+                raise InputError(
+                    f"{part.name}, the gradient of {of.name}: {one.name} is computed by "
+                    f"{first[one.name].name} already"
+                )
+            first[one.name] = part
+
+
+def _check_part(of: Definition, by: Definition) -> None:
+    """Refuse a definition that cannot be a part of the gradient of another one.
 
     Raises:
         InputError: a name is none of those that it may be, or a type or a rank does not fit.

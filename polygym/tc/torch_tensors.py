@@ -19,7 +19,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.tc.arguments import dtype_of
-from polygym.tc.gradient import Gradient, derivative
+from polygym.tc.gradient import Gradient, Part, derivative
 from polygym.tc.language import Definition
 
 Compute = Callable[[Sequence[Any], Any], list[np.ndarray]]
@@ -136,6 +136,27 @@ def _tensor(torch: Any, array: np.ndarray) -> Any:
     return torch.from_numpy(array)
 
 
+def _derivatives(
+    torch: Any, part: Part, known: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a part of a gradient computes, by the names of the parameters that ask for it.
+
+    ``wanted`` has their shapes and types.
+    """
+    read = as_arrays(torch, part.definition, [known[name] for name in part.reads])
+    found = {}
+    for name, one in zip(part.of, part.compute(read, None), strict=True):
+        if name in wanted:
+            if (one.shape, one.dtype) != wanted[name]:
+                shape, dtype = wanted[name]
+                raise InputError(
+                    f"{part.definition.name}: {derivative(name)}: expected {dtype} of shape "
+                    f"{shape}, as {name} is, found {one.dtype} of shape {one.shape}"
+                )
+            found[name] = _tensor(torch, one)
+    return found
+
+
 @lru_cache(maxsize=2)
 def _function(torch: Any) -> Any:
     """Return the function of autograd that every operator with a gradient is."""
@@ -183,25 +204,15 @@ def _function(torch: Any) -> Any:
                 **dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)),
                 **dict(zip(outputs, asked, strict=True)),
             }
-            results = gradient.compute(
-                as_arrays(torch, gradient.definition, [known[name] for name in gradient.reads]),
-                None,
-            )
-            returned = [one.name for one in gradient.definition.outputs]
-            found = dict(zip(returned, results, strict=True))
-            gradients: list[Any] = [None, None, None]
-            for place, parameter in enumerate(definition.parameters):
-                one = None
-                if ctx.needs_input_grad[place + 3]:
-                    one = found[derivative(parameter.name)]
-                    expected = (tuple(ctx.shapes[place]), dtype_of(parameter.type))
-                    if (one.shape, one.dtype) != expected:
-                        raise InputError(
-                            f"{gradient.definition.name}: {derivative(parameter.name)}: expected "
-                            f"{expected[1]} of shape {expected[0]}, as {parameter.name} is, found "
-                            f"{one.dtype} of shape {one.shape}"
-                        )
-                gradients.append(None if one is None else _tensor(torch, one))
-            return tuple(gradients)
+            wanted = {
+                parameter.name: (tuple(ctx.shapes[place]), dtype_of(parameter.type))
+                for place, parameter in enumerate(definition.parameters)
+                if ctx.needs_input_grad[place + 3]
+            }
+            found: dict[str, Any] = {}
+            for part in gradient.parts:
+                if not wanted.keys().isdisjoint(part.of):
+                    found |= _derivatives(torch, part, known, wanted)
+            return (None, None, None, *(found.get(one.name) for one in definition.parameters))
 
     return Differentiated

@@ -1,15 +1,29 @@
-"""Every comprehension of the library against NumPy."""
+"""Every comprehension of the library against NumPy, its gradients against differences."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from polygym.codegen.mapping import SEQUENTIAL
 from polygym.errors import InputError
-from polygym.tc.comprehension import Comprehension
-from polygym.tc.language import library
+from polygym.poly.strategy import Original
+from polygym.tc.comprehension import Comprehension, define
+from polygym.tc.language import Definition, library
 from polygym.tc.language.resolve import sizes_of
+from polygym.tc.language.syntax import Scalar
+from tests.tc.interpreter import DTYPES
 from tests.tc.programs import arguments
 
-SIZES = {"H": 7, "W": 8, "KH": 3, "KW": 2, "M": 9, "OH": 5, "OW": 7}
+SIZES = {"H": 6, "W": 7, "KH": 3, "KW": 2, "M": 9}
+CONSTANTS = {
+    "conv2d_strided": {"sh": 2, "sw": 3},
+    "conv2d_dilated": {"dh": 2, "dw": 3},
+    "max_pool": {"kh": 3, "kw": 2, "sh": 2, "sw": 3},
+    "average_pool": {"kh": 3, "kw": 2, "sh": 2, "sw": 3},
+}
 
 
 def windows(image: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -20,6 +34,13 @@ def windows(image: np.ndarray, rows: int, columns: int) -> np.ndarray:
 def conv2d(image, kernel, stride=(1, 1)):
     patches = windows(image, *kernel.shape[-2:])[:, :, :: stride[0], :: stride[1]]
     return np.einsum("nchwxy,fcxy->nfhw", patches, kernel)
+
+
+def dilated(kernel, dh, dw):
+    rows, columns = kernel.shape[-2:]
+    found = np.zeros((*kernel.shape[:2], dh * (rows - 1) + 1, dw * (columns - 1) + 1))
+    found[:, :, ::dh, ::dw] = kernel
+    return found
 
 
 def moments(image):
@@ -49,16 +70,8 @@ def mlp3(image, w2, b2, w3, b3, w4, b4):
     return o2, o3, np.maximum(o3 @ w4.T + b4, 0)
 
 
-def gradient_of_image(gradient, kernel):
-    rows, columns = kernel.shape[-2:]
-    padded = np.pad(gradient, ((0, 0), (0, 0), (rows - 1,) * 2, (columns - 1,) * 2))
-    return np.einsum("nfhwxy,fcxy->nchw", windows(padded, rows, columns), kernel[..., ::-1, ::-1])
-
-
-def pooled(image):
-    return image[..., : image.shape[-2] // 2 * 2, : image.shape[-1] // 2 * 2].reshape(
-        *image.shape[:2], image.shape[-2] // 2, 2, image.shape[-1] // 2, 2
-    )
+def pooled(image, kh, kw, sh, sw):
+    return windows(image, kh, kw)[:, :, ::sh, ::sw]
 
 
 EXPECTED = {
@@ -73,7 +86,8 @@ EXPECTED = {
     "conv1d": lambda image, K: np.convolve(image, K[::-1], "valid"),
     "conv2d": conv2d,
     "conv2d_bias": lambda image, K, B: conv2d(image, K) + B[:, None, None],
-    "conv2d_strided": lambda sh, sw, image, K: conv2d(image, K, (int(sh), int(sw))),
+    "conv2d_strided": lambda sh, sw, image, K: conv2d(image, K, (sh, sw)),
+    "conv2d_dilated": lambda dh, dw, image, K: conv2d(image, dilated(K, dh, dw)),
     "conv2d_grouped": lambda image, K: np.einsum(
         "ngchwxy,gfcxy->ngfhw", windows(image, *K.shape[-2:]), K
     ),
@@ -83,12 +97,8 @@ EXPECTED = {
     "conv2d_separable": lambda image, D, P: np.einsum(
         "nchwxy,cxy,fc->nfhw", windows(image, *D.shape[-2:]), D, P
     ),
-    "conv2d_gradient_of_kernel": lambda image, dO: np.einsum(
-        "ncxyhw,nfhw->fcxy", windows(image, *dO.shape[-2:]), dO
-    ),
-    "conv2d_gradient_of_image": gradient_of_image,
-    "max_pool": lambda image: pooled(image).max((3, 5)),
-    "average_pool": lambda image: pooled(image).mean((3, 5)),
+    "max_pool": lambda kh, kw, sh, sw, image: pooled(image, kh, kw, sh, sw).max((4, 5)),
+    "average_pool": lambda kh, kw, sh, sw, image: pooled(image, kh, kw, sh, sw).mean((4, 5)),
     "moments": moments,
     "softmax": softmax,
     "layer_norm": layer_norm,
@@ -99,28 +109,172 @@ EXPECTED = {
     "mlp1": lambda image, W1, B1: np.maximum(image @ W1.T + B1, 0),
     "mlp3": mlp3,
 }
-CONSTANTS = {"conv2d_strided": {"sh": 2, "sw": 3}}
+
+
+def random_arguments(definition: Definition, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return arguments of which no float is a whole number, and known scalars as Python's."""
+    constants = CONSTANTS.get(definition.name, {})
+    dice = np.random.default_rng(1)
+    given: dict[str, Any] = arguments(definition, sizes, constants)
+    for one in definition.parameters:
+        if one.type in (Scalar.FLOAT, Scalar.DOUBLE):
+            shape = given[one.name].shape
+            given[one.name] = np.asarray(dice.standard_normal(shape), DTYPES[one.type])
+    return given | constants
+
+
+def usual_sizes(definition: Definition) -> dict[str, int]:
+    return {size: SIZES.get(size, 2 + k % 3) for k, size in enumerate(sizes_of(definition))}
+
+
+def as_tuple(found: Any) -> tuple[np.ndarray, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+OPERATORS = [name for name in library.definitions() if "_gradient" not in name]
+GRADIENTS = [name for name in library.definitions() if "_gradient" in name]
 
 
 def test_all_are_compared() -> None:
-    assert set(library.definitions()) == set(EXPECTED)
+    assert set(OPERATORS) == set(EXPECTED)
+    assert set(GRADIENTS) == {one.name for name in EXPECTED for one in library.gradients(name)}
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+def test_all_are_in_the_table() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "comprehensions.md").read_text()
+    for name, one in library.definitions().items():
+        takes = ", ".join(parameter.name for parameter in one.parameters)
+        returns = ", ".join(output.name for output in one.outputs)
+        assert f"| `{name}({takes})` → {returns} |" in text
+
+
+@pytest.mark.parametrize("name", OPERATORS)
 def test_against_numpy(name: str) -> None:
-    definition = library.definition(name)
-    sizes = {size: SIZES.get(size, 3 + k) for k, size in enumerate(sizes_of(definition))}
-    given = arguments(definition, sizes, CONSTANTS.get(name, {}))
-    found = Comprehension(definition)(*given.values())
-    expected = EXPECTED[name](*given.values())
-    results = found if isinstance(found, tuple) else (found,)
-    wanted = expected if isinstance(expected, tuple) else (expected,)
+    compare(Comprehension(library.definition(name)), np.dtype(np.float32), 1e-4)
+    compare(as_written(library.definition(f"{name}:double")), np.dtype(np.float64), 1e-13)
+
+
+def compare(operator: Comprehension, dtype: np.dtype, tolerance: float) -> None:
+    given = random_arguments(operator.definition, usual_sizes(operator.definition))
+    results = as_tuple(operator(*given.values()))
+    wanted = as_tuple(EXPECTED[operator.name](*given.values()))
     assert len(results) == len(wanted)
     for result, value in zip(results, wanted, strict=True):
-        assert result.dtype == np.float32
-        np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-4)
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, value, rtol=tolerance, atol=tolerance)
+
+
+def as_written(definition: Definition) -> Comprehension:
+    """Return an operator that runs in the order of its text: that is compiled soonest."""
+    return Comprehension(definition, SEQUENTIAL, Original())
+
+
+def by_differences(function: Callable[[np.ndarray], float], at: np.ndarray) -> np.ndarray:
+    """Return the gradient of a function of an array, element by element."""
+    found = np.zeros_like(at)
+    for place in np.ndindex(at.shape):
+        step = np.zeros_like(at)
+        step[place] = 1e-6
+        found[place] = (function(at + step) - function(at - step)) / 2e-6
+    return found
+
+
+def check_gradient(name: str, sizes: Mapping[str, int]) -> None:
+    """Compare all that computes derivatives of an operator with differences of NumPy's results."""
+    definition = library.definition(f"{name}:double")
+    given = random_arguments(definition, sizes)
+    results = as_tuple(EXPECTED[name](*given.values()))
+    dice = np.random.default_rng(2)
+    outputs = [one.name for one in definition.outputs]
+    known = given | dict(zip(outputs, results, strict=True))
+    for output, result in zip(outputs, results, strict=True):
+        known[f"d_{output}"] = dice.standard_normal(result.shape)
+    parts = library.gradients(f"{name}:double")
+    for part in parts:
+        found = as_written(part)(*(known[one.name] for one in part.parameters))
+        for one, value in zip(part.outputs, as_tuple(found), strict=True):
+            of = one.name.removeprefix("d_")
+
+            def weighed(array: np.ndarray, of: str = of) -> float:
+                shifted = as_tuple(EXPECTED[name](*(given | {of: array}).values()))
+                pairs = zip(outputs, shifted, strict=True)
+                return sum(float((known[f"d_{output}"] * one).sum()) for output, one in pairs)
+
+            expected = by_differences(weighed, given[of])
+            np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-6, err_msg=part.name)
+    floats = [one.name for one in definition.parameters if one.type is Scalar.DOUBLE]
+    derived = [one.name for part in parts for one in part.outputs]
+    assert sorted(derived) == sorted(f"d_{name}" for name in floats)
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if library.gradients(name)])
+def test_gradients_against_differences(name: str) -> None:
+    check_gradient(name, usual_sizes(library.definition(name)))
+
+
+@pytest.mark.parametrize("name", ["conv2d_strided", "max_pool", "average_pool"])
+def test_windows_with_gaps_between(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual ones overlap down the image, with a row behind the last one."""
+    window = {} if name == "conv2d_strided" else {"kh": 2, "kw": 1}
+    monkeypatch.setitem(CONSTANTS, name, window | {"sh": 3, "sw": 4})
+    sizes = {"N": 1, "C": 1, "F": 2, "H": 7, "W": 5, "KH": 2, "KW": 1}
+    definition = library.definition(f"{name}:double")
+    given = random_arguments(definition, sizes)
+    found = as_written(definition)(*given.values())
+    np.testing.assert_allclose(found, EXPECTED[name](*given.values()), rtol=1e-12)
+    check_gradient(name, sizes)
+
+
+def test_rows_that_no_window_reads_have_no_gradient() -> None:
+    gradient = define("tc:conv2d_strided_gradient_of_image")
+    image, kernel = np.ones((1, 1, 8, 6), np.float32), np.ones((1, 1, 3, 3), np.float32)
+    found = gradient(3, 2, image, kernel, np.ones((1, 1, 2, 2), np.float32))
+    assert found.shape == image.shape
+    assert found[0, 0].tolist() == [[1, 1, 2, 1, 1, 0]] * 6 + [[0] * 6] * 2
+    for shape in ((1, 1, 3, 2), (1, 1, 2, 3)):
+        with pytest.raises(InputError, match="is not defined for"):
+            gradient(3, 2, image, kernel, np.ones(shape, np.float32))
+
+
+def test_the_first_of_the_largest_gets_the_derivative() -> None:
+    gradient = define("tc:max_pool_gradient")
+    image = np.array([[[[1, 2, 2], [2, 2, 0]]]], np.float32)
+    derivatives = np.array([[[[5, 7]]]], np.float32)
+    found = gradient(2, 2, 1, 1, image, np.full_like(derivatives, 2), derivatives)
+    assert found.tolist() == [[[[0, 12, 0], [0, 0, 0]]]]
+
+
+@pytest.mark.parametrize("name", ["softmax", "layer_norm"])
+def test_large_numbers_stay_finite(name: str) -> None:
+    definition = library.definition(name)
+    given = random_arguments(definition, usual_sizes(definition))
+    given["I"] = 1000 * given["I"] + 10000
+    found = Comprehension(definition)(*given.values())
+    expected = EXPECTED[name](*(np.float64(one) for one in given.values()))
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:
     with pytest.raises(InputError, match=r"tc:matmull: expected one of .*did you mean matmul\?"):
         library.definition("matmull")
+
+
+def test_types_of_floating_numbers() -> None:
+    assert library.definition("matmul:float") == library.definition("matmul")
+    assert library.definition("matmul:float64") == library.definition("matmul:double")
+    for wrong in ("matmul:int", "matmul:", "matmul:double:double"):
+        with pytest.raises(
+            InputError, match=rf"tc:{wrong}: expected tc:matmul, tc:matmul:float or"
+        ):
+            library.definition(wrong)
+    rows = define("tc:gather:double")(np.arange(3.0), np.array([[2, 0]], np.int32))
+    assert rows.tolist() == [[2.0, 0.0]]
+
+
+def test_an_operator_of_the_library_is_one_definition() -> None:
+    with pytest.raises(InputError, match="tc:matmul is one definition already"):
+        define("tc:matmul", "matmul")
+    with pytest.raises(InputError, match="tc:matmul has the library's gradient"):
+        define("tc:matmul", gradient="matmul_gradient")
+    with pytest.raises(InputError, match="tc:: expected one of"):
+        define("tc:")

@@ -34,16 +34,31 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
     return code, json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", library.definitions())
+OPERATORS = [name for name in library.definitions() if "_gradient" not in name]
+OTHERS = ["conv2d_strided_gradient_of_image:double", "layer_norm_gradient"]
+
+
+@pytest.mark.parametrize("name", [*OPERATORS, *OTHERS])
 def test_the_library_runs_like_kernels(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["-p", "sh=2", "-p", "sw=1"] if name == "conv2d_strided" else []
     target = f"tc:{name}"
-    code, data = call(
-        capsys, "run", target, "-d", "mini", "--schedule", "isl", "--repeat", "1", *given
-    )
+    code, data = call(capsys, "run", target, "-d", "mini", "--schedule", "isl", "--repeat", "1")
     assert code == 0
     assert (data["status"], data["program"]) == ("ok", target)
     assert len(data["arrays"]) == len(library.definition(name).outputs)
+
+
+def test_the_library_has_usual_sizes() -> None:
+    for name in set(library.definitions()) - set(OPERATORS):
+        parameters = dict(load_program(f"tc:{name}", dataset=Dataset.MINI).parameters)
+        assert all(
+            library.USUAL.get(name, value) == value <= 16 for name, value in parameters.items()
+        )
+    target = "tc:conv2d_strided_gradient_of_image"
+    program = load_program(target, dataset=Dataset.MINI, parameters={"sh": 3, "W": 4, "OH": 2})
+    known = dict(program.parameters)
+    assert [known[name] for name in ("H", "W", "OH", "OW", "sh", "sw")] == [16, 4, 2, 1, 3, 2]
+    with pytest.raises(InputError, match=r"not defined for .* OH = 9"):
+        load_program(target, dataset=Dataset.MINI, parameters={"OH": 9})
 
 
 def test_the_c_of_a_comprehension(capsys: pytest.CaptureFixture[str], file: str) -> None:

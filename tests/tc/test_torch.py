@@ -137,6 +137,94 @@ def test_a_gradient_that_reads_outputs() -> None:
     assert torch.autograd.gradcheck(softmax, (tensor,))
 
 
+def test_the_library_in_autograd() -> None:
+    """Beside PyTorch's own: strides with rows behind the last window, groups, normalisations."""
+    generator = torch.Generator().manual_seed(3)
+
+    def tensor(*sizes: int) -> Any:
+        return torch.randn(*sizes, dtype=torch.float64, generator=generator, requires_grad=True)
+
+    image, kernel = tensor(2, 2, 6, 5), tensor(3, 2, 3, 2)
+    depths, points = tensor(2, 3, 2), tensor(3, 2)
+    functions = torch.nn.functional
+
+    def depthwise(image: Any, kernel: Any) -> Any:
+        return functions.conv2d(image, kernel[:, None], groups=len(kernel))
+
+    cases: list[tuple[str, tuple[int, ...], tuple[Any, ...], Any]] = [
+        (
+            "conv2d_strided",
+            (2, 3),
+            (image, kernel),
+            lambda i, k: functions.conv2d(i, k, stride=(2, 3)),
+        ),
+        (
+            "conv2d_separable",
+            (),
+            (image, depths, points),
+            lambda i, d, p: functions.conv2d(depthwise(i, d), p[:, :, None, None]),
+        ),
+        (
+            "conv2d_grouped",
+            (),
+            (tensor(2, 2, 1, 4, 3), tensor(2, 2, 1, 2, 2)),
+            lambda i, k: functions.conv2d(i.flatten(1, 2), k.flatten(0, 1), groups=2).unflatten(
+                1, (2, 2)
+            ),
+        ),
+        (
+            "max_pool",
+            (3, 2, 2, 2),
+            (image,),
+            lambda i: functions.max_pool2d(i, (3, 2), (2, 2)),
+        ),
+        (
+            "layer_norm",
+            (),
+            (tensor(3, 5), tensor(5), tensor(5)),
+            lambda i, g, b: functions.layer_norm(i, (5,), g, b),
+        ),
+        ("softmax", (), (tensor(3, 5),), lambda i: torch.softmax(i, 1)),
+    ]
+    for name, constants, tensors, expected in cases:
+        operator = define(f"tc:{name}:double", mapping="sequential", schedule="original")
+        found, wanted = operator(*constants, *tensors), expected(*tensors)
+        assert torch.allclose(found, wanted), name
+        weights = torch.randn(found.shape, dtype=torch.float64, generator=generator)
+        pairs = zip(
+            torch.autograd.grad((found * weights).sum(), tensors),
+            torch.autograd.grad((wanted * weights).sum(), tensors),
+            strict=True,
+        )
+        assert all(torch.allclose(one, other) for one, other in pairs), name
+
+
+def test_parts_of_a_gradient() -> None:
+    """Each is called if what it returns is asked for."""
+    text = """
+    def mm(double(M, K) A, double(K, N) B) -> (C) { C(m, n) +=! A(m, k) * B(k, n) }
+    def of_A(double(K, N) B, double(M, N) d_C) -> (d_A) { d_A(m, k) +=! d_C(m, n) * B(k, n) }
+    def of_B(double(M, K) A, double(M, N) d_C) -> (d_B) { d_B(k, n) +=! A(m, k) * d_C(m, n) }
+    """
+    both = define(text, gradient=("of_A", "of_B"))
+    a = torch.rand(3, 4, dtype=torch.float64, requires_grad=True)
+    b = torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(both, (a, b))
+    half = define(text, "mm").with_gradient(define(text, "of_B"))
+    assert torch.autograd.gradcheck(lambda one: half(a.detach(), one), (b,))
+    with pytest.raises(InputError, match="mm: A asks for a gradient"):
+        half(a, b)
+    with pytest.raises(InputError, match="of_A, the gradient of mm: d_A is computed by of_A alrea"):
+        define(text, gradient=("of_A", "of_B", "of_A"))
+    with pytest.raises(InputError, match="expected one of mm, of_A, of_B, found 5"):
+        define(text, "mm", gradient=5)  # type: ignore[arg-type]
+    wrong = "def wrong(double(M, K) A) -> (d_B) { d_B(k, m) = A(m, k) }"
+    partly = define(text, "mm").with_gradient(define(text, "of_A"), wrong)
+    assert torch.autograd.gradcheck(lambda one: partly(one, b.detach()), (a,))
+    with pytest.raises(InputError, match=r"wrong: d_B: expected float64 of shape \(4, 2\)"):
+        partly(a, b).sum().backward()
+
+
 def test_several_outputs_of_which_one_has_a_derivative() -> None:
     text = "def f(double(N) A, double s) -> (B, C) { B(i) = s * A(i) * A(i) C(i) = A(i) }"
     gradient = (
