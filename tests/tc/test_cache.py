@@ -294,7 +294,7 @@ def test_another_polygym_compiles_anew_what_was_fastest(monkeypatch: pytest.Monk
         measured(schedule, "jumble", 0.1)
     assert (define(MM)(A, B) == 4).all()
     mine = [e for e in user_cache().entries() if e.code != b"old"]  # type: ignore[union-attr]
-    assert [(e.mapping, e.seconds) for e in mine[-1:]] == [("jam=3 vector=128", None)]
+    assert [(e.mapping, e.seconds) for e in mine[-1:]] == [("vector=128 jam=3", None)]
     define(MM, mapping=parse_mapping("jam=5"))(A, B)
     last = max(user_cache().entries(), key=lambda e: e.made)  # type: ignore[union-attr]
     assert last.mapping == "jam=5", "asked for something else: nothing was measured for that"
