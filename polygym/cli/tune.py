@@ -53,9 +53,9 @@ interrupted.
 \b
 Examples:
   polygym tune tc:matmul -p M=128 -p N=256 -p K=32 --threads 2
-  polygym tune my.tc --function blur -p N=500 --generations 20 --out found
+  polygym tune my.tc --function blur -p N=500 --generations 40 --out found
   polygym tune jacobi-2d -d medium --search policy:bias_coeff_0 --time 60
-  polygym tune my.tc --function blur -p N=500 --generations 40 --out found --resume
+  polygym tune my.tc --function blur -p N=500 --out found --resume
   polygym replay found/best.json
   polygym run my.tc --function blur -p N=500 --schedule found/best.json
 """
