@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from polygym.codegen.duty import Parallel
+from polygym.codegen.exponential import EXPONENTIALS, exponential_in_c
 from polygym.codegen.loops.index import minimum, plus, replaced_in
 from polygym.codegen.loops.ir import (
     Block,
@@ -93,6 +94,11 @@ def print_c(program: LoopProgram, comment: str = "") -> str:
     for name, definition in _MACROS.values():
         if f"polygym_{name}(" in text:
             lines.append(f"#define polygym_{name}(a, b) {definition}")
+    lines += [
+        exponential_in_c(scalar, MathFunction.EXPONENTIAL.c_name(scalar))
+        for scalar in EXPONENTIALS
+        if MathFunction.EXPONENTIAL.c_name(scalar) + "(" in text
+    ]
     if sites(scop):
         lines.append(_CHECK)
     lines += [

@@ -62,7 +62,7 @@ _COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
 _MATH = {
     spelling: (function, scalar)
     for function in MathFunction
-    if function is not MathFunction.ABS
+    if function not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
     for scalar in (ScalarType.DOUBLE, ScalarType.FLOAT)
     for spelling in (function.c_name(scalar),)
 } | {

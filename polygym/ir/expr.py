@@ -103,6 +103,7 @@ class MathFunction(Enum):
     FMA = "fma"
     COPYSIGN = "copysign"
     ABS = "abs"
+    EXPONENTIAL = "polygym_exp"  # exp as polygym computes it (codegen/exponential.py)
 
     @property
     def arity(self) -> int:

@@ -2,7 +2,7 @@
 
 It executes every statement instance in the order of a schedule, with C's semantics: ``int`` wraps
 at 32 bits and ``long`` at 64, division truncates towards zero, ``float`` expressions are rounded to
-single precision after every operation, math.h is the C library's. Tests compare compiled code and
+single precision after every operation, math.h is the C library's, but for polygym's own exp. Tests compare compiled code and
 other oracles with it.
 """
 
@@ -13,6 +13,7 @@ import ctypes.util
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, assert_never
 
 import islpy as isl
@@ -329,10 +330,34 @@ def compare(operator: ComparisonOperator, left: Value, right: Value) -> bool:
             assert_never(operator)
 
 
+def exponential(kind: type[np.float32] | type[np.float64], value: float) -> float:
+    """Exp as polygym defines it, by other means: rounding by NumPy, scaling by ldexp."""
+    single = kind is np.float32
+    least, greatest, terms = (-104.0, 89.0, 7) if single else (-746.0, 710.0, 13)
+    if math.isnan(value):
+        return value
+    x = kind(min(max(value, least), greatest))
+    n = np.rint(x * kind(1.4426950408889634))
+    parts = (
+        ("0x1.62e4p-1", "0x1.7f7d1cp-20")
+        if single
+        else ("0x1.62e42fefa3p-1", "0x1.3de6af278ece6p-42")
+    )
+    for part in parts:
+        x = kind(x - kind(n * kind(float.fromhex(part))))
+    result = kind(1 / math.factorial(terms))
+    for k in reversed(range(terms)):
+        result = kind(kind(result * x) + kind(1 / math.factorial(k)))
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(result, int(n)))
+
+
 def math_routine(function: MathFunction, scalar: ScalarType) -> Callable[..., Value]:
     """Return a function of the C library, or the integer absolute value."""
     if function is MathFunction.ABS:
         return lambda value: wrap(abs(value), scalar)
+    if function is MathFunction.EXPONENTIAL:
+        return partial(exponential, np.float32 if scalar is ScalarType.FLOAT else np.float64)
     routine = getattr(_LIBM, function.c_name(scalar))
     kind = ctypes.c_float if scalar is ScalarType.FLOAT else ctypes.c_double
     routine.restype = kind

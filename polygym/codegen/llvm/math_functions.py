@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.codegen.llvm.emit_exponential import emit_exponential
 from polygym.ir.expr import MathFunction
 from polygym.ir.types import ScalarType
 
@@ -29,7 +30,8 @@ _EXTREMES = {MathFunction.FMIN: "<", MathFunction.FMAX: ">"}
 
 def has_vector_form(function: MathFunction) -> bool:
     """Whether a call can be made for the lanes of a vector at once."""
-    return function in _INTRINSICS or function in _EXTREMES or function is MathFunction.ABS
+    own = (MathFunction.ABS, MathFunction.EXPONENTIAL)
+    return function in _INTRINSICS or function in _EXTREMES or function in own
 
 
 def emit_call(
@@ -43,6 +45,8 @@ def emit_call(
     kind = arguments[0].type
     if function is MathFunction.ABS:
         return _absolute(builder, arguments[0])
+    if function is MathFunction.EXPONENTIAL:
+        return emit_exponential(builder, type_, arguments[0])
     if function in _EXTREMES:
         return _extreme(builder, _EXTREMES[function], *arguments)
     if function in _INTRINSICS:

@@ -2,7 +2,8 @@
 
 ``sqrt`` takes the type of its argument; ``sqrtf`` is float, whatever it is given. ``max`` and
 ``min`` work on integers too; on floating numbers they are ``fmax`` and ``fmin``, which prefer a
-number to a NaN.
+number to a NaN. ``exp`` is polygym's own (:mod:`polygym.codegen.exponential`), which has a form for
+vectors.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ def function_named(name: str) -> Callee | None:
     return None
 
 
-_BY_NAME = {one.value: one for one in MathFunction if one is not MathFunction.ABS}
+_BY_NAME = {
+    one.value: one
+    for one in MathFunction
+    if one not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
+} | {"exp": MathFunction.EXPONENTIAL}
 
 
 def similar(name: str, tensors: list[str]) -> str:
