@@ -2,8 +2,8 @@
 
 It executes every statement instance in the order of a schedule, with C's semantics: ``int`` wraps
 at 32 bits and ``long`` at 64, division truncates towards zero, ``float`` expressions are rounded to
-single precision after every operation, math.h is the C library's, but for polygym's own exp. Tests compare compiled code and
-other oracles with it.
+single precision after every operation, math.h is the C library's, but for polygym's own exp. Tests
+compare compiled code and other oracles with it.
 """
 
 from __future__ import annotations
