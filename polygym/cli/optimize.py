@@ -12,6 +12,7 @@ from polygym.cli.invocation import Orders
 from polygym.cli.options import (
     TARGET_HELP,
     chosen_mapping,
+    construction_options,
     function_option,
     json_option,
     lasting,
@@ -21,12 +22,13 @@ from polygym.cli.options import (
     seed_option,
     size_options,
     target_argument,
+    timeout_option,
 )
 from polygym.cli.searching import search_and_report
 from polygym.codegen.mapping import DEFAULT, Mapping
 from polygym.envs.kernels import Source
 from polygym.evaluation import EvaluationOptions
-from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
+from polygym.mdp.episode import TaskOptions
 from polygym.mdp.policies import POLICIES
 from polygym.poly.spaces.polyhedra import Limits
 from polygym.search.setting import Setting
@@ -98,38 +100,8 @@ Examples:
 @resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
 @mapping_options
-@click.option(
-    "--timeout-factor",
-    type=click.FloatRange(1.0, 1e6),
-    default=10.0,
-    show_default=True,
-    metavar="X",
-    help="Cut off a schedule that takes more than X times as long as the original order.",
-)
-@click.option(
-    "--max-coefficient",
-    type=click.IntRange(1, LARGEST_COEFFICIENT),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Multiples of vertices and rays are 0 to N.",
-)
-@click.option(
-    "--max-dimensions",
-    type=click.IntRange(1, 32),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Dimensions that may be constructed.",
-)
-@click.option(
-    "--max-rays",
-    type=click.IntRange(1, 100_000),
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Rays to choose from in a dimension; see `polygym space`.",
-)
+@timeout_option
+@construction_options
 @json_option
 def command(
     target: str,

@@ -20,6 +20,7 @@ from polygym.codegen.llvm.loader import is_parallel
 from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.errors import InputError
 from polygym.ir.scop import Scop
+from polygym.mdp.episode import LARGEST_COEFFICIENT
 from polygym.poly.baselines import schedule_by
 from polygym.poly.schedule import Schedule, from_json, parse
 from polygym.poly.strategy import is_strategy, parse_strategy
@@ -89,6 +90,41 @@ def resume_option(function: F) -> F:
     return click.option(
         "--resume", "resumed", is_flag=True, help="Go on with the search in --out DIR."
     )(function)
+
+
+def timeout_option(function: F) -> F:
+    """Add ``--timeout-factor``, for searches."""
+    return click.option(
+        "--timeout-factor",
+        type=click.FloatRange(1.0, 1e6),
+        default=10.0,
+        show_default=True,
+        metavar="X",
+        help="Cut off a schedule that takes more than X times as long as the original order.",
+    )(function)
+
+
+def construction_options(function: F) -> F:
+    """Add the options of spaces in which schedules are constructed."""
+    for name, most, default, help_text in (
+        ("--max-rays", 100_000, 64, "Rays to choose from in a dimension; see `polygym space`."),
+        ("--max-dimensions", 32, 4, "Dimensions that may be constructed."),
+        (
+            "--max-coefficient",
+            LARGEST_COEFFICIENT,
+            2,
+            "Multiples of vertices and rays are 0 to N.",
+        ),
+    ):
+        function = click.option(
+            name,
+            type=click.IntRange(1, most),
+            default=default,
+            show_default=True,
+            metavar="N",
+            help=help_text,
+        )(function)
+    return function
 
 
 def mapping_options(function: F) -> F:

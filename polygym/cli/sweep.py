@@ -17,10 +17,12 @@ from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
     chosen_mapping,
+    construction_options,
     found_compilers,
     json_option,
     mapping_options,
     seed_option,
+    timeout_option,
 )
 from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
@@ -29,7 +31,7 @@ from polygym.cli.text import listed, shorten
 from polygym.codegen.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.envs.kernels import digest_of, targets
 from polygym.errors import InputError
-from polygym.mdp.episode import LARGEST_COEFFICIENT, TaskOptions
+from polygym.mdp.episode import TaskOptions
 from polygym.mdp.policies import policy
 from polygym.measure.timing import this_machine
 from polygym.poly.spaces.polyhedra import Limits
@@ -169,14 +171,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
 @mapping_options
-@click.option(
-    "--timeout-factor",
-    type=click.FloatRange(1.0, 1e6),
-    default=10.0,
-    show_default=True,
-    metavar="X",
-    help="Cut off a schedule that takes more than X times as long as the original order.",
-)
+@timeout_option
 @click.option(
     "--compile-seconds",
     type=click.FloatRange(0.0, 1e6, min_open=True),
@@ -185,30 +180,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="S",
     help="Give up a schedule whose code takes longer to generate.",
 )
-@click.option(
-    "--max-coefficient",
-    type=click.IntRange(1, LARGEST_COEFFICIENT),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Multiples of vertices and rays are 0 to N.",
-)
-@click.option(
-    "--max-dimensions",
-    type=click.IntRange(1, 32),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Dimensions that may be constructed.",
-)
-@click.option(
-    "--max-rays",
-    type=click.IntRange(1, 100_000),
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Rays to choose from in a dimension.",
-)
+@construction_options
 @json_option
 def command(
     kernels: tuple[str, ...],
