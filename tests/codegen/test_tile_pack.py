@@ -305,3 +305,19 @@ def test_vectors_across_rows_give_the_same_bits(
     kind: str, mapping: str, sizes: dict[str, int]
 ) -> None:
     same_results(BATCHES.replace("float", kind), mapping, sizes, is_known=True)
+
+
+@pytest.mark.parametrize(("rows", "is_scattered"), [(2, True), (3, True), (4, False), (20, False)])
+def test_sums_across_rows_are_turned_before_they_are_stored(rows: int, is_scattered: bool) -> None:
+    text = emit_llvm(fused(BATCHES, "vector=512", **{**SHORT_ROWS, "w": rows, "n": 64, "c": 32}))
+    assert ("masked.scatter" in text) == is_scattered
+
+
+@pytest.mark.parametrize("mapping", ["vector=512", "vector=256 threads=2", "vector=128 jam=7"])
+def test_rows_that_are_not_there_are_not_stored(mapping: str) -> None:
+    """How many channels there are depends on the batch, and so how many lanes exist."""
+    text = BATCHES.replace("f = 0", "f = a")
+    assert text != BATCHES
+    for kind in ("float", "double"):
+        for sizes in (SHORT_ROWS, {"n": 40, "c": 33, "w": 7, "r": 2}):
+            same_results(text.replace("float", kind), mapping, sizes, is_known=True)

@@ -20,9 +20,10 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.codegen.duty import Hold, Parallel
+from polygym.codegen.llvm.emit_columns import Cell
 from polygym.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.codegen.llvm.emit_gather import Checks, Place, emit_gather
-from polygym.codegen.llvm.emit_hold import Cell, cell_of, emit_block, emit_holding
+from polygym.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.codegen.llvm.emit_turn import emit_turn

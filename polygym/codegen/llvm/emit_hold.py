@@ -19,24 +19,22 @@ Instances right before such a loop that write what it holds leave it in the regi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
 from polygym.codegen.duty import Hold
+from polygym.codegen.llvm.emit_columns import Cell, columns, emit_column
 from polygym.codegen.llvm.emit_index import Environment
 from polygym.codegen.llvm.kinds import I64
 from polygym.codegen.loops.index import coefficient, mentions
-from polygym.codegen.loops.ir import Block, Index, Instance, Lanes, Loop, Node
+from polygym.codegen.loops.ir import Block, Instance, Loop, Node
 from polygym.codegen.loops.linear import difference
 from polygym.codegen.loops.nests import parts_of
 from polygym.ir.scop import Statement
 
 if TYPE_CHECKING:
     from polygym.codegen.llvm.emit_function import FunctionEmitter
-
-Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
-"""What an instance writes: the array, the subscripts, the lanes."""
 
 
 def cell_of(statement: Statement, instance: Instance) -> Cell:
@@ -59,8 +57,7 @@ def emit_block(emitter: FunctionEmitter, block: Block, environment: Environment)
             emitter.node(instance, environment)
         run = []
         emitter.node(part, environment)
-        for cell in begun:
-            _store(emitter, cell, emitter.held.pop(cell), environment)
+        _store_all(emitter, {cell: emitter.held.pop(cell) for cell in begun}, environment)
     for instance in run:
         emitter.node(instance, environment)
 
@@ -113,8 +110,7 @@ def emit_holding(
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         emitter.held |= {cell: _load(emitter, cell, environment) for cell in own}
         _emit_loop(emitter, loop, lower, upper, cells, environment)
-        for cell in own:
-            _store(emitter, cell, emitter.held.pop(cell), environment)
+        _store_all(emitter, {cell: emitter.held.pop(cell) for cell in own}, environment)
         after = builder.block
     for cell in carried:
         merged = builder.phi(outside[cell].type)
@@ -231,6 +227,14 @@ def _load(emitter: FunctionEmitter, cell: Cell, environment: Environment) -> Any
     return emitter.memory.load_lanes(
         array, subscripts, environment, emitter.lane_set(lanes, environment)
     )
+
+
+def _store_all(emitter: FunctionEmitter, values: dict[Cell, Any], environment: Environment) -> None:
+    for column in columns(values):
+        emit_column(emitter, column, values, environment)
+        values = {cell: value for cell, value in values.items() if cell not in column}
+    for cell, value in values.items():
+        _store(emitter, cell, value, environment)
 
 
 def _store(emitter: FunctionEmitter, cell: Cell, value: Any, environment: Environment) -> None:

@@ -195,6 +195,19 @@ class Memory:
             [value, addresses, self._alignment(array), self._full_mask(lanes)],
         )
 
+    def store_part(
+        self,
+        value: Any,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        mask: Any,
+    ) -> None:
+        """Store those of a vector's elements that a mask has, from an element of the array on."""
+        address = self.address(array, subscripts, environment)
+        arguments = [value, address, self._alignment(array), mask]
+        self._call_masked("llvm.masked.store", None, arguments)
+
     def _steps(self, subscripts: Sequence[Index], lanes: LaneSet) -> tuple[int, ...] | None:
         """Return by how much each subscript grows from lane to lane; None if one varies."""
         found = [coefficient(subscript, lanes.variable) for subscript in subscripts]

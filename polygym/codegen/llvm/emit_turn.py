@@ -64,7 +64,7 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
         columns = LaneSet(down.variable, first_down, width, mask)
         read = statement.reads[0].array
         rows.append(memory.load_lanes(read, copy.reads[0], at, columns))
-    for number, row in enumerate(_turned(builder, rows, kind)[:height]):
+    for number, row in enumerate(turned(builder, rows, kind)[:height]):
         there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
         at = environment | {down.variable: there, along.variable: first_along}
         place = memory.address(array.name, copy.write, at)
@@ -110,7 +110,7 @@ def _height(
     return height if fits else None
 
 
-def _turned(builder: ir.IRBuilder, rows: list[Any], kind: Any) -> list[Any]:
+def turned(builder: ir.IRBuilder, rows: list[Any], kind: Any) -> list[Any]:
     """Return the columns of a square of vectors."""
     width = len(rows)
     distance = width // 2
