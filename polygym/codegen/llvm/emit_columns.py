@@ -2,8 +2,8 @@
 
 Vectors along f hold O[f][x], O[f][x + 1], … after all terms: neighbours in memory stand in
 different vectors, and each vector would be stored element by element. The vectors of so many x are
-a block, which is turned in registers (:mod:`polygym.codegen.llvm.emit_turn`), and then every lane is
-part of a row::
+a block, which is turned in registers (:mod:`polygym.codegen.llvm.emit_turn`), and then every lane
+is part of a row::
 
     x:      O[0][x]    O[1][x]    O[2][x] …               f = 0:  O[0][x] O[0][x+1] O[0][x+2]
     x + 1:  O[0][x+1]  O[1][x+1]  O[2][x+1] …      →      f = 1:  O[1][x] O[1][x+1] O[1][x+2]
