@@ -35,7 +35,7 @@ class Place:
             x = y;
                 ^
         """
-        if not self.text.strip():
+        if not self.text:
             return ""
         column = min(max(self.column, 1), len(self.text) + 1)
         before = printable(self.text[: column - 1])

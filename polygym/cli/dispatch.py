@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -22,6 +24,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.failures import CANNOT_BE_ASKED, failure_of
 from polygym.cli.group import polygym
 from polygym.cli.output import print_json, say
+from polygym.cli.text import printable
 
 _NOBODY_READS = 141
 
@@ -51,11 +54,29 @@ def _call(arguments: list[str]) -> Answer:
     Not through click's own ``main``, which ends the process itself where nobody reads the output.
     """
     try:
-        with polygym.make_context("polygym", list(arguments)) as context:
+        with _plain_warnings(), polygym.make_context("polygym", list(arguments)) as context:
             result = polygym.invoke(context)
     except click.exceptions.Exit as leave:  # after --help and --version
         return Answer(leave.exit_code)
     return result if isinstance(result, Answer) else Answer()
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Inside, a warning is said once and in one line, without the line of Python that gave it."""
+    usual, said = warnings.formatwarning, set[str]()
+
+    def plain(message: Warning | str, *_: object, **__: object) -> str:
+        text = printable(f"warning: {message}\n")
+        is_new = text not in said
+        said.add(text)
+        return text if is_new else ""
+
+    warnings.formatwarning = plain
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _explain(error: BaseException, as_json: bool) -> Answer:

@@ -207,7 +207,7 @@ def _expand(part: str) -> list[str]:
         found = sorted(glob.glob(part)) if glob.has_magic(part) else [part]
         missing = [path for path in found if not os.path.isfile(path)]
         if missing or not found:
-            raise InputError(f"kernel: expected the path of a C file, found no file {part!r}")
+            raise InputError(f"kernel: expected the path of a file, found no file {part!r}")
         return found
     try:
         return [kernel.name for kernel in polybench.select((part,))]

@@ -82,7 +82,8 @@ def definition_of(target: str, function: str | None) -> Definition:
     found = {one.name: one for one in parse(text, target)}
     if function is None and len(found) > 1:
         raise InputError(
-            f"{target}: there are several definitions; choose one of: {', '.join(found)}"
+            f"{target}: there are several definitions; choose one of: {', '.join(found)} "
+            "(--function NAME; from Python, function=NAME)"
         )
     chosen = next(iter(found)) if function is None else function
     if chosen not in found:

@@ -46,6 +46,11 @@ def _prepared(definition: Definition, parameter: Parameter, value: Any) -> np.nd
             value = _converted(np.asarray(value), wanted)
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{definition.name}: {parameter.name}: {error}") from None
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(
+            f"{definition.name}: {parameter.name}: expected an array without a mask, found one "
+            "with; .filled() says what is masked, .data what is behind"
+        )
     array = np.asarray(value)
     if array.dtype != wanted:
         raise InputError(
@@ -68,11 +73,12 @@ def _converted(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
     with np.errstate(all="ignore"):
         converted = found.astype(wanted)
         if wanted.kind == "f" and found.dtype.kind in "fiub":
-            fits = bool((np.isfinite(converted) | ~np.isfinite(found.astype(float))).all())
+            fits = np.isfinite(converted) | ~np.isfinite(found.astype(float))
         else:
-            fits = bool((converted == found).all())
-    if not fits:
-        raise ValueError(f"expected numbers that are {wanted}, found others")
+            fits = np.asarray(converted == found)
+    if not fits.all():
+        wrong = np.asarray(found)[~fits].flat[0]
+        raise ValueError(f"expected numbers that {wanted} holds, found {wrong}")
     return converted
 
 

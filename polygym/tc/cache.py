@@ -175,7 +175,7 @@ class Cache:
             entry.recipe, entry.code, entry.origin, entry.digest,
         )  # fmt: skip
         kept = False
-        with self._warned(), closing(self._connect(make=True)) as connection:
+        with self._warned("not kept"), closing(self._connect(make=True)) as connection:
             connection.execute(
                 f"REPLACE INTO kernels ({_COLUMNS}) VALUES ({', '.join('?' * len(values))})", values
             )
@@ -197,7 +197,7 @@ class Cache:
         if not self.path.exists():
             return 0
         try:
-            with closing(self._connect(make=False)) as connection:
+            with closing(self._connect()) as connection:
                 return connection.execute("DELETE FROM kernels").rowcount
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
@@ -210,7 +210,9 @@ class Cache:
     def _rows(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
         if self.path.exists():
-            with self._warned(), closing(self._connect(make=False)) as connection:
+            is_fixed = not os.access(self.path.parent, os.W_OK)
+            connect = self._connect_fixed if is_fixed else self._connect
+            with self._warned("not used"), closing(connect()) as connection:
                 found = connection.execute(query, values).fetchall()
         return found
 
@@ -228,9 +230,17 @@ class Cache:
         warnings.warn(f"{self.path}: an entry of {label!r} is damaged: ignored", CacheWarning, 4)
         return None
 
-    def _connect(self, *, make: bool) -> sqlite3.Connection:
+    def _connect_fixed(self) -> sqlite3.Connection:
+        """Open the file in a folder in which nothing can be written, hence no log of SQLite's."""
+        _check_owner(self.path)
+        uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        return sqlite3.connect(uri, uri=True)
+
+    def _connect(self, *, make: bool = False) -> sqlite3.Connection:
         if make:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not os.access(self.path.parent, os.W_OK):
+                raise OSError("nothing can be written in its folder")
             with suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         _check_owner(self.path)
@@ -244,12 +254,14 @@ class Cache:
         return connection
 
     @contextmanager
-    def _warned(self) -> Iterator[None]:
+    def _warned(self, consequence: str) -> Iterator[None]:
         """Inside, what goes wrong with the file is a warning."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            warnings.warn(f"{self.path}: not used: {error}", CacheWarning, 4)
+            is_none = type(error) is sqlite3.DatabaseError
+            hint = "; `polygym cache clear` begins another one" if is_none else ""
+            warnings.warn(f"{self.path}: {consequence}: {error}{hint}", CacheWarning, 4)
 
 
 def _is_time(seconds: Any) -> bool:

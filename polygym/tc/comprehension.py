@@ -144,6 +144,22 @@ class Comprehension:
         outputs = ", ".join(one.name for one in self.definition.outputs)
         return f"<comprehension {self.name}({parameters}) -> ({outputs})>"
 
+    def __copy__(self) -> Comprehension:
+        """Return another operator with the same code, which may be told otherwise from now on."""
+        found = Comprehension.__new__(Comprehension)
+        found.__dict__.update(self.__dict__)
+        found._kernels, found._lock = dict(self._kernels), threading.Lock()
+        return found
+
+    def __deepcopy__(self, memo: Any) -> Comprehension:
+        """Return a copy: what it shares, definition and machine code, does not change."""
+        return copy(self)
+
+    def __reduce__(self) -> Any:
+        """Be pickled as a definition with options; the code is compiled there, or in the cache."""
+        state = (self.definition, self.mapping, self._strategy, self._gradient)
+        return _unpickled, state
+
     def scop(self, **constants: int) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
         return self._builder.scop(constants)
@@ -167,7 +183,6 @@ class Comprehension:
         ]
         check_gradient(self.definition, [one.definition for one in parts])
         found = copy(self)
-        found._kernels, found._lock = dict(self._kernels), threading.Lock()
         found._gradient = Gradient(tuple(Part(one.definition, one._results) for one in parts))
         return found
 
@@ -349,6 +364,14 @@ class Comprehension:
             if np.may_share_memory(one, other):
                 raise InputError("out: expected arrays that do not overlap each other")
         return given
+
+
+def _unpickled(
+    definition: Definition, mapping: Mapping, schedule: Strategy, gradient: Gradient | None
+) -> Comprehension:
+    found = Comprehension(definition, mapping, schedule)
+    found._gradient = gradient
+    return found
 
 
 def _strategy(given: Strategy | str) -> Strategy:

@@ -120,7 +120,9 @@ def _array(torch: Any, tensor: Any, definition: Definition, place: int | None) -
     """Return a tensor's memory as an array; ``place`` is which argument it is, None for ``out``."""
     if tensor.is_cpu and tensor.layout is torch.strided:
         try:
-            return tensor.detach().numpy()
+            plain = tensor.detach()
+            is_read_negated = place is not None and plain.is_neg()
+            return (plain.resolve_neg() if is_read_negated else plain).numpy()
         except (TypeError, RuntimeError) as error:
             wrong = f"no tensor of {tensor.dtype} that NumPy has: {error}"
     elif tensor.layout is not torch.strided:

@@ -149,7 +149,7 @@ def test_a_file_that_is_no_cache(folder: Path, content: bytes) -> None:
     if not content:
         assert (define(MM)(A, B) == 4).all()
         return
-    with pytest.warns(CacheWarning, match="not used: .*not a database"):
+    with pytest.warns(CacheWarning, match=r"not (used|kept): .*not a database"):
         assert (define(MM)(A, B) == 4).all()
 
 
@@ -160,6 +160,42 @@ def test_a_file_that_others_can_write(folder: Path) -> None:
     path.chmod(0o666)
     with pytest.warns(CacheWarning, match="only its owner can write"):
         assert (define(MM)(A, B) == 4).all()
+
+
+def test_a_folder_in_which_nothing_can_be_written(
+    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there is used, and nothing is written beside it; what is new is compiled."""
+    define(MM)(A, B)
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: mode != os.W_OK and access(path, mode)
+    )  # the superuser may write anywhere
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (define(MM)(A, B) == 4).all()
+    assert compiled == ["mm(M=3, K=4, N=2)"]
+    folder.chmod(0o555)
+    try:
+        with pytest.warns(CacheWarning, match="not kept: nothing can be written in its folder"):
+            assert (define(MM)(A[:2], B) == 4).all()
+    finally:
+        folder.chmod(0o755)
+    assert [one.name for one in folder.iterdir()] == [f"comprehensions-{FORMAT}.sqlite"]
+    cache = user_cache()
+    assert cache is not None
+    assert len(cache.entries()) == 1
+
+
+def test_the_command_says_a_warning_once_and_plainly(folder: Path) -> None:
+    folder.mkdir()
+    path = folder / f"comprehensions-{FORMAT}.sqlite"
+    path.write_text("junk" * 100)
+    path.chmod(0o600)
+    command = [sys.executable, "-m", "polygym", "cache", "list"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    (said,) = found.stderr.splitlines()
+    assert said.startswith(f"warning: {path}: not used: file is not a database; `polygym cache cl")
 
 
 def test_switched_off(monkeypatch: pytest.MonkeyPatch, compiled: list[str]) -> None:

@@ -1,5 +1,7 @@
 """Calling a comprehension: arguments, results, memory, threads."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -138,6 +140,35 @@ def test_one_of_several_definitions():
     with pytest.raises(InputError, match="found 'thrice'"):
         polygym.tc.define(text, "thrice")
     assert repr(polygym.tc.define(MM)) == "<comprehension mm(A, B) -> (C)>"
+
+
+def test_copies_compute_the_same_and_are_tuned_apart(mm):
+    mm(A, B)
+    for other in (copy.copy(mm), copy.deepcopy([mm])[0], pickle.loads(pickle.dumps(mm))):
+        assert (other(A, B) == A @ B).all()
+        assert (other.name, other.mapping) == (mm.name, mm.mapping)
+        kernel = mm.compile(A, B)
+        assert other.compile(A, B, mapping="sequential") is not kernel
+        assert mm.compile(A, B) is kernel
+
+
+def test_options_and_gradients_are_pickled():
+    operator = polygym.tc.define("tc:softmax", threads=2, schedule="isl skew=off")
+    there = pickle.loads(pickle.dumps(operator))
+    assert there.mapping.threads == 2
+    assert there._strategy == operator._strategy
+    assert there._gradient.of == ("I",)
+
+
+def test_a_mask_is_not_overlooked(mm):
+    with pytest.raises(InputError, match=r"mm: A: expected an array without a mask"):
+        mm(np.ma.masked_greater(A, 3), B)
+
+
+def test_numbers_that_do_not_fit_are_named():
+    operator = polygym.tc.define("def f(int8(N) A) -> (B) { B(i) = A(i) }")
+    with pytest.raises(InputError, match=r"f: A: expected numbers that int8 holds, found 200"):
+        operator([1, 200, 300])
 
 
 def test_threads_share_an_operator():

@@ -23,6 +23,18 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = A(i) } def f(float A) -> (B) { B = A }", "defined twice"),
     ("def f(float(N) A) -> (B) { B(i) = A[i] }", "hint: subscripts and sizes stand in parenth"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i < 3 }", "hint: a range is i in 0:..., a con"),
+    ("  \n", "expected a definition, found an empty text"),
+    ("def f(float(3000000000) A) -> (B) { B(i) = A(i) }", "from 1 to 2,147,483,647, found 3000"),
+    ("def f(float(N) A) -> (B) { B(i) = (int)A(i) }", "hint: a conversion is int(x)"),
+    ("def f(float(N) A) -> (B) { B(i) = (int)(A(i)) }", "hint: a conversion is int(x)"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i)**2 }", "hint: a power is pow(x, y)"),
+    ("def f(float(N) A) -> (B) { B(i) -= A(i) }", "hint: to subtract is to add what is negated"),
+    ("def f(float(N) A) -> (B) { B(i) /= A(i) }", "hint: a quotient is assigned: C(i) = C(i) /"),
+    ("def f(float(N) A) -> (B) { // twice\n B(i) = A(i) }", "hint: a comment begins with #"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) > 0 and A(i) < 3 }", "hint: both hold is x && y"),
+    ("def f(float(N) A) -> (B) { B(i) = not A(i) }", "hint: the opposite is !x"),
+    ("def f(float(N) A) -> (B) { for i in 0:N { B(i) = A(i) } }", "hint: an index runs by itself"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) == True }", "hint: a truth value is 1"),
     # names
     ("def f(float(N) A, float(N) A) -> (B) { B(i) = A(i) }", "A is a parameter already"),
     ("def f(float(N) N) -> (B) { B(i) = N(i) }", "N is a size already"),
@@ -188,6 +200,7 @@ def test_refusals(text, said):
         lower_all(text)
     assert said in str(refusal.value)
     assert str(refusal.value).startswith("a.tc:")
+    assert "^" in str(refusal.value)
 
 
 def test_what_is_missing_at_the_end_has_a_caret_too() -> None:
@@ -196,6 +209,13 @@ def test_what_is_missing_at_the_end_has_a_caret_too() -> None:
     place, line, caret = str(refusal.value).splitlines()
     assert place.startswith("a.tc:2:8: error: expected '}'")
     assert caret.index("^") == len(line)
+
+
+def test_lines_may_end_as_those_of_windows() -> None:
+    with pytest.raises(SourceError) as refusal:
+        parse("def f(float A) -> (B) {\r\n  B = \r\n}\r\n", "a.tc")
+    assert "\r" not in str(refusal.value)
+    assert "\\r" not in str(refusal.value)
 
 
 def doubled(value: str, count: int, first: str = "x(i)") -> str:

@@ -1,5 +1,6 @@
 """PyTorch's tensors: in and out without a copy, gradients by comprehensions, errors that help."""
 
+import copy
 import subprocess
 import sys
 import threading
@@ -73,6 +74,29 @@ def test_parts_of_tensors(mm: Comprehension) -> None:
     assert torch.equal(mm(wide[::2, ::2], B), wide[::2, ::2] @ B)
     assert torch.equal(mm(B.T, A.T), B.T @ A.T)
     assert torch.equal(mm(A, torch.ones(1, 1).expand(4, 2)), A @ torch.ones(4, 2))
+
+
+def test_a_tensor_that_is_negated_when_it_is_read(mm: Comprehension) -> None:
+    A, B = torch.arange(12.0).reshape(3, 4), torch.ones(4, 2)
+    assert torch.equal(mm(torch._neg_view(A), B), -(A @ B))
+
+
+def test_an_operator_in_a_network_that_is_copied(exact: Comprehension) -> None:
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.operator = exact
+            self.weights = torch.nn.Parameter(torch.ones(4, 2, dtype=torch.float64))
+
+        def forward(self, data: Any) -> Any:
+            return self.operator(data, self.weights)
+
+    layer, data = Layer(), torch.ones(3, 4, dtype=torch.float64)
+    layer(data).sum().backward()
+    other = copy.deepcopy(layer)
+    other.weights.grad = None
+    other(data).sum().backward()
+    assert torch.equal(other.weights.grad, layer.weights.grad)
 
 
 def test_nothing_is_copied(mm: Comprehension) -> None:

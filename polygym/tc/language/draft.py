@@ -88,7 +88,9 @@ def declared_sizes(draft: Draft, declaration: Declaration | Output) -> tuple[isl
         match size:
             case Number(value, text, place):
                 if not 1 <= value < LARGEST:
-                    raise SourceError(place, f"expected a size from 1 on, found {text}")
+                    raise SourceError(
+                        place, f"expected a size from 1 to {LARGEST - 1:,}, found {text}"
+                    )
                 text = str(value)
             case Name(name):
                 text = draft.size_names[name]

@@ -57,8 +57,12 @@ _BY_NAME = {
     if one not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
 } | {"exp": MathFunction.EXPONENTIAL}
 
+_TRUTH = {"true": 1, "false": 0}
+
 
 def similar(name: str, tensors: list[str]) -> str:
     """Return a suggestion for a name that is neither a tensor nor a function, "" without one."""
+    if name.lower() in _TRUTH:
+        return f"a truth value is {_TRUTH[name.lower()]}"
     close = get_close_matches(name, [*tensors, *_BY_NAME, *EXTREMES, "abs"], 1)
     return f"did you mean {close[0]}?" if close else ""

@@ -28,7 +28,7 @@ name of the next statement's tensor.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from polygym.errors import SourceError
@@ -58,6 +58,17 @@ _ASSIGNMENTS = {
     **{f"{assign.value}!": (assign, True) for assign in Assign if assign is not Assign.SET},
 }
 
+# What other languages write, and is a name here, as a rule of a statement's tensor.
+_FOREIGN_WORDS = {
+    "and": "both hold is x && y",
+    "or": "one of them holds is x || y",
+    "not": "the opposite is !x",
+    "if": "a choice is condition ? value : other",
+    "else": "a choice is condition ? value : other",
+    "for": "an index runs by itself; where i in 0:N says how far",
+    "return": "what is returned stands behind ->",
+}
+
 
 def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
     """Return the definitions of a text.
@@ -74,7 +85,9 @@ def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
             raise SourceError(one.place, f"{one.name} is defined twice")
         found[one.name] = one
     if not found:
-        raise SourceError(reader.next.place, "expected a definition, found an empty text")
+        place = reader.next.place
+        place = replace(place, text=place.text or " ")  # there is a caret even if there is no line
+        raise SourceError(place, "expected a definition, found an empty text")
     return tuple(found.values())
 
 
@@ -122,7 +135,7 @@ class _Reader(Expressions):
         while not self.is_next("}"):
             if self.next.kind is Kind.END:
                 raise self.wrong("'}' to end the definition")
-            read = self.call(callees, name) or self.statement()
+            read = self.next_statement(callees, name)
             if isinstance(read, Statement):
                 callees.pop(read.tensor, None)
                 self.definitions.discard(read.tensor)
@@ -180,6 +193,23 @@ class _Reader(Expressions):
         return tuple(found)
 
     # Statements
+
+    def next_statement(self, known: Mapping[str, Definition], caller: Token) -> Statement | Call:
+        """Read a statement of either kind; what is none may be a word of another language."""
+        start = self.position
+        try:
+            return self.call(known, caller) or self.statement()
+        except SourceError as error:
+            hint = error.hint or self.foreign(start)
+            raise SourceError(error.place, error.message, hint) from None
+
+    def foreign(self, start: int) -> str:
+        """Return a hint if a conversion of C, or a word of Python's, is at or before a place."""
+        third, second, first = (self.words[max(start - back, 0)].text for back in (1, 2, 3))
+        if (first, third) == ("(", ")") and second in TYPE_NAMES:
+            return f"a conversion is {second}(x)"
+        here = self.words[start].text
+        return _FOREIGN_WORDS.get(here, "") or _FOREIGN_WORDS.get(third, "")
 
     def call(self, known: Mapping[str, Definition], caller: Token) -> Call | None:
         """Read ``(C, D) = f(A, B)``, None where a statement of another kind stands."""

@@ -67,7 +67,7 @@ def tokens(text: str, file: str) -> tuple[Token, ...]:
         SourceError: a character begins no word, or a word is a number of another language.
     """
     text = text.removeprefix("\ufeff")
-    lines = text.split("\n")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
     found: list[Token] = []
     position, line, start = 0, 1, 0
 

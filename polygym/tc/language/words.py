@@ -10,6 +10,16 @@ from polygym.tc.language.tokens import Kind, Token
 # No word may be called so; "in" may, since it is one only behind the name of a range.
 _KEYWORDS = frozenset({"def", "where", "exists"})
 
+# What other languages write with two words that cannot stand side by side here.
+_PAIRS = {
+    "**": "a power is pow(x, y)",
+    "//": "a comment begins with #, a quotient is x / y",
+    "/*": "a comment begins with #",
+    "-=": "to subtract is to add what is negated: C(i) += -(...)",
+    "/=": "a quotient is assigned: C(i) = C(i) / (...)",
+    "++": "to count is to add: C(i) += 1",
+}
+
 
 @dataclass
 class Words:
@@ -38,6 +48,9 @@ class Words:
         """Return the refusal of the next word."""
         word = self.next
         found = Kind.END.value if word.kind is Kind.END else repr(word.text)
+        here = "".join(one.text for one in (word, self.after(1)))
+        before = "".join(one.text for one in self.words[max(self.position - 1, 0) :][:2])
+        hint = hint or _PAIRS.get(before, "") or _PAIRS.get(here, "")
         return SourceError(word.place, f"expected {expected}, found {found}", hint)
 
     def is_next(self, text: str) -> bool:
