@@ -31,8 +31,8 @@ _LARGEST_FILE = 1 << 24
 class Tuned:
     """What a tuner has found for a program of certain sizes.
 
-    ``best`` and ``start`` were measured side by side in the end; ``start`` is what there was to
-    begin with, and ``strategy`` how the best schedule came about. ``wrong`` counts candidates that
+    ``best`` and ``start`` were measured side by side in the end, where there was time for it;
+    ``start`` is what there was to begin with, and ``strategy`` how the best schedule came about. ``wrong`` counts candidates that
     computed something else: a defect of polygym.
     """
 
@@ -47,8 +47,16 @@ class Tuned:
 
     @property
     def gain(self) -> float:
-        """How many times faster than the start the best is."""
-        return self.best.speedup / self.start.speedup if self.start.speedup else 0.0
+        """How many times faster than the start the best is.
+
+        Where they were not measured side by side, the machine may have been slower when one of the
+        two ran, or when the original did beside it. So the ratio of the times has to say it, and
+        that of the speedups too: the smaller one counts. Side by side they are the same.
+        """
+        if not (self.start.speedup and self.best.seconds):
+            return 0.0
+        by_time = self.start.seconds / self.best.seconds
+        return min(self.best.speedup / self.start.speedup, by_time)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -48,6 +48,9 @@ def test_what_is_found_is_used_and_kept(search: str | Policy) -> None:
     assert (seen[0].generation, seen[-1].generation, seen[-1].generations) == (1, 2, 2)
     assert found.best.speedup >= found.start.speedup
     assert found.to_json()["gain"] == pytest.approx(found.gain)
+    assert found.gain == pytest.approx(found.best.speedup / found.start.speedup)
+    apart = replace(found, best=replace(found.start, speedup=3 * found.start.speedup))
+    assert apart.gain == 1  # the original was slower when it ran beside the best
     assert (operator(A, B) == A @ B).all()
     cache = user_cache()
     assert cache is not None
