@@ -24,7 +24,7 @@ from polygym.mdp.episode import Episode, Task, TaskOptions
 from polygym.mdp.observe import Observer
 from polygym.poly.spaces.memory import Memory
 from polygym.programs import Program, is_path, load_program
-from polygym.programs.comprehensions import PREFIX
+from polygym.programs.comprehensions import PREFIX, comprehension_named
 from polygym.tc.language.library import definition
 
 
@@ -137,15 +137,16 @@ def targets(selection: str) -> tuple[str, ...]:
     """
     if not isinstance(selection, str):
         raise InputError(
-            "kernel: expected a text (a kernel's name, a category, a glob, the path of a C file, "
-            f"or several with commas), found {type(selection).__name__}"
+            "kernel: expected a text (a kernel's name, a category, a glob, the path of a file, "
+            "tc: and the name of a comprehension, or several with commas), found "
+            f"{type(selection).__name__}"
         )
     found: dict[str, None] = {}
     for part in (part.strip() for part in selection.split(",")):
         if part:
             found.update(dict.fromkeys(_expand(part)))
     if not found:
-        raise InputError(f"kernel: expected at least one kernel or C file, found {selection!r}")
+        raise InputError(f"kernel: expected at least one kernel or file, found {selection!r}")
     return tuple(found)
 
 
@@ -212,7 +213,7 @@ def _expand(part: str) -> list[str]:
     try:
         return [kernel.name for kernel in polybench.select((part,))]
     except KeyError as error:
-        raise InputError(f"kernel: {error.args[0]}") from None
+        raise InputError(f"kernel: {comprehension_named(part) or error.args[0]}") from None
 
 
 def _is_category(part: str) -> bool:

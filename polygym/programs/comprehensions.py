@@ -41,6 +41,17 @@ def load_comprehension(target: str, function: str | None, parameters: Mapping[st
     return lower(definition, {name: known[name] for name in needed if name in known})
 
 
+def comprehension_named(name: str) -> str:
+    """Return what is said of a name that is one of the library's without its ``tc:``, else "".
+
+    >>> comprehension_named("matmul")
+    'the comprehension of that name is tc:matmul'
+    """
+    if name.partition(":")[0] not in library.definitions():
+        return ""
+    return f"the comprehension of that name is {PREFIX}{name}"
+
+
 def usual_values(target: str) -> Mapping[str, int]:
     """Return what sizes and scalars of a target are if nothing is said, by name."""
     return library.USUAL if target.startswith(PREFIX) else {}
@@ -78,7 +89,8 @@ def definition_of(target: str, function: str | None) -> Definition:
     try:
         text = Path(target).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{target}: cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{target}: cannot be read: {why}") from error
     found = {one.name: one for one in parse(text, target)}
     if function is None and len(found) > 1:
         raise InputError(

@@ -21,6 +21,7 @@ from polygym.frontend import parse_file, regions
 from polygym.ir.scop import Array, Scop
 from polygym.poly.evaluate import admits, admitted_below, evaluate
 from polygym.programs.comprehensions import (
+    comprehension_named,
     initial_data,
     is_comprehension,
     load_comprehension,
@@ -132,11 +133,13 @@ def _kernel(target: str) -> polybench.Kernel | None:
             return None
         if several := _selected(target):
             raise InputError(
-                f"{target}: expected one kernel or the path of a C file; {target!r} stands for "
+                f"{target}: expected one kernel or the path of a file; {target!r} stands for "
                 f"several: {', '.join(several)}"
             ) from None
+        why = error.args[0]
         raise InputError(
-            f"{target}: expected the name of a kernel or the path of a C file; {error.args[0]}"
+            f"{target}: expected the name of a kernel or the path of a file; "
+            f"{comprehension_named(target) or why}"
         ) from None
 
 

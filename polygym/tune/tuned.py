@@ -32,8 +32,8 @@ class Tuned:
     """What a tuner has found for a program of certain sizes.
 
     ``best`` and ``start`` were measured side by side in the end, where there was time for it;
-    ``start`` is what there was to begin with, and ``strategy`` how the best schedule came about. ``wrong`` counts candidates that
-    computed something else: a defect of polygym.
+    ``start`` is what there was to begin with, and ``strategy`` how the best schedule came about.
+    ``wrong`` counts candidates that computed something else: a defect of polygym.
     """
 
     program: str

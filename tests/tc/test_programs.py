@@ -10,6 +10,7 @@ import pytest
 
 from polybench import Dataset
 from polygym.cli import dispatch
+from polygym.envs.kernels import targets
 from polygym.errors import InputError, SourceError
 from polygym.programs import load_program, load_scop
 from polygym.programs.foreign import executable
@@ -142,3 +143,18 @@ def test_other_compilers_get_it_as_c(capsys: pytest.CaptureFixture[str]) -> None
         code, data = call(capsys, "bench", target, "-d", "mini", "--against", "gcc")
         assert code == 0
         assert [one["status"] for one in data["entries"]] == ["ok"] * 3
+
+
+@pytest.mark.parametrize("name", ["matmul", "softmax:double"])
+def test_a_name_without_its_beginning(name: str) -> None:
+    with pytest.raises(InputError, match=f"the comprehension of that name is tc:{name}"):
+        load_program(name)
+    with pytest.raises(InputError, match=f"kernel: the comprehension of that name is tc:{name}"):
+        targets(name)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"nothing\.tc: cannot be read: No such file or directory$"
+    ):
+        load_program(str(tmp_path / "nothing.tc"))
