@@ -22,6 +22,7 @@ from polygym.codegen.loops.ir import (
     Operation,
     Variable,
 )
+from polygym.codegen.loops.nests import around, chain
 from polygym.codegen.loops.tile_pack import pack_tiles
 from polygym.codegen.machine import Machine
 from polygym.codegen.mapping import parse_mapping
@@ -178,6 +179,24 @@ def test_nothing_is_copied_where_the_loops_inside_do_not_run() -> None:
     elements = sizes["m"] * sizes["k"]
     assert len(copied) == elements * (20 * 2 + 3 * 1)
     same_results(text, mapping, sizes, is_known=True)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_loops_that_never_run_need_no_tile(place: int) -> None:
+    scop = parse_text(PRODUCT)
+    legal, mapping = LegalSchedule(scop, original(scop)), parse_mapping("tile=off")
+    tree = plan(build_tree(legal), legal, mapping, Machine(vector_bits=512), SIZES)
+    program = generate_loops(tree, legal, SIZES)
+    assert isinstance(program.body, Loop)
+    loops = list(chain(program.body))
+    assert tiles(pack_tiles(program))
+    assert len(loops) == 4
+    inside = loops[-1].body
+    loops[place] = replace(loops[place], upper=Number(-1))
+    packed = pack_tiles(replace(program, body=around(loops, inside)))
+    assert bool(tiles(packed)) == (place == 0), "only the batches are not part of the box"
+    assert "define" in emit_llvm(packed)
+    assert not list(events(packed.body, {}))
 
 
 def test_programs_without_vectors_are_left_as_they_are() -> None:

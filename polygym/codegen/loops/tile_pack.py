@@ -211,8 +211,8 @@ def _fitting(
         if any(isinstance(loop.duty, Jam | Vector) for loop in loops_around[:at]):
             continue  # its iterations run together, and there is one tile
         lengths = {loop.variable: _length(loop) for loop in inner}
-        if any(length is None for length in lengths.values()):
-            continue
+        if not all(lengths.values()):
+            continue  # unknown, or a loop that never runs
         sizes = tuple(lengths[loop.variable] or 0 for loop in loops)
         used = {loop.variable for loop in loops}
         if _times(loops_around[:at], loops, subscripts) > _MOST_TIMES:
