@@ -142,6 +142,30 @@ def test_no_result_changes(name: str, mapping: str) -> None:
         assert runs[1][key].tobytes() == values.tobytes(), key
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "C[i][j] = 1; D[i][j] = C[i][0];",
+        "C[i][j] *= 2; D[i][j] = C[j][i]; C[i][j] += 1;",
+        "C[i][j] = 3; C[i][0] = 4;",
+        "C[i][j] = C[0][j] + 1;",
+    ],
+)
+def test_elements_with_two_names_are_in_memory_for_both(before: str) -> None:
+    """What stands right before a sum may touch its element as another one's."""
+    total = "for (int l = 0; l < k; l++) C[i][j] += A[i][l] * B[l][j];"
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++)"
+    scop = parse_text(text(f"{loops} {{ {before} {total} }}").replace("[m]", "[n]"))
+    sizes = {"n": 9, "m": 9, "k": 4}
+    arrays = random_arrays(scop, sizes, np.random.default_rng(7))
+    expected = {key: values.copy() for key, values in arrays.items()}
+    run_natively(scop, original(scop), sizes, expected)
+    mapping = parse_mapping("tile=off vector=off jam=1")
+    run_natively(scop, original(scop), sizes, arrays, mapping, is_known=True)
+    for key, values in expected.items():
+        assert arrays[key].tobytes() == values.tobytes(), key
+
+
 def test_the_first_value_is_never_loaded() -> None:
     """Besides A and B: C, but not where it is set to zero right before."""
     found = {}
