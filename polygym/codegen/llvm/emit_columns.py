@@ -14,7 +14,7 @@ Lanes that do not exist are rows that are not stored. Fewer than four vectors ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from llvmlite import ir
@@ -37,7 +37,7 @@ _LEAST = 4
 _WIDEST = 16
 
 
-def columns(cells: Mapping[Cell, Any]) -> list[Column]:
+def columns(cells: Sequence[Cell]) -> list[Column]:
     """Return groups of cells that are neighbours in every lane, in the order of their places."""
     left = [cell for cell in cells if _is_apart(cell)]
     found: list[Column] = []

@@ -230,7 +230,9 @@ def _load(emitter: FunctionEmitter, cell: Cell, environment: Environment) -> Any
 
 
 def _store_all(emitter: FunctionEmitter, values: dict[Cell, Any], environment: Environment) -> None:
-    for column in columns(values):
+    """Store cells; those of a block, but for narrow types, are turned first."""
+    sizes = {array.name: array.type.size for array in emitter.program.scop.arrays}
+    for column in columns([cell for cell in values if sizes[cell[0]] >= 4]):
         emit_column(emitter, column, values, environment)
         values = {cell: value for cell, value in values.items() if cell not in column}
     for cell, value in values.items():

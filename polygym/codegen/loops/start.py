@@ -43,7 +43,7 @@ from polygym.codegen.loops.ir import (
 from polygym.codegen.loops.lanes import element_size, is_vectorisable, narrows, statements_in
 from polygym.codegen.loops.linear import difference
 from polygym.codegen.loops.nests import around, chain, instances_alone, parts_of
-from polygym.ir.scop import Scop
+from polygym.ir.scop import Scop, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,7 @@ def _moved(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]) -> Iterat
             beside = (*kept, *instances[place + 1 :])
             if (
                 instance.statement in guarded
+                or _reads_a_tile(instance, scop)
                 or _is_touched(Block(beside), instance, scop)
                 or not _settle(_Setting(loops, instance), left, scop)
             ):
@@ -103,6 +104,12 @@ def _moved(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]) -> Iterat
             yield part
         elif kept:
             yield around(loops, Block(tuple(kept)) if len(kept) > 1 else kept[0])
+
+
+def _reads_a_tile(instance: Instance, scop: Scop) -> bool:
+    """Whether an instance reads what lives on a thread's stack, and may be filled there alone."""
+    arrays = (scop.array(access.array) for access in scop.statement(instance.statement).reads)
+    return any(array.storage is Storage.TILE for array in arrays)
 
 
 def _settle(setting: _Setting, later: list[Node], scop: Scop) -> bool:
