@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from polygym.codegen.llvm.loader import LoadError
 from polygym.codegen.mapping import DEFAULT, parse_mapping
@@ -104,12 +105,12 @@ class Builder:
         cache = user_cache()
         if cache is None:
             return []
-        return similar(cache.tuned(), canonical(self.definition), tuple(sizes.values()))
+        return similar(cache.tuned(), self._canonical, tuple(sizes.values()))
 
     def _kept(self, sizes: Mapping[str, int], asked: Options) -> Kernel | None:
         """Return the kernel that is in the cache, None if there is none."""
         cache = user_cache()
-        entry = None if cache is None else cache.best(self._key(sizes, asked))
+        entry = None if cache is None else cache.best(key_of(self._request(sizes, asked)))
         if entry is None:
             return None
         try:
@@ -134,12 +135,13 @@ class Builder:
             return kernel
         return None
 
-    def _request(self, sizes: Mapping[str, int], asked: Options) -> str:
-        text = canonical(self.definition)
-        return request_of(text, sizes, str(asked.schedule), str(asked.mapping))
+    @cached_property
+    def _canonical(self) -> str:
+        """The definition without names."""
+        return canonical(self.definition)
 
-    def _key(self, sizes: Mapping[str, int], asked: Options) -> str:
-        return key_of(self._request(sizes, asked))
+    def _request(self, sizes: Mapping[str, int], asked: Options) -> str:
+        return request_of(self._canonical, sizes, str(asked.schedule), str(asked.mapping))
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""
@@ -187,21 +189,17 @@ class Builder:
         if cache is None:
             return
         said = ", ".join(f"{name}={value}" for name, value in sizes.items())
+        request = self._request(sizes, asked)
         cache.put(
             Entry(
-                key=self._key(sizes, asked),
+                key=key_of(request),
                 schedule=str(made.schedule),
                 label=f"{self.definition.name}({said})",
                 mapping=str(made.mapping),
                 seconds=seconds,
                 recipe=kernel.recipe,
                 code=kernel.object_code,
-                origin=Origin(
-                    canonical(self.definition),
-                    tuple(sizes.values()),
-                    strategy,
-                    self._request(sizes, asked),
-                ).text,
+                origin=Origin(self._canonical, tuple(sizes.values()), strategy, request).text,
             )
         )
 

@@ -231,8 +231,8 @@ def _load(emitter: FunctionEmitter, cell: Cell, environment: Environment) -> Any
 
 def _store_all(emitter: FunctionEmitter, values: dict[Cell, Any], environment: Environment) -> None:
     """Store cells; those of a block, but for narrow types, are turned first."""
-    sizes = {array.name: array.type.size for array in emitter.program.scop.arrays}
-    for column in columns([cell for cell in values if sizes[cell[0]] >= 4]):
+    scop = emitter.program.scop
+    for column in columns([cell for cell in values if scop.array(cell[0]).type.size >= 4]):
         emit_column(emitter, column, values, environment)
         values = {cell: value for cell, value in values.items() if cell not in column}
     for cell, value in values.items():

@@ -8,9 +8,10 @@ exhaustively.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from polygym.codegen.duty import SEQUENTIAL, Duty
 from polygym.codegen.mapping import SEQUENTIAL as SEQUENTIAL_MAPPING
@@ -151,14 +152,24 @@ class LoopProgram:
         return self.mapping.threads if self.mapping.shares else 1
 
 
-def count_instances(node: Node) -> int:
-    """Return how many instances a node has in its text."""
+def instances_in(node: Node) -> Iterator[Instance]:
+    """Yield the instances in a node's text, in order."""
     match node:
         case Block(children):
-            return sum(count_instances(child) for child in children)
+            for child in children:
+                yield from instances_in(child)
         case Loop():
-            return count_instances(node.body)
+            yield from instances_in(node.body)
         case Guard(_, then, otherwise):
-            return count_instances(then) + (0 if otherwise is None else count_instances(otherwise))
+            yield from instances_in(then)
+            if otherwise is not None:
+                yield from instances_in(otherwise)
         case Instance():
-            return 1
+            yield node
+        case _:
+            assert_never(node)
+
+
+def count_instances(node: Node) -> int:
+    """Return how many instances a node has in its text."""
+    return sum(1 for _ in instances_in(node))

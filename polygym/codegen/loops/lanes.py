@@ -33,6 +33,7 @@ from polygym.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
+    instances_in,
 )
 from polygym.codegen.loops.jam import Copies, main_and_rest, rest_start, together
 from polygym.codegen.loops.linear import difference
@@ -116,18 +117,7 @@ def _vectors(loop: Loop, width: int, count: int, *, is_maskable: bool) -> Node:
 
 def statements_in(node: Node) -> frozenset[str]:
     """Return the names of the statements that run in a node."""
-    match node:
-        case Block(children):
-            return frozenset().union(*(statements_in(child) for child in children))
-        case Loop():
-            return statements_in(node.body)
-        case Guard(_, then, otherwise):
-            rest = frozenset[str]() if otherwise is None else statements_in(otherwise)
-            return statements_in(then) | rest
-        case Instance():
-            return frozenset({node.statement})
-        case _:
-            assert_never(node)
+    return frozenset(instance.statement for instance in instances_in(node))
 
 
 def element_size(scop: Scop, statement: str) -> int:

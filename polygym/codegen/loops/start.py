@@ -39,6 +39,7 @@ from polygym.codegen.loops.ir import (
     Node,
     Operation,
     Variable,
+    instances_in,
 )
 from polygym.codegen.loops.lanes import element_size, is_vectorisable, narrows, statements_in
 from polygym.codegen.loops.linear import difference
@@ -168,29 +169,12 @@ def _into(node: Node, setting: _Setting, scop: Scop, path: tuple[Loop, ...] = ()
 def _sum_in(loop: Loop, instance: Instance, scop: Scop) -> Instance | None:
     """Return the only instance in loops that touches the array, if it touches one element of it."""
     array = scop.statement(instance.statement).write.array
-    touching = [one for one in _instances_in(loop) if _is_touched(one, instance, scop)]
+    touching = [one for one in instances_in(loop) if _is_touched(one, instance, scop)]
     if len(touching) != 1:
         return None
     (found,) = touching
     is_sum = scop.statement(found.statement).write.array == array
     return found if is_sum and _reads_its_own(found, scop) else None
-
-
-def _instances_in(node: Node) -> Iterator[Instance]:
-    match node:
-        case Block(children):
-            for child in children:
-                yield from _instances_in(child)
-        case Loop():
-            yield from _instances_in(node.body)
-        case Guard(_, then, otherwise):
-            yield from _instances_in(then)
-            if otherwise is not None:
-                yield from _instances_in(otherwise)
-        case Instance():
-            yield node
-        case _:
-            assert_never(node)
 
 
 def _started(

@@ -197,14 +197,7 @@ def meaning_of(
                 witnesses.append(entry)
             case _:
                 assert_never(entry)
-    left: dict[str, Place] = {}
-    for index in statement.indices:
-        if index.name in taken or index.name in values.found:
-            what = taken.get(index.name, "a value")
-            raise SourceError(index.place, f"{index.name} is {what}, no index")
-        if index.name in left:
-            raise SourceError(index.place, f"{index.name} stands twice on the left")
-        left[index.name] = index.place
+    left = _left(statement, taken, values)
     value = values.put_into(statement.value, statement.place)
     seen = tuple(_witness(one, values, tensors) for one in witnesses)
     indices = {**left, **_indices(value, taken, left)}
@@ -218,6 +211,19 @@ def meaning_of(
     for one in asides:
         _check_aside(one, taken, {**indices, **helpers})
     return Meaning(statement, value, tuple(ranges), seen, asides, indices, helpers)
+
+
+def _left(statement: Statement, taken: Mapping[str, str], values: Values) -> dict[str, Place]:
+    """Return the indices on the left, with where each stands."""
+    found: dict[str, Place] = {}
+    for index in statement.indices:
+        if index.name in taken or index.name in values.found:
+            what = taken.get(index.name, "a value")
+            raise SourceError(index.place, f"{index.name} is {what}, no index")
+        if index.name in found:
+            raise SourceError(index.place, f"{index.name} stands twice on the left")
+        found[index.name] = index.place
+    return found
 
 
 def _witness(entry: Exists, values: Values, tensors: Set[str]) -> Expression:
