@@ -1,10 +1,15 @@
 """Comprehensions against NumPy and, where it is installed, PyTorch: naive, default, tuned.
 
 Sizes are those of common kernels: products with a transposed matrix, batches of them, grouped
-convolutions, perceptrons, lookup tables. Everything runs in this process in turn, the best of
-several rounds counts. Tuning takes minutes a row; ``--seconds 0`` leaves it out.
+convolutions, perceptrons, lookup tables. Everything runs in this process in turn, and the best of
+several rounds counts. In each a contender waits until the threads of the one before, which spin for
+a while in case that there is more to do, have fallen asleep; then it is called without a clock, so
+that its own threads are awake and its caches warm, and only then with one: what is compared is how
+long each takes when it is called again and again. Tuning takes minutes a row; ``--seconds 0``
+leaves it out.
 
     python benchmarks/tc.py --threads 2 --seconds 60
+    python benchmarks/tc.py --seconds 0 tmm mlp3
 """
 
 import argparse
@@ -27,6 +32,15 @@ except ImportError:
     torch = None
 
 Arrays = list[np.ndarray]
+
+# Seconds: between two contenders, of calls without a clock, and of those with one, in each round.
+ASLEEP = 0.1
+WARM = 0.01
+TIMED = 0.02
+
+# What would take longer than this in all rounds, in seconds, is left with fewer of them.
+LONGEST = 10.0
+FEWEST_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -117,14 +131,26 @@ def arrays_of(case: Case) -> Arrays:
 
 
 def best_times(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Return the best time of each in seconds; they run in turn."""
+    """Return the best time of each in seconds; they run in turn, slow ones less often."""
     found = dict.fromkeys(calls, float("inf"))
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            found[name] = min(found[name], time.perf_counter() - start)
+            if number < FEWEST_ROUNDS or found[name] * rounds < LONGEST:
+                time.sleep(ASLEEP)
+                best_time(call, WARM)
+                found[name] = min(found[name], best_time(call, TIMED))
     return found
+
+
+def best_time(call: Callable[[], Any], seconds: float) -> float:
+    """Call something once at least, and again for so long; return its best time."""
+    begin = start = time.perf_counter()
+    best = float("inf")
+    while start - begin < seconds or best == float("inf"):
+        call()
+        end = time.perf_counter()
+        best, start = min(best, end - start), end
+    return best
 
 
 def row(case: Case, threads: int, seconds: float, rounds: int) -> dict[str, float]:
@@ -146,8 +172,6 @@ def row(case: Case, threads: int, seconds: float, rounds: int) -> dict[str, floa
     if torch is not None and case.torch is not None:
         tensors = [torch.from_numpy(array) for array in arrays]
         calls["torch"] = lambda: case.torch(*tensors)
-    for call in calls.values():
-        call()
     return best_times(calls, rounds)
 
 
@@ -157,17 +181,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tuning for each row")
     parser.add_argument("--rounds", type=int, default=15)
+    names = sorted({case.name for case in CASES})
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}: all")
     arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(names):
+        parser.error(f"expected some of {', '.join(names)}, found {', '.join(sorted(unknown))}")
     # What is found in this run counts, not what an earlier one has left.
     os.environ["POLYGYM_CACHE"] = "off"
     if torch is not None:
         torch.set_num_threads(arguments.threads)
-    names = ("naive", "default", "tuned", "numpy", "torch")
-    print("| comprehension | " + " | ".join(f"{name}, ms" for name in names) + " |")
-    print("|---|" + "---|" * len(names))
+    columns = ("naive", "default", "tuned", "numpy", "torch")
+    print("| comprehension | " + " | ".join(f"{name}, ms" for name in columns) + " |")
+    print("|---|" + "---|" * len(columns))
     for case in CASES:
+        if arguments.names and case.name not in arguments.names:
+            continue
         found = row(case, arguments.threads, arguments.seconds, arguments.rounds)
-        times = [f"{1e3 * found[name]:.3f}" if name in found else "-" for name in names]
+        times = [f"{1e3 * found[name]:.3f}" if name in found else "-" for name in columns]
         sizes = ", ".join(f"{name}={value}" for name, value in case.sizes.items())
         print(f"| {case.name} ({sizes}) | {' | '.join(times)} |", flush=True)
 

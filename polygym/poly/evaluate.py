@@ -20,9 +20,14 @@ def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
 
 
 def assigned_completely(scop: Scop, parameters: Mapping[str, int]) -> frozenset[str]:
-    """Return the arrays of which statements write every element."""
+    """Return the arrays of which statements write every element at these sizes.
+
+    A computed subscript writes anywhere, and nobody knows where: it counts for nothing.
+    """
     found: dict[str, isl.Set] = {}
     for statement in scop.statements:
+        if statement.write.gathered:
+            continue
         elements = isl.Set(statement.domain).apply(isl.Map(statement.write.relation))
         name = statement.write.array
         found[name] = found[name].union(elements) if name in found else elements
@@ -32,7 +37,8 @@ def assigned_completely(scop: Scop, parameters: Mapping[str, int]) -> frozenset[
         places = [f"x{place}" for place in range(len(sizes))]
         bounds = [f"0 <= {place} < {size}" for place, size in zip(places, sizes, strict=True)]
         box = isl.Set(f"{{ {name}[{', '.join(places)}] : {' and '.join(bounds) or '1 = 1'} }}")
-        if box.is_subset(_fix(elements, parameters)):
+        # The sizes are fixed in the box: it is asked about them, not about all that there are.
+        if _fix(box.align_params(elements.get_space()), parameters).is_subset(elements):
             complete.add(name)
     return frozenset(complete)
 

@@ -20,7 +20,7 @@ from polygym.mdp.policies import Policy
 from polygym.poly.schedule import Schedule, parse
 from polygym.poly.strategy import ISL, IslOptions, Original, Strategy, is_strategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
-from polygym.tc.arguments import prepared, sizes_of_arguments
+from polygym.tc.arguments import expected_by, prepared, sizes_of_arguments
 from polygym.tc.builder import Builder, Options
 from polygym.tc.gradient import Gradient, Part, check_gradient
 from polygym.tc.kernel import Kernel
@@ -122,6 +122,7 @@ class Comprehension:
         self._strategy = schedule
         self._builder = Builder(definition, Options(schedule, mapping))
         self._needed = self._builder.needed
+        self._expected = expected_by(definition)
         self._kernels: dict[Any, Kernel] = {}
         self._gradient: Gradient | None = None
         self._lock = threading.Lock()
@@ -204,7 +205,7 @@ class Comprehension:
     def _results(
         self, arguments: Sequence[Any], out: np.ndarray | Sequence[np.ndarray] | None
     ) -> list[np.ndarray]:
-        arrays = prepared(self.definition, arguments)
+        arrays = prepared(self.definition.name, self._expected, arguments)
         kernel = self._kernels.get(self._key(arrays)) or self._compiled(arrays)
         if out is None:
             return kernel(arrays)
@@ -287,7 +288,7 @@ class Comprehension:
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         if (torch := torch_for(arguments)) is not None:
             arguments = as_arrays(torch, self.definition, arguments)
-        return prepared(self.definition, arguments)
+        return prepared(self.definition.name, self._expected, arguments)
 
     def _options(
         self,
@@ -314,7 +315,7 @@ class Comprehension:
         return Options(order, mapped)
 
     def _key(self, arrays: Sequence[np.ndarray]) -> Any:
-        shapes = tuple(array.shape for array in arrays)
+        shapes = tuple([array.shape for array in arrays])
         return (shapes, self._values(arrays)) if self._needed else shapes
 
     def _values(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:

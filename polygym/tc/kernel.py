@@ -23,6 +23,7 @@ from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
 from polygym.poly.strategy import ISL, Strategy
 from polygym.programs.outputs import DTYPES
+from polygym.tc.addresses import address_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class Kernel:
                 if place.output is not None:
                     results[place.output] = array
             kept.append(array)
-            addresses.append(array.__array_interface__["data"][0])
+            addresses.append(address_of(array))
         if self._has_threads:
             if _Threads.lost:
                 raise InputError(

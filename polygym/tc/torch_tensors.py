@@ -33,7 +33,8 @@ def torch_for(arguments: Sequence[Any], out: Any = None) -> Any:
     if tensor is None:
         return None
     for one in arguments:
-        if isinstance(one, tensor):
+        # Asking a class of PyTorch's takes as long as the rest of a call: arrays are known by type.
+        if type(one) is not np.ndarray and isinstance(one, tensor):
             return torch
     if out is not None and any(isinstance(one, tensor) for one in _listed(out)):
         return torch

@@ -9,6 +9,7 @@ import pytest
 
 import polygym
 from polygym.errors import InputError, SourceError
+from polygym.tc import addresses
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -121,6 +122,13 @@ def test_elements_that_nothing_assigns_are_zero():
         assert shifted(np.ones(2, np.float32)).tolist() == [0, 0, 1, 1]
         out = np.full(4, 9, np.float32)
         assert shifted(np.ones(2, np.float32), out=out).tolist() == [0, 0, 1, 1]
+
+
+def test_addresses_are_those_that_numpy_says():
+    line = np.arange(24, dtype=np.int16)
+    arrays = [line, line[5:], line[::-1], line.reshape(4, 6)[1:, 2], np.array(1.0), A.T, B]
+    assert [addresses.read(one) for one in arrays] == [addresses.asked(one) for one in arrays]
+    assert addresses.address_of is addresses.read
 
 
 def test_scalars_that_subscripts_depend_on():
