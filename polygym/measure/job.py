@@ -112,7 +112,13 @@ def problem_to_message(problem: Problem) -> tuple[Json, list[bytes]]:
     blobs: list[bytes] = []
     body = {
         "buffers": [
-            [buffer.name, buffer.type.value, buffer.elements, buffer.compared]
+            [
+                buffer.name,
+                buffer.type.value,
+                buffer.elements,
+                buffer.compared,
+                buffer.constant,
+            ]
             for buffer in problem.buffers
         ],
         "initialise": _program_to_message(problem.initialise, blobs),
@@ -125,8 +131,8 @@ def problem_from_message(body: Json, blobs: Sequence[bytes]) -> Problem:
     """Return the problem of a message."""
     return Problem(
         buffers=tuple(
-            Buffer(name, ScalarType(scalar), elements, compared)
-            for name, scalar, elements, compared in body["buffers"]
+            Buffer(name, ScalarType(scalar), elements, compared, constant)
+            for name, scalar, elements, compared, constant in body["buffers"]
         ),
         initialise=_program_from_message(body["initialise"], blobs),
         original=_program_from_message(body["original"], blobs),

@@ -6,7 +6,9 @@ Two kinds of memory hold the buffers of a problem, both taken directly from the 
   runners it forks. The initial data, the expected outputs and the kept results are three such
   sets. They are read-only in every process, and made writable only while no generated code is
   running, so that a wild write ends in a signal and cannot falsify a comparison.
-* :class:`WorkingSet`: the private memory of one runner, on which the generated code works.
+* :class:`WorkingSet`: the private memory of one runner, on which the generated code works. What no
+  program may write is filled once and can only be read from then on; the rest is filled anew before
+  every run.
 
 In a working set every buffer stands between two guard pages that can be neither read nor written,
 close below the upper one, and the bytes beside a buffer hold a pattern that is checked after the
@@ -26,7 +28,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 _PAGE = mmap.PAGESIZE
@@ -168,15 +170,19 @@ def place(sizes: Sequence[int]) -> tuple[Placement, ...]:
 
 
 class WorkingSet:
-    """One private, writable, guarded copy of every buffer."""
+    """One private, guarded copy of every buffer, writable but for those that are constant."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], constant: Collection[int] = ()) -> None:
         """Map the memory; ``addresses`` says where each buffer begins.
+
+        The buffers with the numbers ``constant`` can only be read once they have been restored.
 
         Raises:
             MemoryError: the kernel refuses.
         """
         self._placements = place(sizes)
+        self._constant = frozenset(constant)
+        self._settled = frozenset[int]()
         last = self._placements[-1].end if self._placements else 0
         reserved = map_memory(last + _PAGE + _HUGE, _PROTECTION_NONE, mmap.MAP_PRIVATE)
         self._base = round_up(reserved, _HUGE)
@@ -190,9 +196,14 @@ class WorkingSet:
         self.addresses = tuple(self._base + placement.start for placement in self._placements)
 
     def restore(self, source: SharedSet) -> None:
-        """Fill every buffer from a shared set."""
+        """Fill every buffer from a shared set, always the same one where some are constant."""
         for index, placement in enumerate(self._placements):
-            ctypes.memmove(self.addresses[index], source.address(index), placement.size)
+            if index not in self._settled:
+                ctypes.memmove(self.addresses[index], source.address(index), placement.size)
+        for index in self._constant - self._settled:
+            placement = self._placements[index]
+            _protect(self._base + placement.begin, placement.end - placement.begin, _READ)
+        self._settled = self._constant
 
     def overrun(self, index: int) -> int | None:
         """Return the first byte beside a buffer that was overwritten, counted from its start."""

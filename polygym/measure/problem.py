@@ -24,13 +24,15 @@ class Buffer:
     """A piece of memory: an array or a scalar of the program.
 
     ``elements`` is the number of elements of type ``type``. ``compared`` says whether the contents
-    after a run must be those that the original leaves.
+    after a run must be those that the original leaves. A ``constant`` one is written by the initial
+    data alone: for every other program it is memory that can only be read.
     """
 
     name: str
     type: ScalarType
     elements: int
     compared: bool = True
+    constant: bool = False
 
     @property
     def size(self) -> int:

@@ -4,9 +4,10 @@ The supervisor forks it (``fork`` in :mod:`polygym.measure.keeper`), so it finds
 and the problem's shared memory mapped. One job is all that it is trusted with: generated code may
 have left anything behind in its memory, and a new process costs a millisecond or two.
 
-A run is: restore the buffers from the initial data, start the clock inside the generated code, run,
-stop the clock. After a program's first and last run its outputs are compared, outside the clock. A
-program that keeps something from one run to the next is found out by the second comparison.
+A run is: restore the buffers from the initial data, but for those that cannot have been written
+since, start the clock inside the generated code, run, stop the clock. After a program's first and
+last run its outputs are compared, outside the clock. A program that keeps something from one run to
+the next is found out by the second comparison.
 """
 
 from __future__ import annotations
@@ -68,6 +69,11 @@ class ProblemMemory:
         """The indices of the buffers that are compared."""
         return tuple(index for index, buffer in enumerate(self.buffers) if buffer.compared)
 
+    @property
+    def constant(self) -> frozenset[int]:
+        """The indices of the buffers that only the initial data write."""
+        return frozenset(index for index, buffer in enumerate(self.buffers) if buffer.constant)
+
 
 def runner_main(
     connection: socket.socket,
@@ -102,7 +108,8 @@ def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
     Raises:
         MemoryError: the kernel refuses memory for the buffers.
     """
-    working = WorkingSet([buffer.size for buffer in memory.buffers])
+    constant = frozenset() if job.purpose is Purpose.INITIALISE else memory.constant
+    working = WorkingSet([buffer.size for buffer in memory.buffers], constant)
     executions: list[_Execution] = []
     for position, program in enumerate(job.programs):
         progress.enter(Phase.LOADING, position)
@@ -190,6 +197,8 @@ class _Execution:
 
     def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
         for index in memory.compared:
+            if index in memory.constant:  # nobody could write there
+                continue
             buffer = memory.buffers[index]
             expected, found = memory.expected.address(index), self._working.addresses[index]
             if difference := first_difference(buffer, expected, found, self._tolerance):

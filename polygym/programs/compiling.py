@@ -24,9 +24,16 @@ _ROUNDING = 2.0**-24
 
 def compile_problem(program: Program) -> measure.Problem:
     """Return the program with its data and its original order, compiled."""
+    written = {statement.write.array for statement in program.scop.statements}
     return measure.Problem(
         tuple(
-            measure.Buffer(name, array.type, prod(program.shape(array)), _is_compared(array))
+            measure.Buffer(
+                name,
+                array.type,
+                prod(program.shape(array)),
+                _is_compared(array),
+                constant=name not in written,
+            )
             for name, array in _buffers(program)
         ),
         _compile(program, program.initial_data, original(program.initial_data), SEQUENTIAL),

@@ -15,7 +15,7 @@ from polygym.codegen.trees.chain import is_chain
 from polygym.codegen.trees.choice import sizes_above
 from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.levels import levels
-from polygym.codegen.trees.model import tile_sizes
+from polygym.codegen.trees.model import few_rows, tile_sizes
 from polygym.codegen.trees.moves import Move, Moves
 from polygym.codegen.trees.share import Threads
 from polygym.codegen.trees.sink import sink
@@ -154,6 +154,11 @@ def test_tile_sizes_of_a_product_follow_the_cache() -> None:
         wide.append(sizes[1] * sizes[2] * 8)
         assert wide[-1] <= level_2 // 2
     assert wide[1] == 4 * wide[0]
+    # Few rows stay together where there are columns enough for threads, and what they read fits.
+    machine = Machine(level_2=1 << 20)
+    for rows, columns, whole in [(128, 8192, True), (128, 1024, False), (500, 8192, False)]:
+        found = few_rows(sizes, roles, (rows, columns, 4096), 8, machine, threads=2)
+        assert found == ((rows, *sizes[1:]) if whole else sizes)
     steep = [point((Row((17, 10), (), 0),), True), *members[1:]]
     assert tile_sizes(steep, table, roles, 8, Machine(), rewarding=True) == (1, 1, 1)
 

@@ -49,6 +49,21 @@ def test_shared_set_publishes_and_restores():
     shared.close()
 
 
+def test_a_constant_buffer_is_filled_once():
+    first, second = SharedSet([100, 9000]), SharedSet([100, 9000])
+    source = WorkingSet([100, 9000])
+    for number, shared in enumerate((first, second)):
+        for address, size in zip(source.addresses, (100, 9000), strict=True):
+            ctypes.memset(address, number + 1, size)
+        shared.publish(source, [0, 1])
+    target = WorkingSet([100, 9000], constant=[1])
+    target.restore(first)
+    target.restore(second)
+    assert ctypes.string_at(target.addresses[0], 100) == b"\2" * 100
+    assert ctypes.string_at(target.addresses[1], 9000) == b"\1" * 9000
+    assert target.overrun(0) is target.overrun(1) is None
+
+
 def test_a_view_of_more_than_two_gibibytes():
     size = 2**31 + 16
     shared = SharedSet([size, 8])  # no page of it is ever touched but the last

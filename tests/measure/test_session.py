@@ -111,6 +111,19 @@ def test_only_compared_buffers_count(worker):
         session.expected(0)
 
 
+def test_what_nobody_may_write_can_only_be_read(worker):
+    given = Buffer("given", ScalarType.DOUBLE, 10, constant=True)
+    output = Buffer("out", ScalarType.DOUBLE, 10)
+    double_second = Program(objects.doubled(), (1,), (10,))
+    fill_both = Program(objects.iota(), (0,), (10,))
+    session = worker.open(Problem((given, output), fill_both, double_second))
+    for _ in range(2):
+        assert isinstance(session.measure(double_second), Ok)
+        assert session.measure(Program(objects.doubled(), (0,), (10,))) == Crash(11, "SIGSEGV")
+    assert doubles(session.initial(0)) == list(range(10))
+    assert session.expected(0) == session.initial(0)
+
+
 def test_several_problems_are_open_at_once(worker):
     sessions = [worker.open(objects.problem(count)) for count in (10, 50_000, 1)]
     for _ in range(2):

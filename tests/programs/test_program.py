@@ -48,6 +48,15 @@ def test_constants_of_the_source_are_kept(initial: str, written: bool, tmp_path:
     assert before.any()
 
 
+def test_what_no_statement_writes_is_constant() -> None:
+    for kernel in ("gemm", "heat-3d", "cholesky", "deriche"):
+        program = load_program(kernel, dataset=Dataset.MINI)
+        problem = compile_problem(program)
+        written = {statement.write.array for statement in program.scop.statements}
+        changed = {buffer.name for buffer in problem.buffers if not buffer.constant}
+        assert changed == written
+
+
 def test_sizes_of_a_file_stay_moderate_when_it_is_deep(tmp_path: Path) -> None:
     loops = "".join(f"for (int i{k} = 0; i{k} < n; i{k}++) " for k in range(6))
     path = tmp_path / "deep.c"

@@ -10,11 +10,12 @@ from collections.abc import Collection, Sequence
 
 from polygym.codegen.mapping import Mapping
 from polygym.codegen.trees.around import Around
-from polygym.codegen.trees.model import outer_sizes, tile_sizes
+from polygym.codegen.trees.model import few_rows, outer_sizes, tile_sizes
 from polygym.codegen.trees.moves import table
 from polygym.codegen.trees.points import Arrangement, Arranger
 from polygym.codegen.trees.tile import sizes_for
 from polygym.codegen.trees.tree import Band
+from polygym.codegen.trees.trips import lengths
 from polygym.ir.scop import Scop
 from polygym.poly.innermost import equations, independent
 
@@ -45,6 +46,11 @@ def sizes_of_points(
             arranger.machine,
             rewarding=arrangement.is_rewarding,
         )
+        if arranger.sizes is not None:
+            names, parameters = band.statements, around.parameters
+            found = lengths(arranger.scop, names, members, parameters, arranger.sizes)
+            element = arranger.scop.widest(names)
+            sizes = few_rows(sizes, chosen, found, element, arranger.machine, mapping.threads)
     sizes = _fresh(band, sizes, tiled, around, arranger.scop)
     if around.parallel or not mapping.shares or any(size > 1 for size in sizes):
         return sizes

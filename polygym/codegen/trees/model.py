@@ -28,6 +28,7 @@ _HELD_POINTS = 256
 _STENCIL = {2: (32, 256), 3: (16, 32, 256)}
 _SHARED = 64
 _STEEPEST = 4
+_MANY_TILES = 4  # for each thread
 _MOST_ROWS, _MOST_VECTORS = 16, 6
 _USUAL = 32
 
@@ -56,7 +57,7 @@ def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
     return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
 
 
-def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
+def block(rows: int, columns: int, width: int, machine: Machine, *, shared: bool = True) -> Copies:
     """Return the block of sums in registers for so many rows to jam and columns along vectors.
 
     Every step of the sum loads a vector for each of v vectors and spreads one element for each of r
@@ -65,10 +66,17 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
     and the best one is that with which all blocks together take the fewest, the largest among
     equals. It needs r·v + v + 1 registers.
 
+    Where the vectors are not ``shared`` among the rows, since each sums up lines of its own, r·v of
+    them are loaded, and one block of all columns is better than several of more rows.
+
     >>> block(4, 54, 16, Machine(registers=32))
     Copies(jam=4, vectors=4)
     >>> block(1, 54, 16, Machine(registers=32))
     Copies(jam=1, vectors=4)
+    >>> block(64, 64, 16, Machine(registers=32))
+    Copies(jam=8, vectors=2)
+    >>> block(64, 64, 16, Machine(registers=32), shared=False)
+    Copies(jam=4, vectors=4)
     """
     choices = [
         Copies(r, v)
@@ -79,13 +87,13 @@ def block(rows: int, columns: int, width: int, machine: Machine) -> Copies:
     return min(
         choices,
         key=lambda found: (
-            cycles(found, rows, columns, width),
+            cycles(found, rows, columns, width, shared=shared),
             -found.jam * found.vectors,
         ),
     )
 
 
-def cycles(found: Copies, rows: int, columns: int, width: int) -> float:
+def cycles(found: Copies, rows: int, columns: int, width: int, *, shared: bool = True) -> float:
     """Return how many cycles a step of the sums takes in all blocks of a size together.
 
     >>> cycles(Copies(jam=5, vectors=2), 5, 32, 16), cycles(Copies(jam=16, vectors=1), 32, 5, 16)
@@ -93,7 +101,7 @@ def cycles(found: Copies, rows: int, columns: int, width: int) -> float:
     """
 
     def step(r: int, v: int) -> float:
-        return max(r * v / 2, (r + v) / 2, 4)
+        return max(r * v / 2, (r + (v if shared else r * v)) / 2, 4)
 
     whole, rest = divmod(columns, width * found.vectors)
     left = -(-rest // width)
@@ -109,14 +117,16 @@ def ends(rows: int, columns: int, width: int, *, scattered: bool) -> float:
     return rows * -(-columns // width) * (width if scattered else 2)
 
 
-def small_block(rows: int, columns: int, width: int, machine: Machine) -> Copies | None:
+def small_block(
+    rows: int, columns: int, width: int, machine: Machine, *, shared: bool
+) -> Copies | None:
     """Return the block for sums with fewer rows or columns than a tile; None where there are more.
 
     Of large sums every block but the last ones is whole, whatever its shape.
     """
     if rows >= _SHARED and columns >= 2 * _SHARED:
         return None
-    return block(min(rows, _SHARED), min(columns, 2 * _SHARED), width, machine)
+    return block(min(rows, _SHARED), min(columns, 2 * _SHARED), width, machine, shared=shared)
 
 
 def tile_sizes(
@@ -154,6 +164,33 @@ def tile_sizes(
     if roles.jammed is not None:
         sizes[roles.jammed] = _SHARED
     return tuple(sizes)
+
+
+def few_rows(
+    sizes: tuple[int, ...],
+    roles: Roles,
+    lengths: Sequence[int],
+    element: int,
+    machine: Machine,
+    threads: int,
+) -> tuple[int, ...]:
+    """Leave the jammed member of a tiled sum whole where it is short and there are many columns.
+
+    Every tile of rows needs all that is read along the columns, and copies it where it has to be
+    turned. With C[128, 16384] += A[128, k] * B[16384, k] that is nearly all there is to read: two
+    tiles of 64 rows would read and turn B twice, and the columns are enough to share out among
+    threads. What the rows read has to stay in the cache meanwhile.
+    """
+    rows, columns = roles.jammed, roles.vector
+    if rows is None or columns is None or roles.held is None:
+        return sizes
+    wide = sizes[columns]
+    fits = lengths[rows] * _HELD_POINTS * element <= machine.level_2 // 2
+    if min(sizes) == 1 or not fits or lengths[columns] < _MANY_TILES * threads * wide:
+        return sizes
+    return tuple(
+        max(size, lengths[rows]) if place == rows else size for place, size in enumerate(sizes)
+    )
 
 
 def outer_sizes(members: Sequence[Member]) -> tuple[int, ...]:

@@ -56,6 +56,12 @@ class Moves:
         return (self.write, *self.reads)
 
 
+def shares_vectors(rows: Moves, columns: Moves) -> bool:
+    """Whether the iterations of one loop need the same vectors, which run along another one."""
+    pairs = zip(rows.reads, columns.reads, strict=True)
+    return any(down is Move.SAME and along is Move.NEXT for down, along in pairs)
+
+
 def moves_of(
     scop: Scop,
     statement: str,

@@ -31,7 +31,7 @@ from polygym.codegen.trees.arrange import Roles, Table, roles
 from polygym.codegen.trees.chain import is_chain
 from polygym.codegen.trees.hold import holdable
 from polygym.codegen.trees.model import Copies, copies, small_block
-from polygym.codegen.trees.moves import table
+from polygym.codegen.trees.moves import shares_vectors, table
 from polygym.codegen.trees.pairs import in_order
 from polygym.codegen.trees.tree import (
     Band,
@@ -251,7 +251,8 @@ class Arranger:
         )
         element = self.scop.widest(group.statements)
         width = (self.mapping.vector or self.machine.vector_bits) // (8 * element)
-        return small_block(rows, columns, width, self.machine)
+        down, along = (group.moves[place][statement.name] for place in places if place is not None)
+        return small_block(rows, columns, width, self.machine, shared=shares_vectors(down, along))
 
     def _duties(self, group: Group) -> dict[int, Duty]:
         """Return the duties of the points by their place in the group."""

@@ -53,9 +53,8 @@ from polygym.codegen.trees.tree import (
     path,
     restricted,
 )
-from polygym.codegen.trees.trips import trips
+from polygym.codegen.trees.trips import lengths
 from polygym.codegen.trees.ways import Sum, best_way
-from polygym.ir.scop import Scop
 
 
 @dataclass(frozen=True)
@@ -117,25 +116,14 @@ def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | Non
     branches = tuple(Branch((own.statement,), _tree(own, band, free, sorted(busy))) for own in owns)
     below = branches[0].child if len(branches) == 1 else Sequence(branches)
     tree = Band(band.statements, (*common, *outer), below)
-    return Reduction(places, _lengths(band, free, around, arranger.scop, sizes), busy, tree)
+    return Reduction(
+        places, lengths(arranger.scop, band.statements, free, around.parameters, sizes), busy, tree
+    )
 
 
 def _is_again(place: int, owns: Many[_Own]) -> bool:
     """Whether sums need the same vectors in every iteration of a free member."""
     return all(place in own.again for own in owns if own.is_held)
-
-
-def _lengths(
-    band: Band, free: tuple[Member, ...], around: Around, scop: Scop, sizes: Sizes
-) -> tuple[int, ...]:
-    """Return how many iterations members have at most, over all statements."""
-    return tuple(
-        max(
-            trips(scop.statement(name), row, around.parameters, sizes)
-            for name, row in zip(band.statements, member.rows, strict=True)
-        )
-        for member in free
-    )
 
 
 def _moves_on(member: Member, band: Band, around: Around, arranger: Arranger) -> bool:
@@ -177,10 +165,10 @@ def _own(
     )
     if summed and not held:
         return None
-    lengths = [trips(statement, m.rows[0], around.parameters, sizes) for m in members]
-    count, terms = len(free), prod(lengths[len(free) :])
+    reach = lengths(arranger.scop, (name,), members, around.parameters, sizes)
+    count, terms = len(free), prod(reach[len(free) :])
     own = tuple(row[name] for row in moves[:count])
-    found = Sum(statement, own, tuple(lengths[:count]), terms, held)
+    found = Sum(statement, own, reach[:count], terms, held)
     vector = roles(members, moves, vectors=True, hold=True).vector
     bits = arranger.mapping.vector or arranger.machine.vector_bits
     way = best_way(

@@ -12,7 +12,8 @@ from functools import lru_cache
 import islpy as isl
 
 from polygym.codegen.sizes import Sizes, at_sizes, row_at_sizes
-from polygym.ir.scop import Statement
+from polygym.codegen.trees.tree import Member
+from polygym.ir.scop import Scop, Statement
 from polygym.poly.schedule import Row
 
 
@@ -22,6 +23,23 @@ def trips(statement: Statement, row: Row, parameters: Sequence[str], sizes: Size
     names = ", ".join(statement.iterators)
     value = f"{{ {statement.name}[{names}] -> [({text})] }}"
     return _trips(statement.domain, tuple(sorted(sizes.items())), value)
+
+
+def lengths(
+    scop: Scop,
+    statements: Sequence[str],
+    members: Sequence[Member],
+    parameters: Sequence[str],
+    sizes: Sizes,
+) -> tuple[int, ...]:
+    """Return how many iterations the members of a band have at most, over all its statements."""
+    return tuple(
+        max(
+            trips(scop.statement(name), row, parameters, sizes)
+            for name, row in zip(statements, member.rows, strict=True)
+        )
+        for member in members
+    )
 
 
 @lru_cache(maxsize=4096)

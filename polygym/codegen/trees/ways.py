@@ -15,7 +15,7 @@ from math import prod
 
 from polygym.codegen.machine import Machine
 from polygym.codegen.trees.model import COPYING, Copies, block, cycles, ends
-from polygym.codegen.trees.moves import Move, Moves
+from polygym.codegen.trees.moves import Move, Moves, shares_vectors
 from polygym.ir.scop import Statement
 
 
@@ -58,9 +58,10 @@ class Sum:
         jammed = self._jammed(vector) if self.is_held else None
         rows = 1 if jammed is None else self.lengths[jammed]
         columns = self.lengths[vector]
-        copies = block(rows, columns, width, machine)
+        shared = jammed is not None and shares_vectors(self.moves[jammed], self.moves[vector])
+        copies = block(rows, columns, width, machine, shared=shared)
         scattered = self.moves[vector].write is Move.FAR
-        one = self.terms * cycles(copies, rows, columns, width)
+        one = self.terms * cycles(copies, rows, columns, width, shared=shared)
         one += ends(rows, columns, width, scattered=scattered)
         copying = sum(
             self.terms * COPYING / self._reading(read) for read in self.moves[vector].turned
