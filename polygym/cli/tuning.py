@@ -25,8 +25,6 @@ from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
 from polygym.tune import Plan, Progress, Tuned, tune
 
-_NOISE = 0.03
-
 # What a record names as the policy where none was at work; a replay does not need it.
 _NO_POLICY = "uniform"
 
@@ -126,10 +124,10 @@ def _print(found: Tuned, files: TuningFiles, kept: bool) -> None:
     say(f", {found.wrong} of them wrong: {found.best.mapping.blame}" if found.wrong else "")
     if caveat := found.best.mapping.caveat:
         say(f"{caveat[0].upper()}{caveat[1:]}.")
-    if found.gain <= 1 + _NOISE:
-        say("Nothing faster than the start was found.")
-    else:
+    if found.is_faster:
         say(f"Best: {found.gain:.2f}x the start:")
+    else:
+        say("Nothing faster than the start was found.")
     say(f"  strategy: {found.strategy}")
     say(f"  schedule: {without_parameters(str(found.best.schedule))}")
     simpler = found.best.mapping.simplified(found.best.done)

@@ -347,13 +347,11 @@ class Comprehension:
         given = list(out) if isinstance(out, list | tuple) else [out]
         if not all(isinstance(one, np.ndarray) for one in given):
             raise InputError(f"out: expected an array for each output, found {out!r}"[:200])
-        places = sorted(
-            (one for one in kernel.places if one.output is not None),
-            key=lambda one: one.output or 0,
-        )
-        if len(given) != len(places):
-            raise InputError(f"out: expected {len(places)} array(s), found {len(given)}")
-        for place, array, output in zip(places, given, self.definition.outputs, strict=True):
+        if len(given) != len(kernel.outputs):
+            raise InputError(f"out: expected {len(kernel.outputs)} array(s), found {len(given)}")
+        for place, array, output in zip(
+            kernel.outputs, given, self.definition.outputs, strict=True
+        ):
             if array.shape != place.shape or array.dtype != place.dtype:
                 raise InputError(
                     f"out: {output.name}: expected {place.dtype} of shape {place.shape}, found "

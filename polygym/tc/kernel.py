@@ -79,7 +79,8 @@ class Kernel:
         self._count = len(sizes)
         first = ctypes.addressof(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
-        self._outputs = sum(place.output is not None for place in self.places)
+        returned = [one for one in self.places if one.output is not None]
+        self.outputs = tuple(sorted(returned, key=lambda one: one.output or 0))
         self._block = ctypes.c_void_p * max(len(self.places) + len(sizes), 1)
 
     @property
@@ -128,7 +129,7 @@ class Kernel:
             OutOfRangeError: a subscript that is computed leaves its tensor. What ``out`` gives may
                 have been written to.
         """
-        results: list[Any] = [None] * self._outputs
+        results: list[Any] = [None] * len(self.outputs)
         kept = []
         addresses = []
         for place in self.places:

@@ -26,6 +26,9 @@ FORMAT = "polygym tuned"
 VERSION = 1
 _LARGEST_FILE = 1 << 24
 
+# Two runs of one program differ by that much for no reason of the program's.
+_NOISE = 0.03
+
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
@@ -57,6 +60,11 @@ class Tuned:
             return 0.0
         by_time = self.start.seconds / self.best.seconds
         return min(self.best.speedup / self.start.speedup, by_time)
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the best is faster than the start by more than noise."""
+        return self.gain > 1 + _NOISE
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

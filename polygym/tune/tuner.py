@@ -293,7 +293,10 @@ class _Course:
         return max(_FEWEST_ROUNDS, min(rounds, possible))
 
     def confirmed(self, start: Candidate, interrupted: bool) -> Tuned:
-        """Measure the best few and the start together, if there is time for that."""
+        """Measure the best few and the start together, if there is time for that.
+
+        The start stays the best where nothing is faster by more than noise.
+        """
         ranked = sorted(self.found, key=lambda one: -self.found[one].speedup)[:_CONFIRMED]
         again = list(dict.fromkeys([*ranked, start]))
         together = {one: self.found[one] for one in again if one in self.found}
@@ -314,7 +317,7 @@ class _Course:
                 f"{first.error_details}"
             )
         wrong = sum(one.status is Status.WRONG_OUTPUT for one in self.found.values())
-        return Tuned(
+        found = Tuned(
             program.name,
             program.parameters,
             together[best],
@@ -324,3 +327,6 @@ class _Course:
             wrong,
             interrupted,
         )
+        if first.is_ok and not found.is_faster:
+            return replace(found, best=first, strategy=start.strategy)
+        return found

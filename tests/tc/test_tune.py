@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polygym.codegen.mapping import parse_mapping
+from polygym.codegen.mapping import DEFAULT, parse_mapping
 from polygym.errors import IllegalScheduleError, InputError
-from polygym.evaluation import Evaluator
+from polygym.evaluation import Evaluation, Evaluator
+from polygym.evaluation.evaluator import Choice
 from polygym.mdp.episode import Episode
 from polygym.mdp.policies import Policy
 from polygym.measure.outcome import Status
@@ -71,6 +73,30 @@ def test_another_process_uses_it_too() -> None:
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("gain", "is_faster"), [(1.02, False), (1.05, True)])
+def test_noise_is_no_reason_to_leave_the_start(
+    gain: float, is_faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = define(MM)
+    usual = isl_schedule(operator.scop())
+    together = Evaluator.evaluate_together
+
+    def nearly_the_same(
+        self: Evaluator, choices: Sequence[Choice], rounds: int
+    ) -> tuple[Evaluation, ...]:
+        others = {choice: 1.0 if choice == (usual, DEFAULT) else gain for choice in choices}
+        return tuple(
+            replace(one, speedup=2 * others[choice], seconds=1 / others[choice])
+            for choice, one in zip(choices, together(self, choices, rounds), strict=True)
+        )
+
+    monkeypatch.setattr(Evaluator, "evaluate_together", nearly_the_same)
+    found = operator.tune(A, B, generations=1, population=5)
+    assert found.is_faster is is_faster
+    assert (found.gain > 1) is is_faster
+    assert ((found.best.schedule, found.best.mapping) != (usual, DEFAULT)) is is_faster
 
 
 def test_time_is_up() -> None:
