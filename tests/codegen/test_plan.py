@@ -19,6 +19,7 @@ from polygym.ir.scop import Scop
 from polygym.poly.baselines import isl_schedule, original
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
+from polygym.tc import define
 from tests.codegen.mapped import PROGRAMS, random_mapping, scop_of
 from tests.codegen.tree_text import members_of, tree_text
 from tests.oracles.mapped_trees import Run, check_tree
@@ -192,6 +193,35 @@ def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
         planned(scop, original(scop), parse_mapping("tile=off vector=128 jam=3 vectors=1"))
     )
     assert found == [Jam(3), Vector(128, 1), Hold(frozenset({"S"}))]
+
+
+LOOKUP = "def f(float(E, D) T, int(B, L) I) -> (Z) { Z(b, d) +=! T(I(b, l), d) }"
+MATRICES = "def f(float(B, L) A, float(L, D) T) -> (Z) { Z(b, d) +=! A(b, l) * T(l, d) }"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "vectors"),
+    [(LOOKUP, 64, 4), (LOOKUP, 48, 3), (LOOKUP, 20, 2), (MATRICES, 64, 2)],
+)
+def test_sums_that_share_nothing_run_across_the_whole_line(
+    text: str, columns: int, vectors: int
+) -> None:
+    """Every row of a lookup sums up lines of its own; those of a product need the same ones."""
+    scop = define(text).scop()
+    sizes = {"E": 1000, "D": columns, "B": 128, "L": 50}
+    tree = planned(scop, isl_schedule(scop), parse_mapping("tile=off"), LARGE, sizes)
+    *_, summed = (duty.count for duty in duties(tree) if isinstance(duty, Vector))
+    assert summed == vectors
+
+
+@pytest.mark.parametrize(("rows", "columns", "whole"), [(100, 9000, True), (100, 900, False)])
+def test_few_rows_stay_together(rows: int, columns: int, whole: bool) -> None:
+    scop = define("def f(float(M, K) A, float(N, K) B) -> (C) { C(m, n) +=! A(m, k) * B(n, k) }")
+    schedule, taken = isl_schedule(scop.scop()), parse_mapping("threads=2")
+    sizes = {"M": rows, "K": 500, "N": columns}
+    tree = planned(scop.scop(), schedule, taken, LARGE, sizes)
+    first = max(part.size for part in next(members_of(tree)).parts)
+    assert (first >= rows) is whole
 
 
 def test_hold_off_is_honoured() -> None:
