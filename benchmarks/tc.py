@@ -1,12 +1,12 @@
 """Comprehensions against NumPy and, where it is installed, PyTorch: naive, default, tuned.
 
 Sizes are those of common kernels: products with a transposed matrix, batches of them, grouped
-convolutions, perceptrons, lookup tables. Everything runs in this process in turn, and the best of
-several rounds counts. In each a contender waits until the threads of the one before, which spin for
-a while in case that there is more to do, have fallen asleep; then it is called without a clock, so
-that its own threads are awake and its caches warm, and only then with one: what is compared is how
-long each takes when it is called again and again. Tuning takes minutes a row; ``--seconds 0``
-leaves it out.
+convolutions, perceptrons, lookup tables. The contenders run in this process in turn, and the best
+of several rounds counts, of two where they are slow. In each round a contender waits until the
+threads of the one before, which spin for a while in case that there is more to do, have fallen
+asleep; then it is called without a clock, so that its own threads are awake and its caches warm,
+and only then with one: what is compared is how long each takes when it is called again and again.
+Tuning takes ``--seconds`` a row, in processes of its own; 0 leaves it out.
 
     python benchmarks/tc.py --threads 2 --seconds 60
     python benchmarks/tc.py --seconds 0 tmm mlp3
@@ -177,13 +177,17 @@ def row(case: Case, threads: int, seconds: float, rounds: int) -> dict[str, floa
 
 def main() -> None:
     """Print a row for every case."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tuning for each row")
     parser.add_argument("--rounds", type=int, default=15)
     names = sorted({case.name for case in CASES})
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}: all")
     arguments = parser.parse_args()
+    if arguments.rounds < 1:
+        parser.error(f"--rounds: expected a number from 1 on, found {arguments.rounds}")
     if unknown := set(arguments.names) - set(names):
         parser.error(f"expected some of {', '.join(names)}, found {', '.join(sorted(unknown))}")
     # What is found in this run counts, not what an earlier one has left.

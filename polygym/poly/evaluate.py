@@ -15,32 +15,8 @@ def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
     >>> evaluate("[n] -> { [(2 + n)] }", {"n": 5})
     7
     """
-    point = _fix(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
+    point = fixed(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
     return int(point.get_coordinate_val(isl.dim_type.set, 0).to_python())
-
-
-def assigned_completely(scop: Scop, parameters: Mapping[str, int]) -> frozenset[str]:
-    """Return the arrays of which statements write every element at these sizes.
-
-    A computed subscript writes anywhere, and nobody knows where: it counts for nothing.
-    """
-    found: dict[str, isl.Set] = {}
-    for statement in scop.statements:
-        if statement.write.gathered:
-            continue
-        elements = isl.Set(statement.domain).apply(isl.Map(statement.write.relation))
-        name = statement.write.array
-        found[name] = found[name].union(elements) if name in found else elements
-    complete = set()
-    for name, elements in found.items():
-        sizes = [evaluate(extent, parameters) for extent in scop.array(name).extents]
-        places = [f"x{place}" for place in range(len(sizes))]
-        bounds = [f"0 <= {place} < {size}" for place, size in zip(places, sizes, strict=True)]
-        box = isl.Set(f"{{ {name}[{', '.join(places)}] : {' and '.join(bounds) or '1 = 1'} }}")
-        # The sizes are fixed in the box: it is asked about them, not about all that there are.
-        if _fix(box.align_params(elements.get_space()), parameters).is_subset(elements):
-            complete.add(name)
-    return frozenset(complete)
 
 
 def longest_sum(scop: Scop, parameters: Mapping[str, int]) -> int:
@@ -53,7 +29,7 @@ def longest_sum(scop: Scop, parameters: Mapping[str, int]) -> int:
         if not statement.own_reads:
             continue
         write = isl.Map(statement.write.relation)
-        domain = _fix(isl.Set(statement.domain), parameters)
+        domain = fixed(isl.Set(statement.domain), parameters)
         if domain.is_empty():
             continue
         terms = 1
@@ -71,7 +47,7 @@ def admits(context: str, parameters: Mapping[str, int]) -> bool:
     >>> admits("[n] -> { : n >= 2 }", {"n": 1})
     False
     """
-    return not _fix(isl.Set(context), parameters).is_empty()
+    return not fixed(isl.Set(context), parameters).is_empty()
 
 
 def admitted_below(
@@ -86,7 +62,7 @@ def admitted_below(
     >>> admitted_below("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
     {'k': 16}
     """
-    left = _fix(isl.Set(context), given)
+    left = fixed(isl.Set(context), given)
     found = {}
     for name, most in wanted.items():
         found[name] = most
@@ -99,11 +75,12 @@ def admitted_below(
         if values.is_empty():
             return dict(wanted)
         found[name] = int(values.dim_max_val(0).to_python())
-        left = _fix(left, {name: found[name]})
+        left = fixed(left, {name: found[name]})
     return found
 
 
-def _fix(values: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
+def fixed(values: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
+    """Return a set at these values of its parameters; others stay free."""
     for name, value in parameters.items():
         position = values.find_dim_by_name(isl.dim_type.param, name)
         if position >= 0:

@@ -258,7 +258,7 @@ class Comprehension:
         seconds: float | None = None,
         show: Callable[[Progress], None] = lambda _: None,
     ) -> Tuned:
-        """Search for faster code for arguments like these, use it from now on, and keep it.
+        """Search for faster code for arguments like these, keep it, and use the fastest.
 
         Candidates run on data of their own, in other processes, and their outputs are compared bit
         for bit. ``search`` is ``genetic``, ``random``, ``policy:bias_coeff_0`` (or another of the

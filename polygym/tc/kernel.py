@@ -17,7 +17,8 @@ from polygym.codegen.pipeline import compile_program, lower
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.ir.scop import Scop, Storage
 from polygym.poly.baselines import original, schedule_by
-from polygym.poly.evaluate import assigned_completely, evaluate
+from polygym.poly.contents import self_sufficient
+from polygym.poly.evaluate import evaluate
 from polygym.poly.gathers import complaints
 from polygym.poly.legality import LegalSchedule
 from polygym.poly.schedule import Schedule
@@ -30,7 +31,7 @@ from polygym.tc.addresses import address_of
 class Place:
     """An array of the program: which argument or output it is, or memory of the call's own.
 
-    ``is_partial`` says that elements may stay unassigned: those are zero.
+    ``is_partial`` says that elements may stay unassigned, or are read before: those are zero.
     """
 
     argument: int | None
@@ -209,7 +210,7 @@ def places_of(
 ) -> tuple[Place, ...]:
     """Return where the arrays of a program come from and go to."""
     found = []
-    complete = assigned_completely(scop, sizes)
+    sufficient = self_sufficient(scop, sizes)
     for array in scop.arrays:
         if array.storage not in (Storage.ARGUMENT, Storage.VALUE, Storage.LOCAL):
             raise InternalError(f"{array.name} of a comprehension is {array.storage.value}")
@@ -223,7 +224,7 @@ def places_of(
                 shape,
                 DTYPES[array.type],
                 is_updated=argument is not None and output is not None,
-                is_partial=argument is None and array.name not in complete,
+                is_partial=argument is None and array.name not in sufficient,
             )
         )
     return tuple(found)

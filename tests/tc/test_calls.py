@@ -124,6 +124,34 @@ def test_elements_that_nothing_assigns_are_zero():
         assert shifted(np.ones(2, np.float32), out=out).tolist() == [0, 0, 1, 1]
 
 
+@pytest.mark.parametrize("size", ["N", "6"])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("(C) { C(i) = A(i) where i in 1:N  C(i) += A(i) }", [1, 4, 6, 8, 10, 12]),
+        ("(C) { C(i) = A(i) where i in 1:N  C(i) min= A(i) }", [0, 2, 3, 4, 5, 6]),
+        ("(C) { C(i) = -A(i) where i in 1:N  C(i) max= -A(i) }", [0, -2, -3, -4, -5, -6]),
+        ("(D) { T(i) = A(i) where i in 1:N  T(i) += A(i)  D(i) = T(i) }", [1, 4, 6, 8, 10, 12]),
+        (
+            "(D) { T(i) = A(i) where i in 2:N  D(i) = T(i) where i in 0:N  T(i) *= A(i) }",
+            [0, 0, 3, 4, 5, 6],
+        ),
+        (
+            "(float(N) C) { C(i) +=! A(i) where i in 0:2  C(i) += A(i) where i in 0:N }",
+            [2, 4, 3, 4, 5, 6],
+        ),
+    ],
+)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_elements_that_are_read_before_they_are_assigned_are_zero(size, body, expected, threads):
+    text = f"def f(float(N) A) -> {body}".replace("N", size)
+    f = polygym.tc.define(text, threads=threads)
+    line = np.arange(1, 7, dtype=np.float32)
+    for value in (np.nan, 1e30, -1e30):
+        assert f(line).tolist() == expected
+        assert f(line, out=np.full(6, value, np.float32)).tolist() == expected
+
+
 def test_addresses_are_those_that_numpy_says():
     line = np.arange(24, dtype=np.int16)
     arrays = [line, line[5:], line[::-1], line.reshape(4, 6)[1:, 2], np.array(1.0), A.T, B]
