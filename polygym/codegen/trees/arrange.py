@@ -38,6 +38,11 @@ class Roles:
     held: int | None
     jammed: int | None
 
+    @property
+    def is_product(self) -> bool:
+        """Whether every role is taken, as in a product of matrices."""
+        return None not in (self.vector, self.held, self.jammed)
+
     def order(self, count: int) -> tuple[int, ...]:
         """Return the order in which the points run."""
         last = [place for place in (self.jammed, self.vector, self.held) if place is not None]

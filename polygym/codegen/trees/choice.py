@@ -46,7 +46,7 @@ def sizes_of_points(
             arranger.machine,
             rewarding=arrangement.is_rewarding,
         )
-        if arranger.sizes is not None:
+        if arranger.sizes is not None and chosen.is_product:
             names, parameters = band.statements, around.parameters
             found = lengths(arranger.scop, names, members, parameters, arranger.sizes)
             element = arranger.scop.widest(names)
