@@ -34,7 +34,7 @@ from polygym.tune.tuned import Tuned
 # How many are measured together in the end; the runs of the original take so long in all.
 _CONFIRMED = 5
 _SECONDS = 2.0
-_FEWEST_ROUNDS, _MOST_ROUNDS = 2, 11
+_FEWEST_ROUNDS, _MOST_ROUNDS = 2, 51
 
 # Where time is limited, at most this part of it is kept for that.
 _MOST_RESERVED = 0.25
