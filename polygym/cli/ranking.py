@@ -9,7 +9,7 @@ from typing import Any
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
-from polygym.evaluation import Evaluation
+from polygym.evaluation import NOISE, Evaluation
 from polygym.measure.timing import this_machine
 from polygym.poly.schedule import Schedule
 from polygym.programs.wording import without_parameters
@@ -20,9 +20,6 @@ ISL = "isl"
 """What findings call isl's schedule, which no episode led to."""
 
 _LONGEST_SCHEDULE = 70
-
-# Two runs of one program differ by that much for no reason of the program's.
-_NOISE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class Ranking:
     @property
     def is_improvement(self) -> bool:
         """Whether the best is faster than the original order, by more than noise."""
-        return self.best is not None and self.best.evaluation.speedup > 1 + _NOISE
+        return self.best is not None and self.best.evaluation.speedup > 1 + NOISE
 
 
 def over(evaluation: Evaluation | None, reference: Evaluation | None) -> float | None:
@@ -116,8 +113,8 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
     if ranking.best is None:
         say("No schedule ran to a correct end.")
     elif not ranking.is_improvement:
-        close = ranking.best.evaluation.speedup >= 1 - _NOISE
-        but = f": {ranking.best.label} is within {_NOISE:.0%} of it" if close else ""
+        close = ranking.best.evaluation.speedup >= 1 - NOISE
+        but = f": {ranking.best.label} is within {NOISE:.0%} of it" if close else ""
         say(f"Nothing faster than the original order was found{but}.")
     else:
         _print_best(ranking.best)

@@ -17,6 +17,7 @@ from typing import TypeAlias, TypeVar
 import islpy as isl
 
 from polygym.ir.scop import Scop
+from polygym.poly.evaluate import fixed
 from polygym.poly.schedule import Row
 
 Sizes: TypeAlias = Mapping[str, int]
@@ -36,11 +37,7 @@ def at_sizes(points: Points, sizes: Sizes | None) -> Points:
     """Return a set or a map at some sizes, without parameters; as it is where there are none."""
     if sizes is None:
         return points
-    for name, value in sizes.items():
-        place = points.find_dim_by_name(isl.dim_type.param, name)
-        if place >= 0:
-            points = points.fix_val(isl.dim_type.param, place, isl.Val(value))
-    return points.project_out_all_params()
+    return fixed(points, sizes).project_out_all_params()
 
 
 def row_at_sizes(row: Row, parameters: Sequence[str], sizes: Sizes | None) -> Row:
@@ -51,7 +48,7 @@ def row_at_sizes(row: Row, parameters: Sequence[str], sizes: Sizes | None) -> Ro
     """
     if sizes is None:
         return row
-    fixed = sum(
+    known = sum(
         factor * sizes[name] for factor, name in zip(row.parameters, parameters, strict=True)
     )
-    return Row(row.iterators, (0,) * len(row.parameters), row.constant + fixed)
+    return Row(row.iterators, (0,) * len(row.parameters), row.constant + known)

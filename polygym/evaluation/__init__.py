@@ -6,10 +6,11 @@ beside the original order and puts every end into one value, an :class:`Evaluati
 """
 
 from polygym.evaluation.compiler import Compiler, c_text
-from polygym.evaluation.evaluation import Evaluation, EvaluationOptions
+from polygym.evaluation.evaluation import NOISE, Evaluation, EvaluationOptions
 from polygym.evaluation.evaluator import Evaluator, evaluator_for, rounds_within
 
 __all__ = [
+    "NOISE",
     "Compiler",
     "Evaluation",
     "EvaluationOptions",

@@ -12,6 +12,9 @@ from polygym.ir.scop import Scop
 from polygym.measure.outcome import Status
 from polygym.poly.schedule import Schedule, parse
 
+NOISE = 0.03
+"""Two runs of one program differ by that much, relatively, for no reason of the program's."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:

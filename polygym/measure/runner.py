@@ -197,9 +197,9 @@ class _Execution:
 
     def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
         for index in memory.compared:
-            if index in memory.constant:  # nobody could write there
-                continue
             buffer = memory.buffers[index]
+            if buffer.constant:  # nobody could write there
+                continue
             expected, found = memory.expected.address(index), self._working.addresses[index]
             if difference := first_difference(buffer, expected, found, self._tolerance):
                 return WrongOutput(

@@ -23,10 +23,11 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polygym.codegen.sizes import at_sizes
 from polygym.errors import InputError
 from polygym.ir.scop import Scop, Statement
 from polygym.pictures.order import Pair, essential
-from polygym.pictures.sizes import Sizes, chosen_sizes, fixed, nearby
+from polygym.pictures.sizes import Sizes, chosen_sizes, nearby
 from polygym.poly.baselines import original
 from polygym.poly.dependences import dependences
 from polygym.poly.quota import bounded
@@ -122,8 +123,8 @@ def _instances(
             view = _original_view(scop, shown, values)
         else:
             view = _time_view(scop, shown, schedule, values)
-        domains = [fixed(isl.Set(one.domain), values) for one in shown]
-        maps = [fixed(isl.Map(text), values) for text in view.maps]
+        domains = [at_sizes(isl.Set(one.domain), values) for one in shown]
+        maps = [at_sizes(isl.Map(text), values) for text in view.maps]
         narrowed = nearby(domains, maps, MOST_DOTS)
         if any(not a.is_equal(b) for a, b in zip(domains, narrowed, strict=True)):
             notes.append("only the first instances")
@@ -257,7 +258,7 @@ def _pairs(
         if one.source not in number or one.sink not in number:
             continue
         source, sink = number[one.source], number[one.sink]
-        relation = fixed(isl.Map(one.relation), values)
+        relation = at_sizes(isl.Map(one.relation), values)
         relation = relation.intersect_domain(domains[source]).intersect_range(domains[sink])
         both = relation.apply_domain(maps[source]).apply_range(maps[sink])
         count = both.wrap().count_val().to_python()

@@ -10,10 +10,11 @@ large (constant bounds), only the instances around the first one are shown, see 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import islpy as isl
 
+from polygym.codegen.sizes import at_sizes
 from polygym.ir.scop import Scop, Statement
 from polygym.poly.legality import point_of
 
@@ -28,8 +29,6 @@ _COUNTABLE = (400, 400, 60, 16)
 # Tried in this order; past the usual ones only while the program has no instance at all.
 _USUAL = (2, 3, 4, 5, 6)
 _UNUSUAL = (8, 12, 16, 24, 32, 48, 64, 128)
-
-_Relation = TypeVar("_Relation", isl.Set, isl.Map)
 
 
 def chosen_sizes(scop: Scop, shown: Sequence[Statement]) -> Sizes:
@@ -51,15 +50,6 @@ def chosen_sizes(scop: Scop, shown: Sequence[Statement]) -> Sizes:
         if not names or count > comfortable:
             break
     return best if best is not None else _any_sizes(scop.context, names)
-
-
-def fixed(relation: _Relation, values: Mapping[str, int]) -> _Relation:
-    """Return a set or map at parameter values, without parameters."""
-    for name, value in values.items():
-        position = relation.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            relation = relation.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return relation.project_out(isl.dim_type.param, 0, relation.dim(isl.dim_type.param))
 
 
 def nearby(domains: Sequence[isl.Set], maps: Sequence[isl.Map], most: int) -> list[isl.Set]:
@@ -112,7 +102,7 @@ def _count(shown: Sequence[Statement], values: Mapping[str, int]) -> int:
     """Return how many instances the statements have, projected on their first three loops."""
     total = 0
     for one in shown:
-        domain = fixed(isl.Set(one.domain), values)
+        domain = at_sizes(isl.Set(one.domain), values)
         domain = _around_first(domain, _countable(domain))
         if one.depth > 3:
             domain = domain.project_out(isl.dim_type.set, 3, one.depth - 3)

@@ -91,13 +91,13 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
     before = order.lex_lt_union_map(order)
     result: RelationsOfArray = {}
     for array in scop.arrays:
-        writes = _accesses(scop, array.name, writing=True)
+        writes = accesses(scop, array.name, writing=True)
         if writes is None:
             continue
-        reads = _accesses(scop, array.name, writing=False)
+        reads = accesses(scop, array.name, writing=False)
         found = {Kind.OUTPUT: writes.apply_range(writes.reverse()).intersect(before)}
         if reads is not None:
-            found[Kind.FLOW] = _value_based_flow(reads, writes, order)
+            found[Kind.FLOW] = dataflow(reads, writes, order).get_must_dependence()
             found[Kind.ANTI] = reads.apply_range(writes.reverse()).intersect(before)
         for kind in Kind:
             if kind not in found:
@@ -116,7 +116,7 @@ def union(parts: Iterable[isl.UnionSet]) -> isl.UnionSet:
     return first
 
 
-def _accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
+def accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
     """Return the union of one array's accesses, restricted to the instances that run."""
     found: isl.UnionMap | None = None
     for statement in scop.statements:
@@ -130,21 +130,18 @@ def _accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
     return found
 
 
-def _value_based_flow(
-    reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
-) -> isl.UnionMap:
-    """Return the pairs (write, read) in which the read sees that write's value.
+def dataflow(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionFlow:
+    """Return which reads see the value of which write, and which of none.
 
     Every write is certain (statements run unconditionally on their domain), so the last write
     before a read is *the* source and no pair is a mere possibility.
     """
-    flow = (
+    return (
         isl.UnionAccessInfo.from_sink(reads)
         .set_must_source(writes)
         .set_schedule_map(order)
         .compute_flow()
     )
-    return flow.get_must_dependence()
 
 
 def _group_by_pair(

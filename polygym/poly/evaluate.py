@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import islpy as isl
 
 from polygym.ir.scop import Scop
+
+_Points = TypeVar("_Points", isl.Set, isl.Map)
 
 
 def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
@@ -79,8 +82,8 @@ def admitted_below(
     return found
 
 
-def fixed(values: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
-    """Return a set at these values of its parameters; others stay free."""
+def fixed(values: _Points, parameters: Mapping[str, int]) -> _Points:
+    """Return a set or a map at these values of its parameters; others stay free."""
     for name, value in parameters.items():
         position = values.find_dim_by_name(isl.dim_type.param, name)
         if position >= 0:

@@ -16,7 +16,7 @@ from typing import Any
 
 from polygym.codegen.mapping import Mapping, parse_mapping
 from polygym.errors import InputError
-from polygym.evaluation import Evaluation
+from polygym.evaluation import NOISE, Evaluation
 from polygym.ir.scop import Scop
 from polygym.poly.schedule import Schedule, parse
 from polygym.search.files import write_atomically
@@ -25,9 +25,6 @@ from polygym.tune.candidates import Way
 FORMAT = "polygym tuned"
 VERSION = 1
 _LARGEST_FILE = 1 << 24
-
-# Two runs of one program differ by that much for no reason of the program's.
-_NOISE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class Tuned:
     @property
     def is_faster(self) -> bool:
         """Whether the best is faster than the start by more than noise."""
-        return self.gain > 1 + _NOISE
+        return self.gain > 1 + NOISE
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
