@@ -14,7 +14,7 @@ import collections
 import sys
 import time
 
-from tests.codegen.mapped import PROGRAMS, REFUSED, disagreement
+from tests.compiler.codegen.mapped import PROGRAMS, REFUSED, disagreement
 from tests.oracles.threads import every_loop_shared
 
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from polygym.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.frontend.tc import library
+from polygym.compiler.frontend.tc.syntax import Name, Scalar
 from polygym.tc.comprehension import Comprehension
-from polygym.tc.language import library
-from polygym.tc.language.syntax import Name, Scalar
 
 try:
     import torch

@@ -3,14 +3,13 @@
 Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``
 and ``polygym/Schedule-v0``.
 
-The way of the data, package by package: ``frontend`` (C text) makes an ``ir.Scop``; ``poly`` finds
-its dependences and its legal schedules, and ``poly.spaces`` all of them as generators; ``codegen``
-turns a schedule into machine code; ``measure`` runs and times it in a process of its own;
-``programs`` knows the kernels by name, and ``evaluation`` makes a measured speedup of a schedule,
-whatever happens. ``tc.language`` makes an ``ir.Scop`` of a tensor comprehension, which ``tc``
-compiles and calls, and ``tune`` makes faster. ``mdp`` builds schedules one decision at a time,
-``envs`` shows that to Gymnasium, ``pictures`` draws it, and ``cli`` is what the ``polygym`` command
-calls.
+The way of the data, room by room: in ``compiler``, a text becomes a program (``frontend``, ``ir``),
+a program has legal schedules (``poly``), and a schedule becomes machine code (``codegen``);
+``programs`` knows programs by name, and ``pictures`` draws them. ``measure`` runs machine code in a
+process of its own and makes a measured speedup of a schedule, whatever happens. ``episodes`` builds
+schedules one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes
+and sweeps. ``tc`` lets users define, call and tune tensor comprehensions, and ``cli`` is what the
+``polygym`` command calls. Each room imports from those before it, never the other way.
 """
 
 from importlib import import_module

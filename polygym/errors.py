@@ -4,8 +4,8 @@ A user meets three kinds of trouble: a source text that is outside the class of 
 understands (:class:`SourceError`), a value that does not fit (:class:`InputError`: an unknown
 kernel, a schedule that does not parse, a parameter below its bound), and a schedule that would
 change what the program computes (:class:`IllegalScheduleError`). What happens to *running* code is
-never an exception where it is measured: see :mod:`polygym.measure.outcome`. Where it is called,
-it may find that its arguments make no sense (:class:`OutOfRangeError`).
+never an exception where it is measured: see :mod:`polygym.measure.worker.outcome`. Where it is
+called, it may find that its arguments make no sense (:class:`OutOfRangeError`).
 """
 
 from __future__ import annotations

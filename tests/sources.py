@@ -3,8 +3,8 @@
 from functools import cache
 
 import polybench
-from polygym.frontend import parse_file
-from polygym.ir.scop import Scop
+from polygym.compiler.frontend.c import parse_file
+from polygym.compiler.ir.scop import Scop
 
 Y_AX = """
 void yax(int n, double y[n], double A[n][n], double x[n]) {

@@ -1,6 +1,8 @@
 """The architecture, enforced: who may import whom, and where each library may appear."""
 
 import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,104 +10,189 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "polygym"
 
-# From the bottom to the top; a layer may import itself and those below it, never a neighbour.
+# From the bottom to the top. A place is a module or a package of polygym, here with its rooms; it
+# may import itself and what stands below it, never a neighbour.
 LAYERS = (
-    {"errors"},
-    {"ir"},
-    {"frontend", "poly", "tc.language"},
-    {"codegen"},
-    {"measure"},
-    {"programs"},
-    {"evaluation"},
-    {"mdp", "pictures"},
-    {"envs"},
-    {"discovery", "search"},
-    {"tune"},
+    {"errors", "files", "lru"},
+    {"compiler.ir"},
+    {"compiler.poly"},
+    {"compiler.frontend.c", "compiler.frontend.tc"},
+    {"compiler.codegen"},
+    {"programs", "pictures"},
+    {"measure.worker"},
+    {"measure.evaluation"},
+    {"episodes"},
+    {"envs", "search.explore"},
+    {"discovery", "search.tune"},
+    {"search.sweep"},
     {"tc"},
-    {"sweep"},
-    {"report"},
     {"cli"},
     {"__main__"},
 )
 
+# Packages that only hold others: they import nothing.
+HALLS = {"compiler", "compiler.frontend", "measure", "search"}
+
 # Libraries that may be imported only in certain places.
 HOMES = {
-    "islpy": {"frontend", "poly", "tc.language", "codegen", "pictures"},
-    "llvmlite": {"codegen"},
-    "pycparser": {"frontend"},
-    "pcpp": {"frontend"},
+    "islpy": {
+        "compiler.poly",
+        "compiler.frontend.c",
+        "compiler.frontend.tc",
+        "compiler.codegen",
+        "pictures",
+    },
+    "llvmlite": {"compiler.codegen"},
+    "pycparser": {"compiler.frontend.c"},
+    "pcpp": {"compiler.frontend.c"},
     "click": {"cli"},
     "rich": {"cli"},
-    "ppl": {"poly"},
-    "highspy": {"poly"},
+    "ppl": {"compiler.poly"},
+    "highspy": {"compiler.poly"},
     "matplotlib": {"pictures"},
     "gymnasium": {"envs"},
     "torch": set(),
     "stable_baselines3": set(),
-    "sqlite3": {"sweep", "tc"},
+    "sqlite3": {"search.sweep", "tc"},
     "multiprocessing": set(),
 }
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
+# The emitters of functions and of what stands in them call each other.
+EMITTERS = {
+    f"compiler.codegen.llvm.emit_{name}"
+    for name in ("function", "columns", "hold", "parallel", "turn")
+}
+
+PLACES = sorted(set().union(*LAYERS) | HALLS, key=len, reverse=True)
 
 
-def imported(path: Path) -> set[str]:
-    """Return the dotted names of all modules that a file imports."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def modules_of(root: Path) -> dict[str, Path]:
+    """Return the modules of a package by their dotted names, without the package's own."""
+    found = {}
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules_of(PACKAGE)
+
+
+def imports(text: str) -> Iterator[str]:
+    """Yield the dotted names that a module imports, wherever in it; no name is relative."""
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names.add(str(node.module))
-            if node.module == "polygym":
-                names |= {f"polygym.{alias.name}" for alias in node.names}
-    return names
+            assert node.level == 0, "a relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def part_of(path: Path) -> str:
-    """Return the layer's member a file belongs to."""
-    return member_of(path.relative_to(PACKAGE).with_suffix("").parts)
+def module_named(name: str, modules: Mapping[str, object]) -> str | None:
+    """Return the module of polygym in which an imported name stands."""
+    parts = name.split(".")
+    if parts[0] != "polygym":
+        return None
+    for count in range(len(parts), 0, -1):
+        if (found := ".".join(parts[1:count])) in modules:
+            return found
+    return None
 
 
-def member_of(parts: tuple[str, ...]) -> str:
-    """Return the layer's member of a module; of ``tc``, the language is one of its own."""
-    return "tc.language" if parts[:2] == ("tc", "language") else parts[0]
+def imported_modules(text: str, modules: Mapping[str, object]) -> set[str]:
+    return {found for name in imports(text) if (found := module_named(name, modules)) is not None}
 
 
-def level(part: str) -> int:
-    return next(index for index, layer in enumerate(LAYERS) if part in layer)
+def place_of(module: str) -> str:
+    """Return the place that a module belongs to: the innermost."""
+    return next(place for place in PLACES if f"{module}.".startswith(f"{place}."))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_downwards(path: Path) -> None:
-    part = part_of(path)
-    if part == "__init__":
-        below = {name for name in imported(path) if name.startswith("polygym.")}
-        assert below == {"polygym.discovery", "polygym.discovery.register_environments"} & below
-        return
-    for name in imported(path):
-        if name.startswith("polygym."):
-            other = member_of(tuple(name.split(".")[1:]))
-            if other == "__version__":
-                continue
-            below = level(other) < level(part)
-            assert other == part or below, f"{part} must not import {other}"
+def level(place: str) -> int:
+    return next(index for index, layer in enumerate(LAYERS) if place in layer)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_libraries_stay_at_home(path: Path) -> None:
-    for name in imported(path):
+def may_import(module: str, other: str) -> bool:
+    if place_of(module) in HALLS:
+        return False
+    mine, its = place_of(module), place_of(other)
+    return mine == its or (its not in HALLS and level(its) < level(mine))
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the modules that reach themselves, in groups (Tarjan's strong components)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        path.append(node)
+        for other in graph[node]:
+            if other not in number:
+                visit(other)
+            if other in path:
+                lowest[node] = min(lowest[node], lowest[other])
+        if lowest[node] == number[node]:
+            group = path[path.index(node) :]
+            del path[path.index(node) :]
+            if len(group) > 1 or node in graph[node]:
+                found.append(sorted(group))
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
+def test_imports_point_downwards(module: str) -> None:
+    for other in imported_modules(MODULES[module].read_text(), MODULES) - {""}:
+        assert may_import(module, other), f"{module} must not import {other}"
+
+
+def test_the_package_itself_imports_only_what_registers() -> None:
+    below = imported_modules(MODULES[""].read_text(), MODULES)
+    assert below == {"discovery"}
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
+def test_libraries_stay_at_home(module: str) -> None:
+    for name in imports(MODULES[module].read_text()):
         library = name.split(".")[0]
         if library in HOMES:
-            assert part_of(path) in HOMES[library], f"{library} is not for {part_of(path)}"
+            assert place_of(module) in HOMES[library], f"{library} is not for {module}"
+
+
+def test_no_module_reaches_itself() -> None:
+    graph = {
+        module: imported_modules(path.read_text(), MODULES) - {"", module}
+        for module, path in MODULES.items()
+        if module
+    }
+    assert [group for group in circles(graph) if not set(group) <= EMITTERS] == []
+
+
+def test_circles_are_found() -> None:
+    graph: dict[str, set[str]] = defaultdict(set, a={"b"}, b={"c"}, c={"b"}, d={"d", "a"})
+    assert circles(dict(graph)) == [["b", "c"], ["d"]]
+
+
+def test_names_are_resolved_to_modules() -> None:
+    known = {"": 0, "compiler.ir": 0, "compiler.ir.scop": 0}
+    text = "from polygym.compiler.ir import scop\nimport polygym.compiler.ir\nimport os"
+    assert imported_modules(text, known) == {"compiler.ir.scop", "compiler.ir"}
+    assert not may_import("compiler.ir.scop", "compiler.codegen.pipeline")
+    assert not may_import("programs.program", "pictures.canvas")
+    assert not may_import("compiler", "compiler.ir.scop")
+    assert not may_import("compiler.codegen.pipeline", "compiler")
 
 
 def test_the_suite_does_not_know_polygym() -> None:
     for path in (ROOT / "polybench").rglob("*.py"):
-        assert not any(name.split(".")[0] == "polygym" for name in imported(path)), path
+        assert not any(name.split(".")[0] == "polygym" for name in imports(path.read_text())), path
 
 
-def test_every_part_has_a_level() -> None:
-    parts = {part_of(path) for path in MODULES} - {"__init__"}
-    assert parts == set().union(*LAYERS)
+def test_every_module_has_a_place_and_every_place_a_module() -> None:
+    assert {place_of(module) for module in set(MODULES) - {""}} == set(PLACES)

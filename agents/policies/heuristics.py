@@ -1,4 +1,4 @@
-"""The rules of :mod:`polygym.mdp.policies` as policies of an environment."""
+"""The rules of :mod:`polygym.episodes.policies` as policies of an environment."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import gymnasium
 import numpy as np
 
 from agents.policies.protocol import inner
-from polygym.mdp.observe import Observation
-from polygym.mdp.policies import policy
+from polygym.episodes.observe import Observation
+from polygym.episodes.policies import policy
 
 
 class Heuristic:

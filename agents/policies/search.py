@@ -13,11 +13,11 @@ import gymnasium
 import numpy as np
 
 from agents.policies.protocol import inner
+from polygym.compiler.poly.score import static_score
+from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.observe import Observation
+from polygym.episodes.policies import play, policy
 from polygym.errors import LimitError
-from polygym.mdp.episode import Episode, Phase
-from polygym.mdp.observe import Observation
-from polygym.mdp.policies import play, policy
-from polygym.poly.score import static_score
 
 
 class RolloutSearch:

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from polygym.cli.text import listed, shorten
+from polygym.compiler.poly.dependences import Dependence
+from polygym.compiler.poly.schedule import MOST_DIMENSIONS
+from polygym.compiler.poly.spaces.polyhedra import Polyhedra
 from polygym.errors import InputError
-from polygym.poly.dependences import Dependence
-from polygym.poly.schedule import MOST_DIMENSIONS
-from polygym.poly.spaces.polyhedra import Polyhedra
 
 EARLIEST = "earliest"
 _ITEM = re.compile(r"(\w+)\s*->\s*(\w+)\s*(?:#\s*(\d{1,6}))?\s*@\s*(\d{1,6})", re.ASCII)

@@ -10,7 +10,7 @@ from typing import Any
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
-from polygym.measure.outcome import Ok, Outcome, outcome_to_json
+from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
 
 _LONGEST_HEADING = 24
 

@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, contextmanager
 
 from polygym.cli.output import say
 from polygym.cli.text import printable
-from polygym.search.search import Search
-from polygym.search.tally import Tally
-from polygym.tune import Progress
+from polygym.search.explore.search import Search
+from polygym.search.explore.tally import Tally
+from polygym.search.tune import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -16,7 +16,7 @@ import click
 from polygym.cli.interrupts import INTERRUPTED
 from polygym.cli.text import brief, in_gigabytes, message_of, printable
 from polygym.errors import IllegalScheduleError, InternalError, PolygymError, SourceError
-from polygym.measure.outcome import OutOfMemory, ProblemError
+from polygym.measure.worker.outcome import OutOfMemory, ProblemError
 
 NO = 1
 CANNOT_BE_ASKED = 2

@@ -57,7 +57,7 @@ class LazyGroup(click.Group):
         """Import the module of a command."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"polygym.cli.{cmd_name}")
+        module = importlib.import_module(f"polygym.cli.commands.{cmd_name}")
         command: click.Command = module.command
         return command
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polybench import Dataset
-from polygym.evaluation import EvaluationOptions
-from polygym.mdp.episode import TaskOptions
-from polygym.search.setting import Setting
+from polygym.episodes.episode import TaskOptions
+from polygym.measure.evaluation import EvaluationOptions
+from polygym.search.explore.setting import Setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,16 @@ from polybench import Dataset
 from polygym.cli.output import say
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
-from polygym.codegen.llvm.loader import is_parallel
-from polygym.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.codegen.llvm.loader import is_parallel
+from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import schedule_by
+from polygym.compiler.poly.schedule import Schedule, from_json, parse
+from polygym.compiler.poly.strategy import is_strategy, parse_strategy
+from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
-from polygym.ir.scop import Scop
-from polygym.mdp.episode import LARGEST_COEFFICIENT
-from polygym.poly.baselines import schedule_by
-from polygym.poly.schedule import Schedule, from_json, parse
-from polygym.poly.strategy import is_strategy, parse_strategy
+from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.programs import is_path
-from polygym.programs.foreign import FOREIGN, executable, missing
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from polygym.cli.text import in_gigabytes, printable
-from polygym.measure.outcome import Ok, Outcome
+from polygym.measure.worker.outcome import Ok, Outcome
 
 
 def print_json(value: Any) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
-from polygym.evaluation import NOISE, Evaluation
-from polygym.measure.timing import this_machine
-from polygym.poly.schedule import Schedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.measure.evaluation import NOISE, Evaluation
+from polygym.measure.worker.timing import this_machine
 from polygym.programs.wording import without_parameters
-from polygym.search.search import Search, as_json, summary
-from polygym.search.tally import Finding, Tally
+from polygym.search.explore.search import Search, as_json, summary
+from polygym.search.explore.tally import Finding, Tally
 
 ISL = "isl"
 """What findings call isl's schedule, which no episode led to."""

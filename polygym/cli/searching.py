@@ -18,19 +18,28 @@ from polygym.cli.invocation import Orders, resuming
 from polygym.cli.output import heading, say, working
 from polygym.cli.ranking import ISL, Ranking, Reference, document, print_ranking
 from polygym.cli.stopping import Stop, stoppable
-from polygym.codegen.mapping import Mapping
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import PolygymError
-from polygym.evaluation import Evaluation, Evaluator, c_text
-from polygym.evaluation.evaluator import Choice
-from polygym.ir.scop import Scop
+from polygym.files import make_new_folder, write_atomically
+from polygym.measure.evaluation import Evaluation, Evaluator, c_text
+from polygym.measure.evaluation.evaluator import Choice
 from polygym.pictures.convergence import convergence_png
-from polygym.poly.baselines import isl_schedule, original
-from polygym.poly.schedule import Schedule
-from polygym.search.files import make_new_folder, write_atomically
-from polygym.search.search import BEST, BEST_C, JOURNAL, SUMMARY, TUNING, Search, begin, resume
-from polygym.search.setting import Setting
-from polygym.search.tally import Finding
-from polygym.search.tuning import tune
+from polygym.search.explore.search import (
+    BEST,
+    BEST_C,
+    JOURNAL,
+    SUMMARY,
+    TUNING,
+    Search,
+    begin,
+    resume,
+)
+from polygym.search.explore.setting import Setting
+from polygym.search.explore.tally import Finding
+from polygym.search.explore.tuning import tune
 
 _IN_TABLE = 5
 _TUNED = 3

@@ -11,8 +11,8 @@ from pathlib import Path
 from polygym.cli.output import say
 from polygym.cli.tables import print_table
 from polygym.cli.text import printable, shorten
-from polygym.sweep.progress import Phase, Progress, Standing
-from polygym.sweep.statistics import KernelSummary
+from polygym.search.sweep.progress import Phase, Progress, Standing
+from polygym.search.sweep.statistics import KernelSummary
 
 _SECONDS_BETWEEN_LINES = 30.0
 _LONGEST_NAME = 24

@@ -13,17 +13,17 @@ from polygym.cli.output import heading, say, seconds
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.tables import print_table
 from polygym.cli.tuning_files import TuningFiles
-from polygym.codegen.mapping import Mapping
-from polygym.envs.kernels import Source
-from polygym.evaluation import Evaluation, EvaluationOptions
-from polygym.mdp.episode import TaskOptions
-from polygym.measure.timing import this_machine
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.episodes.episode import TaskOptions
+from polygym.episodes.kernels import Source
+from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.worker.timing import this_machine
 from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
-from polygym.search.setting import Setting
+from polygym.search.explore.setting import Setting
+from polygym.search.tune import Plan, Progress, Tuned, tune
 from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
-from polygym.tune import Plan, Progress, Tuned, tune
 
 # What a record names as the policy where none was at work; a replay does not need it.
 _NO_POLICY = "uniform"

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import polygym
-from polygym.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.poly.strategy import parse_strategy
 from polygym.errors import InputError
-from polygym.evaluation import Evaluation, c_text
-from polygym.poly.strategy import parse_strategy
-from polygym.search.files import make_new_folder, write_atomically
-from polygym.search.journal import Journal
-from polygym.search.setting import FORMAT, VERSION, Setting, differences
-from polygym.tune import Plan, Progress
-from polygym.tune.candidates import Candidate, Played
+from polygym.files import make_new_folder, write_atomically
+from polygym.measure.evaluation import Evaluation, c_text
+from polygym.search.explore.journal import Journal
+from polygym.search.explore.setting import FORMAT, VERSION, Setting, differences
+from polygym.search.tune import Plan, Progress
+from polygym.search.tune.candidates import Candidate, Played
 
 TRIALS, BEST, BEST_C, SUMMARY = "trials.jsonl", "best.json", "best.c", "summary.json"
 

@@ -1,9 +1,9 @@
 """What the three environments have in common.
 
-An environment is a thin shell around an immutable :class:`~polygym.mdp.episode.Episode`: ``step``
-replaces it, lets the environment's policy act in the phase that is not the agent's, and pays at
-the end. Nothing heavy happens in the constructor: names are resolved, and programs, spaces, LLVM
-and the worker process start when a reset or an end needs them.
+An environment is a thin shell around an immutable :class:`~polygym.episodes.episode.Episode`:
+``step`` replaces it, lets the environment's policy act in the phase that is not the agent's, and
+pays at the end. Nothing heavy happens in the constructor: names are resolved, and programs, spaces,
+LLVM and the worker process start when a reset or an end needs them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from polygym.envs import arguments, kernels, reward
-from polygym.envs.kernels import Source, Subject
-from polygym.envs.reward import Reward
+from polygym.compiler.poly.legality import find_violation
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.score import static_score
+from polygym.episodes import arguments, kernels, reward
+from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.kernels import Source, Subject
+from polygym.episodes.observe import Array, Observation, tables
+from polygym.episodes.policies import DETERMINISTIC, play
+from polygym.episodes.policies import policy as policy_named
+from polygym.episodes.reward import Reward
 from polygym.errors import InputError, InternalError, LimitError
-from polygym.evaluation import Evaluation, evaluator_for
-from polygym.mdp.episode import Episode, Phase
-from polygym.mdp.observe import Array, Observation, tables
-from polygym.mdp.policies import DETERMINISTIC, play
-from polygym.mdp.policies import policy as policy_named
-from polygym.poly.legality import find_violation
-from polygym.poly.schedule import Schedule
-from polygym.poly.score import static_score
+from polygym.measure.evaluation import Evaluation, evaluator_for
 
 Info: TypeAlias = dict[str, Any]
 
@@ -212,7 +212,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
 
         ``polygym replay`` reads it, plays it again, and measures its schedule again.
         """
-        from polygym.envs import record
+        from polygym.episodes import record
 
         return record.of(self.ID, self._arguments, self.subject, self.episode, self._evaluation)
 

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv
 from polygym.envs.documentation import documented
-from polygym.mdp.construction import ConstructionAction
-from polygym.mdp.episode import Phase
+from polygym.episodes.construction import ConstructionAction
+from polygym.episodes.episode import Phase
+from polygym.episodes.ids import CONSTRUCT
 
 
 @documented
@@ -32,7 +33,7 @@ class ConstructEnv(PolygymEnv):
     | 2 | select_dep | d_i_dep ← i_dim |
     """
 
-    ID: ClassVar[str] = "polygym/Construct-v0"
+    ID: ClassVar[str] = CONSTRUCT
     PHASES: ClassVar[frozenset[Phase]] = frozenset({Phase.CONSTRUCT})
     FIRST_ACTION: ClassVar[int] = 0
     LAST_ACTION: ClassVar[int | None] = ConstructionAction.SELECT_DEP.value

@@ -95,7 +95,7 @@ _SHARED = """
     |---|---|---|---|
     | `speedup` | time of the original order / its time | 0 | -1 |
     | `log_speedup` | the natural logarithm of that | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
-    | `static` | `polygym.poly.score.static_score`, in (0, 1] | 0 | -1 |
+    | `static` | `polygym.compiler.poly.score.static_score`, in (0, 1] | 0 | -1 |
 
     The original order is compiled by the same LLVM at -O3 and measured in the same process. Failed
     is what is slower than `timeout_factor` times the original, crashes, does not compile, runs out

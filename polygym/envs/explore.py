@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv
 from polygym.envs.documentation import documented
-from polygym.mdp.episode import CONSTRUCTION_ACTIONS, Phase
+from polygym.episodes.episode import CONSTRUCTION_ACTIONS, Phase
+from polygym.episodes.ids import EXPLORE
 
 
 @documented
@@ -28,7 +29,7 @@ class ExploreEnv(PolygymEnv):
     X.
     """
 
-    ID: ClassVar[str] = "polygym/Explore-v0"
+    ID: ClassVar[str] = EXPLORE
     PHASES: ClassVar[frozenset[Phase]] = frozenset({Phase.EXPLORE})
     FIRST_ACTION: ClassVar[int] = CONSTRUCTION_ACTIONS
     LAST_ACTION: ClassVar[int | None] = None

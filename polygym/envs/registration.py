@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from polygym.episodes.ids import CONSTRUCT, EXPLORE, SCHEDULE
+
 ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
     {
-        "polygym/Construct-v0": "polygym.envs.construct:ConstructEnv",
-        "polygym/Explore-v0": "polygym.envs.explore:ExploreEnv",
-        "polygym/Schedule-v0": "polygym.envs.schedule:ScheduleEnv",
+        CONSTRUCT: "polygym.envs.construct:ConstructEnv",
+        EXPLORE: "polygym.envs.explore:ExploreEnv",
+        SCHEDULE: "polygym.envs.schedule:ScheduleEnv",
     }
 )
 

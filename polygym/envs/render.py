@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from polygym.envs.kernels import Subject
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.spaces.construct import describe
+from polygym.compiler.poly.spaces.explore import combine_so_far
+from polygym.compiler.poly.spaces.integers import Vector
+from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.kernels import Subject
+from polygym.episodes.observe import Array
 from polygym.errors import LimitError
-from polygym.evaluation import Evaluation, c_text
-from polygym.mdp.episode import Episode, Phase
-from polygym.mdp.observe import Array
-from polygym.poly.schedule import Schedule
-from polygym.poly.spaces.construct import describe
-from polygym.poly.spaces.explore import combine_so_far
-from polygym.poly.spaces.integers import Vector
+from polygym.measure.evaluation import Evaluation, c_text
 
 
 def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -> str:

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from polygym.envs.base import PolygymEnv
 from polygym.envs.documentation import documented
-from polygym.mdp.episode import Phase
+from polygym.episodes.episode import Phase
+from polygym.episodes.ids import SCHEDULE
 
 
 @documented
@@ -32,7 +33,7 @@ class ScheduleEnv(PolygymEnv):
     | 3 + X | select_coeffX: give the current vertex or ray the coefficient X | explore |
     """
 
-    ID: ClassVar[str] = "polygym/Schedule-v0"
+    ID: ClassVar[str] = SCHEDULE
     PHASES: ClassVar[frozenset[Phase]] = frozenset({Phase.CONSTRUCT, Phase.EXPLORE})
     FIRST_ACTION: ClassVar[int] = 0
     LAST_ACTION: ClassVar[int | None] = None

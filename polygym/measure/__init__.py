@@ -1,8 +1,5 @@
-"""Running and timing compiled code in a process of its own.
+"""Machine code goes in, an honest time comes out.
 
-``problem`` says what is to be run, ``outcome`` what became of it, ``options`` and ``timing`` how
-it is measured; ``worker`` (with ``session``) is what others use. Behind it: ``connection`` starts
-and talks to the ``supervisor``, whose ``keeper`` forks a ``runner`` for each ``job``; ``channel``
-carries their messages, ``memory`` holds the arrays, ``progress`` is watched for time limits,
-``compare`` decides whether outputs are right.
+``worker`` runs and times compiled code in processes of its own; ``evaluation`` compiles schedules
+of one program, has them run beside the original order, and says what became of each.
 """

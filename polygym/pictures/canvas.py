@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.spaces.generators import Vertex
+from polygym.compiler.poly.spaces.integers import Vector
+from polygym.compiler.poly.spaces.layout import Layout
 from polygym.errors import InputError, LimitError
-from polygym.ir.scop import Scop
 from polygym.pictures import style
 from polygym.pictures.domain import draw_domain
 from polygym.pictures.instances import Instances, instances
 from polygym.pictures.legend import draw_legend
 from polygym.pictures.space import Point, draw_space
-from polygym.poly.dependences import dependences
-from polygym.poly.schedule import Schedule
-from polygym.poly.spaces.generators import Vertex
-from polygym.poly.spaces.integers import Vector
-from polygym.poly.spaces.layout import Layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

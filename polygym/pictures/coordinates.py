@@ -1,8 +1,8 @@
 """The sheet of parallel coordinates: a line for every coordinate, what it is, and the values.
 
-Coordinates stand in the order of :class:`polygym.poly.spaces.layout.Layout`: iterators, parameters,
-constants, each kind a band. Their names stand below, upright when they would overlap, and only
-every second, third … of them when they would overlap even so.
+Coordinates stand in the order of :class:`polygym.compiler.poly.spaces.layout.Layout`: iterators,
+parameters, constants, each kind a band. Their names stand below, upright when they would overlap,
+and only every second, third … of them when they would overlap even so.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from polygym.compiler.poly.spaces.layout import Coordinate, Layout, Part
 from polygym.pictures import style
 from polygym.pictures.plane import Box
 from polygym.pictures.scale import Scale, tick_text
-from polygym.poly.spaces.layout import Coordinate, Layout, Part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

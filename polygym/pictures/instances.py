@@ -23,15 +23,15 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.codegen.sizes import at_sizes
+from polygym.compiler.codegen.sizes import at_sizes
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.schedule import Row, Schedule, parameter_names
 from polygym.errors import InputError
-from polygym.ir.scop import Scop, Statement
 from polygym.pictures.order import Pair, essential
 from polygym.pictures.sizes import Sizes, chosen_sizes, nearby
-from polygym.poly.baselines import original
-from polygym.poly.dependences import dependences
-from polygym.poly.quota import bounded
-from polygym.poly.schedule import Row, Schedule, parameter_names
 
 MOST_AXES = 3
 MOST_STATEMENTS = 6

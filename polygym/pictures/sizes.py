@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.codegen.sizes import at_sizes
-from polygym.ir.scop import Scop, Statement
-from polygym.poly.legality import point_of
+from polygym.compiler.codegen.sizes import at_sizes
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.legality import point_of
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
 

@@ -1,9 +1,9 @@
 """The picture of one dimension of a schedule space: parallel coordinates.
 
 A polyhedron in twelve or two hundred dimensions is drawn with one vertical line for every
-coordinate of :class:`polygym.poly.spaces.layout.Layout`; a vector is the polyline through its
-values on these. Vertices are dark, rays light and thin, the generator whose coefficient is being
-decided is orange, and the point that is being built is the thick line above the others.
+coordinate of :class:`polygym.compiler.poly.spaces.layout.Layout`; a vector is the polyline through
+its values on these. Vertices are dark, rays light and thin, the generator whose coefficient is
+being decided is orange, and the point that is being built is the thick line above the others.
 
 * Many rays have the same small values: each polyline is shifted by a small part of a step, always
   the same for the same ray, so that lines that coincide look like a bundle and not like one.
@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from polygym.compiler.poly.spaces.generators import Vertex
+from polygym.compiler.poly.spaces.integers import Vector
+from polygym.compiler.poly.spaces.layout import Layout
 from polygym.pictures import style
 from polygym.pictures.coordinates import Sheet, draw_sheet, sheet
 from polygym.pictures.scale import Scale, Value, scale
-from polygym.poly.spaces.generators import Vertex
-from polygym.poly.spaces.integers import Vector
-from polygym.poly.spaces.layout import Layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,9 +2,8 @@
 
 ``program`` finds a kernel of the suite, a C file or a comprehension (``comprehensions``), its sizes
 and its observable arrays;
-``initial_data`` writes the function that fills arrays where the source has none; ``compiling``
-makes what the worker runs of it, and ``outputs`` describes what it left. ``wording`` shortens isl
-text for people.
+``initial_data`` writes the function that fills arrays where the source has none, ``outputs``
+describes what a run left in them, and ``wording`` shortens isl text for people.
 """
 
 from polygym.programs.program import (

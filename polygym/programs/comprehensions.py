@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from polygym.compiler.frontend.tc import Definition, library, lower, needed_values, parse
+from polygym.compiler.frontend.tc.extents import as_c
+from polygym.compiler.ir.scop import Scop, Storage
+from polygym.compiler.poly.valid_indices import valid_indices
 from polygym.errors import InputError
-from polygym.ir.scop import Scop, Storage
-from polygym.poly.valid_indices import valid_indices
 from polygym.programs.initial_data import by_rule
-from polygym.tc.language import Definition, library, lower, needed_values, parse
-from polygym.tc.language.extents import as_c
 
 PREFIX, ENDING = "tc:", ".tc"
 _PLAIN = re.compile(r"\w+")

@@ -20,7 +20,7 @@ with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
     v = lowest + w mod (highest - lowest + 1),
 
-spread over all that is valid (:mod:`polygym.poly.valid_indices`).
+spread over all that is valid (:mod:`polygym.compiler.poly.valid_indices`).
 
 C as it is understood here has no types of less than 32 bits and none without a sign. An array of
 such a type is filled as one of ``int`` or ``long``, and what is written to it is then converted:
@@ -44,12 +44,12 @@ from dataclasses import replace
 from itertools import groupby
 from math import prod
 
-from polygym.frontend import parse_text
-from polygym.ir.expr import Cast, FloatLiteral, IntegerLiteral
-from polygym.ir.printer import c_expression
-from polygym.ir.scop import Array, Scop, Storage
-from polygym.ir.types import ScalarType
-from polygym.ir.verify import verify
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.expr import Cast, FloatLiteral, IntegerLiteral
+from polygym.compiler.ir.printer import c_expression
+from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.ir.verify import verify
 
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polybench.summary import summarise
-from polygym.ir.types import ScalarType
+from polygym.compiler.ir.types import ScalarType
 from polygym.programs.program import Output, Program
 
 DTYPES: dict[ScalarType, np.dtype[Any]] = {

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import polybench
 from polybench import Dataset, Part
+from polygym.compiler.frontend.c import parse_file, regions
+from polygym.compiler.ir.scop import Array, Scop
+from polygym.compiler.poly.evaluate import admits, admitted_below, evaluate
 from polygym.errors import InputError, SourceError
-from polygym.frontend import parse_file, regions
-from polygym.ir.scop import Array, Scop
-from polygym.poly.evaluate import admits, admitted_below, evaluate
 from polygym.programs.comprehensions import (
     comprehension_named,
     initial_data,

@@ -1,7 +1,6 @@
-"""The search for fast schedules: episodes are played, their schedules measured, the best is kept.
+"""Searches for fast code, each of which can be stopped and continued.
 
-``explorer`` is the loop without files and terminals: it yields an event for every episode.
-``setting`` is all that determines which schedules it explores, ``journal`` the file that has every
-event the moment it is known, ``files`` how files are written that are never half there, ``folder``
-the results of one search in one directory, and ``ranking`` what the outcomes amount to.
+``explore`` plays episodes of one program and keeps the best schedule, in one folder; ``tune`` looks
+for schedule and mapping together; ``sweep`` searches many programs with several policies, into one
+store, and draws a report of it.
 """

@@ -8,12 +8,10 @@
     >>> mm(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)).shape
     (2, 4)
 
-``language`` makes programs of texts (:mod:`polygym.tc.language`), ``comprehension`` is what
-:func:`define` returns, ``kernel`` what it compiles for the sizes of its arguments, ``arguments``
-checks and prepares those, ``cache`` keeps what was compiled.
-
-The language stands below code generation, the operators above it. So they are imported when they
-are asked for, and who needs the language alone does not wait for LLVM.
+``comprehension`` is what :func:`define` returns, ``kernel`` what it compiles for the sizes of its
+arguments, ``arguments`` checks and prepares those, ``cache`` keeps what was compiled. The language
+itself is :mod:`polygym.compiler.frontend.tc`. What is asked of this package is imported when it is
+asked for: ``import polygym.tc`` does not wait for LLVM.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from polygym.compiler.frontend.tc.syntax import Definition, Name, Number, Scalar
+from polygym.compiler.frontend.tc.types import SCALARS
 from polygym.errors import InputError
 from polygym.programs.outputs import DTYPES
-from polygym.tc.language.syntax import Definition, Name, Number, Scalar
-from polygym.tc.language.types import SCALARS
 
 
 def dtype_of(scalar: Scalar) -> np.dtype[Any]:

@@ -10,23 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from polygym.codegen.llvm.loader import LoadError
-from polygym.codegen.mapping import DEFAULT, parse_mapping
-from polygym.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.llvm.loader import LoadError
+from polygym.compiler.codegen.mapping import DEFAULT, parse_mapping
+from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.frontend.tc import Definition, lower, needed_values
+from polygym.compiler.frontend.tc.canonical import canonical
+from polygym.compiler.frontend.tc.resolve import sizes_of
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.evaluate import admits
+from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.compiler.poly.strategy import ISL, Strategy
 from polygym.errors import InputError, SourceError
-from polygym.ir.scop import Scop
-from polygym.poly.evaluate import admits
-from polygym.poly.schedule import Schedule, parse
-from polygym.poly.strategy import ISL, Strategy
 from polygym.programs import Output, Program
 from polygym.programs.comprehensions import initial_data
+from polygym.search.tune import Candidate, Tuned
 from polygym.tc.cache import CacheWarning, Entry, Origin, key_of, request_of, user_cache
 from polygym.tc.kernel import Kernel, compile_kernel, usual_schedule
-from polygym.tc.language import Definition, lower, needed_values
-from polygym.tc.language.canonical import canonical
-from polygym.tc.language.resolve import sizes_of
 from polygym.tc.similar import similar
-from polygym.tune import Candidate, Tuned
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 
 import polygym
+from polygym.errors import InternalError
 
-_DECIDING = ("codegen", "ir", "poly", "tc")
+_DECIDING = ("compiler", "tc")
 
 
 @cache
@@ -21,7 +22,10 @@ def compiler() -> str:
     root = Path(polygym.__file__).parent
     found = hashlib.sha256()
     for part in _DECIDING:
-        for path in sorted((root / part).rglob("*.py")):
+        modules = sorted((root / part).rglob("*.py"))
+        if not modules:
+            raise InternalError(f"the sources of polygym.{part}: expected modules, found none")
+        for path in modules:
             found.update(f"{path.relative_to(root).as_posix()}\0".encode())
             found.update(path.read_bytes())
     return f"{polygym.__version__}+{found.hexdigest()[:16]}"

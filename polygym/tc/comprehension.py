@@ -13,21 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from polygym.codegen.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.compiler.frontend.tc import Definition, library
+from polygym.compiler.frontend.tc import parse as parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.compiler.poly.strategy import (
+    ISL,
+    IslOptions,
+    Original,
+    Strategy,
+    is_strategy,
+    parse_strategy,
+)
+from polygym.episodes.policies import Policy
 from polygym.errors import InputError
-from polygym.ir.scop import Scop
-from polygym.mdp.policies import Policy
-from polygym.poly.schedule import Schedule, parse
-from polygym.poly.strategy import ISL, IslOptions, Original, Strategy, is_strategy, parse_strategy
 from polygym.programs.comprehensions import PREFIX
+from polygym.search.tune import Plan, Progress, Tuned, read_choice, tune
 from polygym.tc.arguments import expected_by, prepared, sizes_of_arguments
 from polygym.tc.builder import Builder, Options
 from polygym.tc.gradient import Gradient, Part, check_gradient
 from polygym.tc.kernel import Kernel
-from polygym.tc.language import Definition, library
-from polygym.tc.language import parse as parse_text
 from polygym.tc.torch_tensors import as_arrays, call, torch_for
-from polygym.tune import Plan, Progress, Tuned, read_choice, tune
 
 _MOST_KERNELS = 256
 

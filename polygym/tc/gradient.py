@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from polygym.compiler.frontend.tc import Definition
+from polygym.compiler.frontend.tc.syntax import Output, Parameter, Scalar
 from polygym.errors import InputError
-from polygym.tc.language import Definition
-from polygym.tc.language.syntax import Output, Parameter, Scalar
 
 _FLOATS = (Scalar.FLOAT, Scalar.DOUBLE)
 

@@ -11,18 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from polygym.codegen.llvm.loader import FIRST_OUT_OF_RANGE, FORK, NO_MEMORY, LoadedProgram, load
-from polygym.codegen.mapping import Mapping as MachineMapping
-from polygym.codegen.pipeline import compile_program, lower
+from polygym.compiler.codegen.llvm.loader import (
+    FIRST_OUT_OF_RANGE,
+    FORK,
+    NO_MEMORY,
+    LoadedProgram,
+    load,
+)
+from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.pipeline import compile_program, lower
+from polygym.compiler.ir.scop import Scop, Storage
+from polygym.compiler.poly.baselines import original, schedule_by
+from polygym.compiler.poly.contents import self_sufficient
+from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.gathers import complaints
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL, Strategy
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
-from polygym.ir.scop import Scop, Storage
-from polygym.poly.baselines import original, schedule_by
-from polygym.poly.contents import self_sufficient
-from polygym.poly.evaluate import evaluate
-from polygym.poly.gathers import complaints
-from polygym.poly.legality import LegalSchedule
-from polygym.poly.schedule import Schedule
-from polygym.poly.strategy import ISL, Strategy
 from polygym.programs.outputs import DTYPES
 from polygym.tc.addresses import address_of
 

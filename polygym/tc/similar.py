@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable
 from math import inf, log
 
-from polygym.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.frontend.tc.syntax import Scalar
+from polygym.compiler.poly.strategy import ISL, Strategy, is_strategy, parse_strategy
 from polygym.errors import InputError
-from polygym.poly.strategy import ISL, Strategy, is_strategy, parse_strategy
+from polygym.search.tune import Candidate
 from polygym.tc.cache import Origin
-from polygym.tc.language.syntax import Scalar
-from polygym.tune import Candidate
 
 _MOST = 5
 _TYPES = re.compile(rf"\b(?:{'|'.join(one.value for one in Scalar)})\b")

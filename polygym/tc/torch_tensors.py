@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from polygym.compiler.frontend.tc import Definition
 from polygym.errors import InputError
 from polygym.tc.arguments import dtype_of
 from polygym.tc.gradient import Gradient, Part, derivative
-from polygym.tc.language import Definition
 
 Compute = Callable[[Sequence[Any], Any], list[np.ndarray]]
 """An operator on arrays: the arguments, and the memory of its outputs or None."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from agents.policies import Ending, Heuristic, Network, Policy, RolloutSearch, run_episode
+from polygym.episodes.policies import POLICIES
 from polygym.errors import InputError
-from polygym.mdp.policies import POLICIES
 
 IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
 

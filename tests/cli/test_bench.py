@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from polygym.cli import bench, dispatch
-from polygym.codegen import pipeline
-from polygym.measure.outcome import WorkerError
+from polygym.cli import dispatch
+from polygym.cli.commands import bench
+from polygym.compiler.codegen import pipeline
+from polygym.measure.worker.outcome import WorkerError
 
 DOUBLE = """
 void f(int n, double A[n]) {

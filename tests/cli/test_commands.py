@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from polygym.cli import dispatch as cli
-from polygym.tc.language import library
+from polygym.compiler.frontend.tc import library
 from tests.sources import Y_AX
 
 TWO_FUNCTIONS = """

@@ -11,12 +11,13 @@ from typing import Any
 import click
 import pytest
 
-from polygym.cli import check, dispatch, kernels
+from polygym.cli import dispatch
+from polygym.cli.commands import check, kernels
 from polygym.cli.failures import failure_of
 from polygym.cli.group import COMMANDS
 from polygym.cli.text import message_of, printable
 from polygym.errors import InputError, InternalError, Place, SourceError
-from polygym.measure.outcome import OutOfMemory, ProblemError
+from polygym.measure.worker.outcome import OutOfMemory, ProblemError
 
 SCHEDULE = "{ S[i] -> [i] }"
 COPY = """

@@ -15,8 +15,8 @@ import pytest
 from polygym.cli import dispatch, searching
 from polygym.cli.invocation import Orders, resuming
 from polygym.errors import InputError
-from polygym.search.journal import Journal, read
-from tests.search.pretending import setting
+from polygym.search.explore.journal import Journal, read
+from tests.search.explore.pretending import setting
 from tests.sources import Y_AX
 
 CRASHING = """

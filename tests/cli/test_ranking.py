@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from polygym.cli.ranking import Ranking, Reference, document, print_ranking, timed_again
-from polygym.evaluation import Evaluation
-from polygym.measure.outcome import Status
-from polygym.poly.baselines import original
-from polygym.search.search import Search
-from polygym.search.tally import Finding
-from tests.search.pretending import begun, pretended, setting
+from polygym.compiler.poly.baselines import original
+from polygym.measure.evaluation import Evaluation
+from polygym.measure.worker.outcome import Status
+from polygym.search.explore.search import Search
+from polygym.search.explore.tally import Finding
+from tests.search.explore.pretending import begun, pretended, setting
 
 
 def evaluation(speedup: float) -> Evaluation:

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from polygym.cli import dispatch, replay
-from polygym.evaluation import Evaluation, Evaluator
-from polygym.measure.outcome import Status
-from polygym.poly.baselines import original
-from polygym.poly.schedule import Schedule
-from polygym.search.explorer import episode_of
-from polygym.search.setting import Setting
-from tests.search.pretending import pretended, setting
+from polygym.cli import dispatch
+from polygym.cli.commands import replay
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.schedule import Schedule
+from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.worker.outcome import Status
+from polygym.search.explore.explorer import episode_of
+from polygym.search.explore.setting import Setting
+from tests.search.explore.pretending import pretended, setting
 from tests.sources import Y_AX
 
 

@@ -9,8 +9,8 @@ import pytest
 import polybench
 from polygym.cli import dispatch
 from polygym.cli.carry import earliest, impossible, names, selections
+from polygym.compiler.poly.spaces.polyhedra import Polyhedra
 from polygym.errors import InputError
-from polygym.poly.spaces.polyhedra import Polyhedra
 from tests.sources import Y_AX, kernel_scop
 
 FREE = """

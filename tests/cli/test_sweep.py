@@ -16,17 +16,17 @@ import pytest
 from polybench import Dataset
 from polygym.cli import dispatch
 from polygym.cli.sweeping import line
-from polygym.mdp.policies import policy
-from polygym.poly.baselines import isl_schedule, original
-from polygym.programs.foreign import executable
-from polygym.search.explorer import episode_of, schedule_of
-from polygym.sweep.process import RECORDED, Running
-from polygym.sweep.progress import Phase, Progress, Standing
-from polygym.sweep.reading import read
-from polygym.sweep.requests import ConfirmRequest
-from polygym.sweep.rows import ISL
-from polygym.sweep.setting import SweepSetting
-from polygym.sweep.store import STORE
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.episodes.policies import policy
+from polygym.measure.evaluation.foreign import executable
+from polygym.search.explore.explorer import episode_of, schedule_of
+from polygym.search.sweep.process import RECORDED, Running
+from polygym.search.sweep.progress import Phase, Progress, Standing
+from polygym.search.sweep.reading import read
+from polygym.search.sweep.requests import ConfirmRequest
+from polygym.search.sweep.rows import ISL
+from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.store import STORE
 from tests.cli.test_optimize import CRASHING, group_is_gone
 from tests.sources import Y_AX
 

@@ -14,11 +14,11 @@ import pytest
 
 import polygym.tc
 from polygym.cli import dispatch
-from polygym.ir.scop import Scop
-from polygym.poly.schedule import Schedule
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.schedule import Schedule
+from polygym.search.tune import read_choice, tuner
+from polygym.search.tune.candidates import Way
 from polygym.tc import kernel
-from polygym.tune import read_choice, tuner
-from polygym.tune.candidates import Way
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 

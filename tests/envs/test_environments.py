@@ -15,13 +15,13 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import polybench
-from polygym.envs import record
+from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.schedule import parse
 from polygym.envs.base import PolygymEnv
-from polygym.envs.reward import Reward
+from polygym.episodes import record
+from polygym.episodes.episode import Phase
+from polygym.episodes.reward import Reward
 from polygym.errors import InputError
-from polygym.mdp.episode import Phase
-from polygym.poly.legality import is_legal
-from polygym.poly.schedule import parse
 from tests.sources import SMALL_PROGRAMS, Y_AX
 
 IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from polygym.envs.schedule import ScheduleEnv
+from polygym.episodes.episode import Episode
 from polygym.errors import InputError, LimitError
-from polygym.mdp.episode import Episode
 from tests.sources import Y_AX
 
 

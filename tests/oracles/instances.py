@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.ir.scop import Scop
-from polygym.poly.dependences import Kind
-from polygym.poly.schedule import Schedule
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.dependences import Kind
+from polygym.compiler.poly.schedule import Schedule
 
 Instance = tuple[str, tuple[int, ...]]
 Element = tuple[str, tuple[int, ...]]

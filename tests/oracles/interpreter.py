@@ -19,7 +19,7 @@ from typing import Any, assert_never
 import islpy as isl
 import numpy as np
 
-from polygym.ir.expr import (
+from polygym.compiler.ir.expr import (
     Access,
     Binary,
     BinaryOperator,
@@ -39,8 +39,8 @@ from polygym.ir.expr import (
     Unary,
     UnaryOperator,
 )
-from polygym.ir.scop import Array, Scop, Statement, Storage
-from polygym.ir.types import ScalarType
+from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
+from polygym.compiler.ir.types import ScalarType
 
 DTYPES = {
     ScalarType.INT: np.dtype(np.int32),

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
 
-from polygym.codegen.duty import Parallel
-from polygym.codegen.loops.ir import (
+from polygym.compiler.codegen.duty import Parallel
+from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
     Index,

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.codegen.duty import Hold, Jam, Parallel, Sequential, Vector
-from polygym.codegen.trees.tree import Band, Leaf, Member, Tree
-from polygym.codegen.trees.tree import Sequence as SequenceTree
-from polygym.ir.scop import Scop
-from polygym.poly.baselines import original
-from polygym.poly.schedule import Row
+from polygym.compiler.codegen.duty import Hold, Jam, Parallel, Sequential, Vector
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Tree
+from polygym.compiler.codegen.trees.tree import Sequence as SequenceTree
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.schedule import Row
 from tests.oracles.instances import (
     Element,
     Instance,

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polygym.codegen.llvm.loader import load
-from polygym.codegen.mapping import SEQUENTIAL
-from polygym.codegen.mapping import Mapping as MachineMapping
-from polygym.codegen.pipeline import compile_program, lower
-from polygym.ir.scop import Scop
-from polygym.ir.types import ScalarType
-from polygym.poly.evaluate import evaluate
-from polygym.poly.legality import LegalSchedule
-from polygym.poly.schedule import Schedule
+from polygym.compiler.codegen.llvm.loader import load
+from polygym.compiler.codegen.mapping import SEQUENTIAL
+from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.pipeline import compile_program, lower
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
 
 DTYPE = {
     ScalarType.INT: np.int32,

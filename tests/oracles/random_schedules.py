@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.ir.scop import Scop
-from polygym.poly.baselines import original
-from polygym.poly.dependences import dependences
-from polygym.poly.distance import Pairs
-from polygym.poly.schedule import Row, Schedule, StatementSchedule, parameter_names
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.schedule import Row, Schedule, StatementSchedule, parameter_names
 
 
 def random_legal_schedule(

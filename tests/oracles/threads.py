@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
-from polygym.codegen.llvm import emit_parallel, loader
+from polygym.compiler.codegen.llvm import emit_parallel, loader
 
 
 @dataclass

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from polygym.frontend import parse_text
-from polygym.ir.scop import Scop
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.spaces.generators import Vertex
+from polygym.compiler.poly.spaces.layout import Layout
 from polygym.pictures import Scene
-from polygym.poly.spaces.generators import Vertex
-from polygym.poly.spaces.layout import Layout
 from tests.sources import SMALL_PROGRAMS
 
 

@@ -15,13 +15,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.transforms import Bbox
 
 import polybench
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.spaces.generators import Vertex
+from polygym.compiler.poly.spaces.layout import Layout
 from polygym.errors import InputError, LimitError
 from polygym.pictures import HEIGHT, WIDTH, Scene, canvas, render, save
 from polygym.pictures.canvas import draw
 from polygym.pictures.coordinates import names_of
-from polygym.poly.baselines import original
-from polygym.poly.spaces.generators import Vertex
-from polygym.poly.spaces.layout import Layout
 from tests.pictures.scenes import parsed, scene_of, small
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 

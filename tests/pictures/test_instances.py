@@ -3,6 +3,9 @@
 import pytest
 
 import polybench
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.evaluate import admits
+from polygym.compiler.poly.schedule import parse
 from polygym.errors import InputError
 from polygym.pictures.instances import (
     MOST_ARROWS,
@@ -12,9 +15,6 @@ from polygym.pictures.instances import (
     instances,
     shown_statements,
 )
-from polygym.poly.baselines import isl_schedule, original
-from polygym.poly.evaluate import admits
-from polygym.poly.schedule import parse
 from tests.pictures.scenes import parsed, small
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 

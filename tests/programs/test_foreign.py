@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from polygym.errors import InputError
-from polygym.measure.options import MeasureOptions
-from polygym.measure.outcome import Ok
-from polygym.measure.timing import Repetition, TimeLimit
-from polygym.measure.worker import Worker
-from polygym.programs import foreign, load_program
-from polygym.programs.compiling import compile_problem
+from polygym.measure.evaluation import foreign
+from polygym.measure.evaluation.compiling import compile_problem
+from polygym.measure.worker.options import MeasureOptions
+from polygym.measure.worker.outcome import Ok
+from polygym.measure.worker.timing import Repetition, TimeLimit
+from polygym.measure.worker.worker import Worker
+from polygym.programs import load_program
 
 MINE = """
 #include <math.h>

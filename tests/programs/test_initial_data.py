@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import SEQUENTIAL
-from polygym.codegen.pipeline import lower
-from polygym.frontend import parse_text
-from polygym.poly.baselines import original
-from polygym.poly.legality import LegalSchedule
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.mapping import SEQUENTIAL
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.programs.initial_data import initial_data_source
 from tests.oracles.interpreter import allocate, interpret
 from tests.oracles.native import random_arrays, run_natively

@@ -8,10 +8,10 @@ import pytest
 
 import polybench
 from polybench import Dataset
-from polygym.measure.timing import Repetition
-from polygym.measure.worker import Worker
+from polygym.measure.evaluation.compiling import compile_problem
+from polygym.measure.worker.timing import Repetition
+from polygym.measure.worker.worker import Worker
 from polygym.programs import load_program
-from polygym.programs.compiling import compile_problem
 from polygym.programs.outputs import output_summary
 
 GOLDEN = json.loads(

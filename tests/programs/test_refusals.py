@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
 from polygym.errors import InputError, Place, SourceError
-from polygym.frontend import parse_text
-from polygym.ir.scop import Scop
 from polygym.programs import initial_data, load_program, load_scop
 
 

@@ -17,7 +17,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from polygym.tc.language.syntax import (
+from polygym.compiler.frontend.tc.syntax import (
     Assign,
     Choice,
     Convert,
@@ -468,7 +468,7 @@ def free_names(part: Expression, state: State) -> list[str]:
 
 
 def replaced(part: Expression, lets: Mapping[str, Expression]) -> Expression:
-    from polygym.tc.language.values import substituted
+    from polygym.compiler.frontend.tc.values import substituted
 
     for name, value in reversed(list(lets.items())):
         part = substituted(part, {name: value})

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polygym.tc.language import Definition, parse
-from polygym.tc.language.resolve import sizes_of
-from polygym.tc.language.syntax import Name, Scalar
+from polygym.compiler.frontend.tc import Definition, parse
+from polygym.compiler.frontend.tc.resolve import sizes_of
+from polygym.compiler.frontend.tc.syntax import Name, Scalar
 from tests.tc.interpreter import DTYPES
 
 TEXTS: dict[str, str] = {

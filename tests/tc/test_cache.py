@@ -18,14 +18,14 @@ import pytest
 
 import polygym
 from polygym.cli import dispatch
-from polygym.codegen.mapping import parse_mapping
-from polygym.errors import InputError
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.frontend.tc import parse
+from polygym.compiler.frontend.tc.canonical import canonical
+from polygym.errors import InputError, InternalError
 from polygym.tc import cache as module
 from polygym.tc.cache import FORMAT, Cache, CacheWarning, Entry, exported, imported, user_cache
 from polygym.tc.compiler import compiler
 from polygym.tc.comprehension import define
-from polygym.tc.language import parse
-from polygym.tc.language.canonical import canonical
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 # The same with other names.
@@ -342,9 +342,12 @@ def test_the_sources_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     seen = set()
     for content, name in (("a = 1", "jam.py"), ("a = 2", "jam.py"), ("a = 2", "jams.py")):
         shutil.rmtree(package, ignore_errors=True)
-        (package / "codegen" / "loops").mkdir(parents=True)
-        (package / "cli").mkdir()
-        (package / "codegen" / "loops" / name).write_text(content)
+        loops = package / "compiler" / "codegen" / "loops"
+        loops.mkdir(parents=True)
+        for room in ("cli", "tc"):
+            (package / room).mkdir()
+            (package / room / "__init__.py").touch()
+        (loops / name).write_text(content)
         monkeypatch.setattr(polygym, "__file__", str(package / "__init__.py"))
         compiler.cache_clear()
         seen.add(compiler())
@@ -354,3 +357,16 @@ def test_the_sources_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     compiler.cache_clear()
     assert len(seen) == 3
     assert all(found.startswith(f"{polygym.__version__}+") for found in seen)
+
+
+def test_sources_that_are_not_found_are_no_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A room that was moved must not drop out unnoticed: stale code would be used again."""
+    (tmp_path / "tc").mkdir()
+    (tmp_path / "tc" / "__init__.py").touch()
+    monkeypatch.setattr(polygym, "__file__", str(tmp_path / "__init__.py"))
+    compiler.cache_clear()
+    with pytest.raises(InternalError, match=r"polygym\.compiler: expected modules, found none"):
+        compiler()
+    compiler.cache_clear()

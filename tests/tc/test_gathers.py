@@ -14,24 +14,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polygym.cli import dispatch
-from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import Mapping as MachineMapping
-from polygym.codegen.pipeline import lower as loops_of
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.pipeline import lower as loops_of
+from polygym.compiler.frontend.tc import lower, parse
+from polygym.compiler.ir.gathers import sites
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.innermost import Innermost, Movement, displacement, movement
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.valid_indices import valid_indices
 from polygym.errors import InputError, LimitError, OutOfRangeError
-from polygym.ir.gathers import sites
-from polygym.ir.scop import Scop
-from polygym.poly.baselines import isl_schedule, original
-from polygym.poly.dependences import dependences
-from polygym.poly.evaluate import evaluate
-from polygym.poly.innermost import Innermost, Movement, displacement, movement
-from polygym.poly.legality import LegalSchedule
-from polygym.poly.valid_indices import valid_indices
-from polygym.programs.foreign import executable
+from polygym.measure.evaluation.foreign import executable
 from polygym.programs.outputs import DTYPES
 from polygym.tc.comprehension import define
 from polygym.tc.kernel import compile_kernel
-from polygym.tc.language import lower, parse
-from tests.codegen.mapped import random_mapping
+from tests.compiler.codegen.mapped import random_mapping
 from tests.oracles.interpreter import interpret as run_scop
 from tests.oracles.native import run_natively
 from tests.oracles.random_schedules import random_legal_schedule

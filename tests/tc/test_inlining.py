@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.compiler.frontend.tc import lower, parse
+from polygym.compiler.frontend.tc.canonical import canonical
 from polygym.errors import InputError, SourceError
 from polygym.tc.comprehension import define
-from polygym.tc.language import lower, parse
-from polygym.tc.language.canonical import canonical
 
 LAYER = """
 def layer(float(B, M) I, float(N, M) W) -> (O) {

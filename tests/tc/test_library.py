@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygym.codegen.mapping import SEQUENTIAL
+from polygym.compiler.codegen.mapping import SEQUENTIAL
+from polygym.compiler.frontend.tc import Definition, library
+from polygym.compiler.frontend.tc.resolve import sizes_of
+from polygym.compiler.frontend.tc.syntax import Scalar
+from polygym.compiler.poly.strategy import Original
 from polygym.errors import InputError
-from polygym.poly.strategy import Original
 from polygym.tc.comprehension import Comprehension, define
-from polygym.tc.language import Definition, library
-from polygym.tc.language.resolve import sizes_of
-from polygym.tc.language.syntax import Scalar
 from tests.tc.interpreter import DTYPES
 from tests.tc.programs import arguments
 

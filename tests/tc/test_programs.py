@@ -10,11 +10,11 @@ import pytest
 
 from polybench import Dataset
 from polygym.cli import dispatch
-from polygym.envs.kernels import targets
+from polygym.compiler.frontend.tc import library
+from polygym.episodes.kernels import targets
 from polygym.errors import InputError, SourceError
+from polygym.measure.evaluation.foreign import executable
 from polygym.programs import load_program, load_scop
-from polygym.programs.foreign import executable
-from polygym.tc.language import library
 
 TEXT = """
 # Two definitions.

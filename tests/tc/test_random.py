@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polygym.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import InputError, SourceError
 from polygym.tc.comprehension import Comprehension
-from polygym.tc.language import lower, parse
 from tests.tc.interpreter import LARGEST, NoRange, interpret
 from tests.tc.programs import TEXTS, arguments
 

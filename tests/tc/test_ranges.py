@@ -4,9 +4,9 @@ import islpy as isl
 import numpy as np
 import pytest
 
+from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import InputError
 from polygym.tc.comprehension import define
-from polygym.tc.language import lower, parse
 
 RANGES = [
     # what comes before and behind, gaps, and from where on

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import SourceError
-from polygym.tc.language import lower, parse
 
 REFUSED = [
     # syntax

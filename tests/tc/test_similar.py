@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.codegen.mapping import parse_mapping
-from polygym.poly.strategy import ISL, parse_strategy
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.frontend.tc import parse
+from polygym.compiler.frontend.tc.canonical import canonical
+from polygym.compiler.poly.strategy import ISL, parse_strategy
+from polygym.search.tune import Candidate
 from polygym.tc.cache import Origin
-from polygym.tc.language import parse
-from polygym.tc.language.canonical import canonical
 from polygym.tc.similar import similar
-from polygym.tune import Candidate
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 TEXT = canonical(parse(MM)[0])

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.codegen.mapping import DEFAULT, parse_mapping
+from polygym.compiler.codegen.mapping import DEFAULT, parse_mapping
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.strategy import Fusion, IslOptions
+from polygym.episodes.episode import Episode
+from polygym.episodes.policies import Policy
 from polygym.errors import IllegalScheduleError, InputError
-from polygym.evaluation import Evaluation, Evaluator
-from polygym.evaluation.evaluator import Choice
-from polygym.mdp.episode import Episode
-from polygym.mdp.policies import Policy
-from polygym.measure.outcome import Status
-from polygym.poly.baselines import isl_schedule, original
-from polygym.poly.strategy import Fusion, IslOptions
+from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.evaluation.evaluator import Choice
+from polygym.measure.worker.outcome import Status
+from polygym.search.tune import Progress, read_choice
 from polygym.tc.cache import user_cache
 from polygym.tc.comprehension import define
-from polygym.tune import Progress, read_choice
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(600, dtype=np.float32).reshape(20, 30) % 7

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from polygym.cli import dispatch
-from polygym.codegen.c_printer import print_c
-from polygym.codegen.mapping import SEQUENTIAL, Mapping
-from polygym.codegen.pipeline import lower as loops_of
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.pipeline import lower as loops_of
+from polygym.compiler.frontend.tc import lower, parse
+from polygym.compiler.ir.types import ScalarType, common_type
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.valid_indices import valid_indices
 from polygym.errors import InputError, SourceError
-from polygym.ir.types import ScalarType, common_type
-from polygym.poly.baselines import original
-from polygym.poly.evaluate import evaluate
-from polygym.poly.legality import LegalSchedule
-from polygym.poly.valid_indices import valid_indices
-from polygym.programs.foreign import executable
+from polygym.measure.evaluation.foreign import executable
 from polygym.tc.comprehension import define
-from polygym.tc.language import lower, parse
 
 WHOLE = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 MAPPINGS = [SEQUENTIAL, Mapping(vector=256)]

@@ -1,0 +1,313 @@
+"""``polygym bench``: several schedules of several programs, measured side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import click
+
+import polybench
+from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.entries import Entry, geometric_mean, print_entries, ratio
+from polygym.cli.failures import failure_of
+from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
+from polygym.cli.options import (
+    TARGET_HELP,
+    chosen_mapping,
+    found_compilers,
+    function_option,
+    json_option,
+    mapping_options,
+    schedule_maker,
+    size_options,
+)
+from polygym.cli.output import progress, say
+from polygym.cli.text import listed, shorten
+from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE
+from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InputError, PolygymError, SourceError
+from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
+from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
+from polygym.measure.worker.options import MeasureOptions
+from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
+from polygym.measure.worker.problem import Problem
+from polygym.measure.worker.problem import Program as CompiledProgram
+from polygym.measure.worker.timing import PATIENT, Repetition, this_machine
+from polygym.measure.worker.worker import Worker
+from polygym.programs import Program, is_path, load_program
+
+_ORIGINAL = "original"
+_LLVM = "llvm-O3"
+_ISL = "isl"
+_HELP = """Measure schedules of programs in turn, and print ratios and their geometric mean.
+
+The schedules of one program run round robin in one process, by one clock, each checked against
+the original order's output. The original order is compiled by LLVM -O3 as it stands; all others run
+under --mapping and with --threads. Exit code 1: one of them failed. Ctrl-C prints what there is.
+
+--against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
+(clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
+not installed is left out with a word. With other compilers outputs are compared to a relative 1e-6.
+
+\b
+Examples:
+  polygym bench gemm mvt atax --schedules original,isl
+  polygym bench stencils --dataset medium --json > stencils.json
+  polygym bench my.c --schedules isl,mine.json
+  polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
+  polygym bench all --threads 2 --against isl,clang,gcc,polly
+"""
+
+_Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How every program is measured: its schedules, other compilers, the mapping, the rounds."""
+
+    makers: _Makers
+    compilers: tuple[str, ...]
+    mapping: MachineMapping
+    repeat: int
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        """The names of all that run, in the order of the columns."""
+        return (*self.makers, *self.compilers)
+
+
+@click.command("bench", help=_HELP, epilog=TARGET_HELP.replace("TARGET", "Each target"))
+@click.argument("targets", nargs=-1, required=True, metavar="KERNEL|GLOB|CATEGORY|FILE.c...")
+@click.option(
+    "--schedules",
+    multiple=True,
+    default=("original,isl",),
+    metavar="NAME[,NAME]",
+    help="original, isl, files with schedules, or isl text; may be repeated. Ratios are to the "
+    "original order, which is always measured. (Default: original,isl.)",
+)
+@click.option(
+    "--against",
+    metavar="NAME[,NAME]",
+    default="",
+    help="llvm-O3 (the original order, always measured), isl, clang, gcc, polly.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=4,
+    show_default=True,
+    help="Rounds; each runs every schedule once.",
+)
+@function_option
+@size_options
+@mapping_options
+@json_option
+def command(
+    targets: tuple[str, ...],
+    region: str | None,
+    schedules: tuple[str, ...],
+    against: str,
+    repeat: int,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    mapping: MachineMapping | None,
+    threads: int,
+    as_json: bool,
+) -> Answer:
+    """Load all programs, measure one after the other, and report what was measured."""
+    schedule_names, compilers = _contenders(schedules, against)
+    how = _How(
+        {name: schedule_maker(name) for name in schedule_names},
+        compilers,
+        chosen_mapping(mapping, DEFAULT, threads),
+        repeat,
+    )
+    names = how.contenders
+    results: list[tuple[Entry, ...]] = []
+    programs = _load(_expand(targets), region, dataset, parameters)
+    interrupted = False
+    try:
+        with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
+            for label in labels:
+                results.append(_measure(worker, label, programs[label], how))
+    except KeyboardInterrupt:
+        interrupted = True
+    entries = [entry for row in results for entry in row]
+    all_ran = all(isinstance(entry.outcome, Ok) for entry in entries)
+    code = INTERRUPTED if interrupted else 0 if all_ran else 1
+    means = {
+        name: geometric_mean([entry for entry in entries if entry.schedule == name])
+        for name in names
+    }
+    if as_json:
+        return Answer(code, _report(entries, means, dataset, how, interrupted))
+    print_entries(results, names, means)
+    if how.mapping.caveat:
+        say(how.mapping.caveat)
+    ran = [one.schedule for one in entries if one.outcome is not None]
+    if note := compared([name for name in how.compilers if name in ran]):
+        say(note)
+    if interrupted:
+        say("interrupted", err=True)
+    return Answer(code)
+
+
+def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the schedules and the other compilers that are to be measured."""
+    named = listed(against)
+    known = (_LLVM, _ISL, *FOREIGN)
+    for name in named:
+        if name not in known:
+            raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")
+    extra = (_ISL,) if _ISL in named else ()
+    return _names((*schedules, *extra)), found_compilers(name for name in named if name in FOREIGN)
+
+
+def _names(schedules: Sequence[str]) -> tuple[str, ...]:
+    """Return what the options name, each once; the original order comes first in any case."""
+    names = [name for text in schedules for name in _split(text)]
+    if not names:
+        raise InputError("--schedules: expected at least one name")
+    return tuple(dict.fromkeys([_ORIGINAL, *names]))
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand outside brackets.
+
+    >>> _split("isl, { S[i,j] -> [j,i] },x.json")
+    ['isl', '{ S[i,j] -> [j,i] }', 'x.json']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _expand(targets: Sequence[str]) -> list[str]:
+    """Replace globs and categories by the names of kernels; every target counts once."""
+    expanded: list[str] = []
+    for target in targets:
+        if is_path(target) or target.startswith("tc:"):
+            expanded.append(target)
+            continue
+        try:
+            expanded += [kernel.name for kernel in polybench.select((target,))]
+        except KeyError as error:
+            raise InputError(str(error)) from None
+    return list(dict.fromkeys(expanded))
+
+
+def _load(
+    targets: list[str], region: str | None, dataset: Dataset | None, parameters: dict[str, int]
+) -> dict[str, Program]:
+    """Load every program, so that one that is refused costs no measuring."""
+    programs: dict[str, Program] = {}
+    with progress(targets, "reading") as chosen:
+        for target in chosen:
+            try:
+                programs[target] = load_program(
+                    target, function=region, dataset=dataset, parameters=parameters
+                )
+            except SourceError:  # says where by itself
+                raise
+            except InputError as error:
+                if str(error).startswith(target):
+                    raise
+                raise InputError(f"{target}: {error}") from None
+    return programs
+
+
+def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[Entry, ...]:
+    """Measure all schedules of one program; what fails is an entry that says so."""
+    outcomes: dict[str, Outcome] = {}
+    texts: dict[str, str] = {}
+    errors: dict[str, str] = {}
+    candidates: dict[str, CompiledProgram] = {}
+    try:
+        with held_back():
+            problem, candidates = _compile(program, how, texts, errors)
+        try:
+            session = worker.open(problem, Repetition(minimum=1))
+            programs = tuple(candidates.values())
+            measured = session.measure_together(
+                programs, how.repeat, MeasureOptions(time_limit=PATIENT)
+            )
+            outcomes = dict(zip(candidates, measured, strict=True))
+            session.close()
+        except ProblemError as error:
+            outcomes = dict.fromkeys(candidates, error.outcome)
+    except (PolygymError, MemoryError, RecursionError) as error:
+        errors = dict.fromkeys(how.contenders, failure_of(error).message)
+    base = outcomes.get(_ORIGINAL)
+    return tuple(
+        Entry(
+            label,
+            name,
+            texts.get(name, ""),
+            outcomes.get(name),
+            errors.get(name, ""),
+            ratio(base, outcomes.get(name)),
+            how.mapping.simplified(candidates[name].done)
+            if name in candidates and name != _ORIGINAL
+            else "",
+        )
+        for name in how.contenders
+    )
+
+
+def _compile(
+    program: Program, how: _How, texts: dict[str, str], errors: dict[str, str]
+) -> tuple[Problem, dict[str, CompiledProgram]]:
+    """Compile all contenders; add their texts, and why there is no code for some, by name."""
+    problem = compile_problem(program)
+    candidates = {}
+    for name, make in how.makers.items():
+        try:
+            schedule = make(program.scop)
+            texts[name] = str(schedule)
+            candidates[name] = (
+                problem.original
+                if name == _ORIGINAL
+                else compile_schedule(program, schedule, how.mapping)
+            )
+        except (PolygymError, MemoryError, RecursionError) as error:
+            errors[name] = failure_of(error).message
+    for name in how.compilers:
+        texts[name] = " ".join(FOREIGN[name].flags(how.mapping.threads))
+        try:
+            candidates[name] = compile_foreign(name, program, how.mapping.threads)
+        except PolygymError as error:
+            errors[name] = failure_of(error).message
+    return problem, candidates
+
+
+def _report(
+    entries: Sequence[Entry],
+    means: Mapping[str, float | None],
+    dataset: Dataset | None,
+    how: _How,
+    interrupted: bool,
+) -> dict[str, Any]:
+    """Return everything that `--json` prints."""
+    return {
+        "dataset": str(dataset or Dataset.LARGE),
+        "repeat": how.repeat,
+        "mapping": str(how.mapping),
+        "tolerance": how.mapping.tolerance,
+        "caveat": how.mapping.caveat,
+        "tolerance_of_compilers": TOLERANCE if how.compilers else None,
+        "interrupted": interrupted,
+        "entries": [entry.to_json() for entry in entries],
+        "geometric_mean": dict(means),
+        "machine": asdict(this_machine()),
+    }

@@ -1,0 +1,84 @@
+"""``polygym check``: is a schedule legal?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import (
+    TARGET_HELP,
+    function_option,
+    json_option,
+    parameters_option,
+    resolve_schedule,
+    target_argument,
+)
+from polygym.cli.output import say
+from polygym.compiler.poly.legality import Violation, find_violation
+from polygym.programs import load_scop
+
+_HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
+
+The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
+
+\b
+Examples:
+  polygym check my.c --schedule '{ S[i,j] -> [j,i] }'
+  polygym check gemm --schedule \\
+    '{ S0[i,j] -> [i,j,0,0]; S1[i,k,j] -> [i,j,1,k] }'
+"""
+
+
+@click.command("check", help=_HELP, epilog=TARGET_HELP)
+@target_argument
+@function_option
+@click.option(
+    "--schedule",
+    "schedule_text",
+    required=True,
+    metavar="TEXT|FILE|original|isl",
+    help="The schedule: isl text, a file with it, or a name.",
+)
+@parameters_option
+@json_option
+def command(
+    target: str,
+    region: str | None,
+    schedule_text: str,
+    parameters: dict[str, int],
+    as_json: bool,
+) -> Answer:
+    """Decide whether the schedule is legal."""
+    scop = load_scop(target, region, parameters)
+    schedule = resolve_schedule(schedule_text, scop)
+    violation = find_violation(scop, schedule)
+    code = 0 if violation is None else 1
+    if as_json:
+        found = None if violation is None else _as_json(violation)
+        return Answer(
+            code,
+            {"legal": violation is None, "schedule": str(schedule), "violation": found},
+        )
+    if violation is None:
+        say("legal", fg="green", bold=True)
+    else:
+        say("illegal", newline=False, fg="red", bold=True)
+        say(f": {violation}")
+    return Answer(code)
+
+
+def _as_json(violation: Violation) -> dict[str, Any]:
+    return {
+        "message": str(violation),
+        "source": violation.dependence.source,
+        "sink": violation.dependence.sink,
+        "kinds": list(violation.dependence.kind.names()),
+        "arrays": list(violation.dependence.arrays),
+        "relation": violation.dependence.relation,
+        "dimension": violation.dimension,
+        "parameters": violation.parameters,
+        "source_instance": list(violation.source_instance),
+        "sink_instance": list(violation.sink_instance),
+    }

@@ -1,0 +1,73 @@
+"""``polygym report``: the page and the pictures of a sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option
+from polygym.cli.output import heading, say, working
+from polygym.cli.sweeping import print_summaries
+from polygym.compiler.codegen.mapping import TOLERANCE
+from polygym.errors import InputError
+from polygym.measure.evaluation.foreign import compared
+from polygym.search.sweep.reading import read
+from polygym.search.sweep.report.files import write_report
+from polygym.search.sweep.statistics import other_compilers
+
+_HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.
+
+DIR is the folder of `polygym sweep --out DIR`, which may still be at work. The page needs neither a
+network nor scripts. Beside it stand the distribution of speedups, the best of every program, and
+the mean of the best so far against schedules explored.
+
+\b
+Examples:
+  polygym report found
+  polygym report found --out paper/sweep.html
+"""
+
+
+@click.command("report", help=_HELP)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="The page. (Default: DIR/report.html.)",
+)
+@json_option
+def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
+    """Read the store, draw, write."""
+    page = out or folder / "report.html"
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out: expected a name that ends in .html, found {page.name}")
+    with working("drawing"):
+        contents = read(folder)
+        files, found = write_report(contents, page)
+    mapping = contents.setting.measuring.mapping
+    if as_json:
+        return Answer(
+            0,
+            {
+                "tolerance": mapping.tolerance,
+                "caveat": mapping.caveat,
+                "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
+                "files": [str(path) for path in files],
+                "kernels": [one.to_json() for one in found],
+            },
+        )
+    print_summaries(found)
+    if mapping.caveat:
+        say(mapping.caveat)
+    if note := compared(other_compilers(found)):
+        say(note)
+    wrong = sum(one.wrong for one in found)
+    if wrong:
+        say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)
+    heading("\nFiles")
+    for path in files:
+        say(f"  {path}")
+    return Answer()

@@ -1,0 +1,248 @@
+"""``polygym run``: compile a program with a schedule, run it, check it, time it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from math import prod
+from typing import Any
+
+import click
+
+from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.options import (
+    TARGET_HELP,
+    chosen_mapping,
+    function_option,
+    json_option,
+    mapping_in,
+    mapping_options,
+    resolve_schedule,
+    size_options,
+    target_argument,
+)
+from polygym.cli.output import (
+    heading,
+    say,
+    seconds,
+    status_line,
+    working,
+)
+from polygym.cli.tables import print_table
+from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.schedule import Schedule
+from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
+from polygym.measure.worker.options import MeasureOptions, WorkerOptions
+from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, outcome_to_json
+from polygym.measure.worker.session import Session
+from polygym.measure.worker.timing import PATIENT, Repetition, available_memory, this_machine
+from polygym.measure.worker.worker import Worker
+from polygym.programs import Output, Program, load_program
+from polygym.programs.outputs import output_summary
+
+_HELP = """Compile, run and time a program, and compare its output with the original order's.
+
+A schedule other than the original is timed in turn with it, in one process and by one clock.
+Exit code 1: the program crashed, took too long, or computed something else.
+
+\b
+Examples:
+  polygym run gemm --dataset small
+  polygym run my.c -p n=500 --schedule '{ S0[i,j] -> [j,i] }'
+  polygym run gemm --schedule isl --json > result.json
+  polygym run jacobi-2d --schedule 'isl fusion=maximum skew=off'
+  polygym run gemm --schedule result.json
+"""
+_DOUBLE = 8
+
+_MEASURING = MeasureOptions(time_limit=PATIENT, keep_contents=True)
+
+# Address space is 47 bits wide; more megabytes than this say nothing.
+_MOST_MEGABYTES = 2**27
+
+
+@click.command("run", help=_HELP, epilog=TARGET_HELP)
+@target_argument
+@function_option
+@size_options
+@click.option(
+    "--schedule",
+    "schedule_text",
+    default="original",
+    show_default=True,
+    metavar="original|isl|FILE|TEXT",
+    help="The order to run in; isl may be followed by words such as fusion=minimum or skew=off "
+    "(docs/schedules.md); FILE holds isl text, JSON, or the output of `run --json`.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 1000),
+    default=4,
+    show_default=True,
+    help="How often to run it; the time is the smallest.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(1, _MOST_MEGABYTES),
+    metavar="MEGABYTES",
+    help="Limit on what the program's data may take (default: what is free).",
+)
+@mapping_options
+@json_option
+def command(
+    target: str,
+    region: str | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    schedule_text: str,
+    mapping: Mapping | None,
+    threads: int,
+    repeat: int,
+    memory: int | None,
+    as_json: bool,
+) -> Answer:
+    """Compile the program, run it, and describe what it left."""
+    program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    schedule = resolve_schedule(schedule_text, program.scop)
+    in_order = schedule == original(program.scop)
+    usual = mapping_in(schedule_text) or (SEQUENTIAL if in_order else DEFAULT)
+    mapping = chosen_mapping(mapping, usual, threads)
+    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
+    start = time.perf_counter()
+    with working("compiling"):
+        problem = compile_problem(program)
+        candidate = (
+            problem.original if is_original else compile_schedule(program, schedule, mapping)
+        )
+    compile_seconds = time.perf_counter() - start
+    options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
+    repetition = Repetition(minimum=repeat, minimum_seconds=0.0)
+    arrays: list[dict[str, Any]] = []
+    with Worker(options) as worker, working(f"running {program.name}"):
+        try:
+            session = worker.open(problem, repetition if is_original else Repetition(minimum=1))
+            baseline: Outcome = session.baseline
+            outcome: Outcome = session.baseline
+            if not is_original:
+                both = (problem.original, candidate)
+                baseline, outcome = session.measure_together(both, repeat, _MEASURING)
+            if isinstance(outcome, Ok):
+                left = session.expected  # the very same bits: that is what Ok means
+                if candidate.tolerance is not None:
+                    once = Repetition(minimum=1, minimum_seconds=0.0)
+                    session.measure(candidate, replace(_MEASURING, repetition=once))
+                    left = session.contents
+                arrays = _summaries(program, session, left)
+        except ProblemError as error:
+            baseline = outcome = error.outcome
+    mappings = (mapping, mapping if is_original else candidate.done)
+    report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
+    code = 0 if isinstance(outcome, Ok) else 1
+    if as_json:
+        return Answer(code, report)
+    _print(report, outcome)
+    return Answer(code)
+
+
+def _summaries(
+    program: Program, session: Session, left: Callable[[int], bytes]
+) -> list[dict[str, Any]]:
+    """Describe every output array by the figures that `--json` documents."""
+    names = [buffer.name for buffer in session.problem.buffers]
+    summaries = []
+    for output in program.outputs:
+        _check_memory(program, output)
+        data = left(names.index(output.array))
+        summaries.append(output_summary(program, output, data))
+    return summaries
+
+
+def _check_memory(program: Program, output: Output) -> None:
+    """Refuse to describe what this process has no room for: the kernel would end it unasked.
+
+    Besides the bytes there are, for a while, every element as a double and the square of each.
+    """
+    array = program.scop.array(output.array)
+    elements = prod(program.shape(array))
+    needed, free = elements * (array.type.size + 2 * _DOUBLE), available_memory()
+    if needed > free:
+        raise MemoryError(
+            f"describing array {array.name} takes {needed:,} bytes, {free:,} are free"
+        )
+
+
+def _report(
+    program: Program,
+    schedule: Schedule,
+    mappings: tuple[Mapping, Mapping | None],
+    baseline: Outcome,
+    outcome: Outcome,
+    compile_seconds: float,
+    arrays: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return everything that `--json` prints; of the mappings one was asked for, one was done."""
+    mapping, done = mappings
+    return {
+        "program": program.name,
+        "function": program.scop.name,
+        "parameters": dict(program.parameters),
+        "schedule": str(schedule),
+        "mapping": str(mapping),
+        "done": None if done is None else str(done),
+        "simplified": mapping.simplified(done),
+        "tolerance": mapping.tolerance,
+        "caveat": mapping.caveat,
+        "status": outcome.status.value,
+        "outcome": outcome_to_json(outcome),
+        "seconds": outcome.best if isinstance(outcome, Ok) else None,
+        "samples": list(outcome.samples) if isinstance(outcome, Ok) else [],
+        "baseline_seconds": baseline.best if isinstance(baseline, Ok) else None,
+        "baseline_samples": list(baseline.samples) if isinstance(baseline, Ok) else [],
+        "speedup": baseline.best / outcome.best
+        if isinstance(baseline, Ok) and isinstance(outcome, Ok)
+        else None,
+        "compile_seconds": compile_seconds,
+        "arrays": arrays,
+        "machine": asdict(this_machine()),
+    }
+
+
+def _print(report: dict[str, Any], outcome: Outcome) -> None:
+    sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
+    heading(f"{report['program']}: {report['function']}({sizes})")
+    say(f"  schedule  {report['schedule']}")
+    say(f"  mapping   {report['mapping']}")
+    if report["simplified"]:
+        say(f"            {report['simplified']}")
+    say("  status    ", newline=False)
+    status_line(outcome)
+    if isinstance(outcome, Ok):
+        samples = "  ".join(seconds(sample) for sample in outcome.samples)
+        say(f"  time      {seconds(outcome.best)}    (best of {samples})")
+        say(f"  original  {seconds(report['baseline_seconds'])}", newline=False)
+        say(f"    speedup {report['speedup']:.3g}x")
+    say(f"  compile   {seconds(report['compile_seconds'])}")
+    if report["caveat"]:
+        say(f"  {report['caveat']}")
+    if report["arrays"]:
+        heading("\nOutputs")
+        print_table(
+            ("ARRAY", "VALUES", "SUM", "SUM OF SQUARES", "FIRST", "MIDDLE", "LAST"),
+            [
+                (
+                    row["array"],
+                    row["values"],
+                    f"{row['sum']:.10g}",
+                    f"{row['sum_of_squares']:.10g}",
+                    " ".join(f"{value:.6g}" for value in row["first"]),
+                    f"{row['middle']:.6g}",
+                    " ".join(f"{value:.6g}" for value in row["last"]),
+                )
+                for row in report["arrays"]
+            ],
+            "lrrrlrl",
+            optional=("LAST", "MIDDLE", "SUM OF SQUARES"),
+        )

@@ -1,0 +1,187 @@
+"""``polygym show``: what polygym understands of a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import (
+    TARGET_HELP,
+    chosen_mapping,
+    function_option,
+    json_option,
+    mapping_option,
+    parameters_option,
+    reassociate_option,
+    resolve_schedule,
+    target_argument,
+    threads_option,
+)
+from polygym.cli.output import heading, say
+from polygym.cli.text import shorten
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.ir.scop import Array, Scop, Statement
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.dependences import Dependence, dependences
+from polygym.compiler.poly.evaluate import admits
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InputError
+from polygym.programs import load_scop
+from polygym.programs.wording import conditions_of, without_parameters
+
+
+@click.command("show", epilog=TARGET_HELP)
+@target_argument
+@function_option
+@click.option(
+    "--schedule",
+    "schedule_text",
+    default="original",
+    show_default=True,
+    metavar="original|isl|FILE|TEXT",
+    help="Whose C to show: the source's order, isl's, or one from a file or isl text.",
+)
+@click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
+@mapping_option("sequential")
+@threads_option
+@reassociate_option
+@parameters_option
+@json_option
+def command(
+    target: str,
+    region: str | None,
+    schedule_text: str,
+    only_c: bool,
+    mapping: Mapping | None,
+    threads: int,
+    parameters: dict[str, int],
+    as_json: bool,
+) -> Answer:
+    """Print parameters, statements, dependences, the schedule and its C code.
+
+    The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it
+    is the member `c`. It is for all sizes, or for those of `-p` if all of them are given.
+    """
+    scop = load_scop(target, region, parameters)
+    schedule = resolve_schedule(schedule_text, scop)
+    legal = LegalSchedule(scop, schedule)
+    sizes = _sizes(scop, parameters)
+    loops = lower(legal, chosen_mapping(mapping, SEQUENTIAL, threads), sizes)
+    # What was done may be less than what was asked for.
+    done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
+    code = print_c(loops, f"{scop.name}: {schedule}{done}")
+    if only_c and not as_json:
+        click.echo(code, nl=False)
+        return Answer()
+    found = dependences(scop)
+    if as_json:
+        return Answer(document=_as_json(scop, found, schedule, code))
+    _print(scop, found, schedule_text, schedule, code)
+    return Answer()
+
+
+def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:
+    """Return the sizes for which the C is to be, None for all."""
+    if not parameters or len(parameters) < len(scop.parameters):
+        return None
+    if not admits(scop.context, parameters):
+        raise InputError(
+            f"{scop.name} is not defined for these sizes: it needs {conditions_of(scop.context)}"
+        )
+    return parameters
+
+
+def _as_json(
+    scop: Scop, found: tuple[Dependence, ...], schedule: Schedule, code: str
+) -> dict[str, Any]:
+    return {
+        "name": scop.name,
+        "file": scop.file,
+        "parameters": [{"name": p.name, "type": p.type.value} for p in scop.parameters],
+        "context": scop.context,
+        "conditions": list(scop.conditions),
+        "arrays": [
+            {
+                "name": array.name,
+                "type": array.type.value,
+                "extents": list(array.extents_c),
+                "storage": array.storage.value,
+                "live_out": array.live_out,
+            }
+            for array in scop.arrays
+        ],
+        "statements": [
+            {
+                "name": statement.name,
+                "iterators": list(statement.iterators),
+                "domain": statement.domain,
+                "text": statement.text,
+                "line": statement.place.line,
+                "write": statement.write.relation,
+                "reads": [access.relation for access in statement.reads],
+            }
+            for statement in scop.statements
+        ],
+        "dependences": [
+            {
+                "source": dependence.source,
+                "sink": dependence.sink,
+                "kinds": list(dependence.kind.names()),
+                "arrays": list(dependence.arrays),
+                "relation": dependence.relation,
+            }
+            for dependence in found
+        ],
+        "original": scop.schedule,
+        "schedule": str(schedule),
+        "c": code,
+    }
+
+
+def _print(
+    scop: Scop, found: tuple[Dependence, ...], name: str, schedule: Schedule, code: str
+) -> None:
+    heading(f"{scop.name} ({scop.file})")
+    parameters = ", ".join(f"{p.type.value} {p.name}" for p in scop.parameters)
+    say(f"  parameters  {parameters or 'none'}")
+    say(f"  context     {conditions_of(scop.context) or 'any values'}")
+    for condition in scop.conditions:
+        say(f"  needs       {condition}")
+    say(f"  arrays      {', '.join(_array(array) for array in scop.arrays)}")
+    heading("\nStatements")
+    for statement in scop.statements:
+        _print_statement(statement)
+    heading(f"\nDependences ({len(found)})")
+    for position, dependence in enumerate(found):
+        kinds = ", ".join(dependence.kind.names())
+        say(
+            f"  D{position} {dependence.source} -> {dependence.sink}  {kinds} on "
+            f"{', '.join(dependence.arrays)}"
+        )
+        say(f"     {without_parameters(dependence.relation)}")
+    ordered = original(scop)
+    heading("\nOriginal schedule")
+    say(f"  {without_parameters(str(ordered))}")
+    if schedule != ordered:
+        heading(f"\nSchedule: {shorten(name, 60)}")
+        say(f"  {without_parameters(str(schedule))}")
+    heading("\nC")
+    say(code, newline=False)
+
+
+def _array(array: Array) -> str:
+    sizes = "".join(f"[{extent}]" for extent in array.extents_c)
+    return f"{array.type.value} {array.name}{sizes}{' (out)' if array.live_out else ''}"
+
+
+def _print_statement(statement: Statement) -> None:
+    say(f"  {statement.name}: {statement.text}    (line {statement.place.line})")
+    say(f"     domain {without_parameters(statement.domain)}")
+    say(f"     writes {without_parameters(statement.write.relation)}")
+    for relation in dict.fromkeys(access.relation for access in statement.reads):
+        say(f"     reads  {without_parameters(relation)}")

@@ -1,0 +1,352 @@
+"""``polygym sweep``: search many programs with several policies, and confirm the best."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+import polygym
+from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.options import (
+    chosen_mapping,
+    construction_options,
+    found_compilers,
+    json_option,
+    mapping_options,
+    seed_option,
+    timeout_option,
+)
+from polygym.cli.output import say
+from polygym.cli.stopping import Stop, stoppable
+from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
+from polygym.cli.text import listed, shorten
+from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE, Mapping
+from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.episodes.episode import TaskOptions
+from polygym.episodes.kernels import digest_of, targets
+from polygym.episodes.policies import policy
+from polygym.errors import InputError
+from polygym.measure.evaluation.foreign import compared, version
+from polygym.measure.worker.timing import this_machine
+from polygym.programs import is_path
+from polygym.search.sweep import reading
+from polygym.search.sweep.campaign import Campaign
+from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
+from polygym.search.sweep.orders import Orders
+from polygym.search.sweep.rows import ISL, Run
+from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.statistics import (
+    KernelSummary,
+    mean_best,
+    mean_over,
+    mean_reference,
+    other_compilers,
+    summaries,
+)
+from polygym.search.sweep.store import Store, claimed, create_or_open, now
+
+# Times of the original order that differ by more than this are worth a word.
+_DRIFT = 1.25
+
+_HELP = """Search the schedules of many programs, and measure the best again at a larger size.
+
+Every program is searched with each policy, the policies in turn, at --search-dataset; then its
+--confirm best schedules are measured at --dataset, side by side with the original order, isl's
+schedule and what --against names. The first schedules of each policy are the --seeds. Every outcome
+is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the schedule in flight; the same
+command goes on, also after a crash, with a larger budget or with more programs. `polygym report
+DIR` draws what was found, at any time. Exit code 1: a program could not be searched, or a schedule
+computed something else than the original order.
+
+\b
+Examples:
+  polygym sweep gemm mvt --budget 100 --out found
+  polygym sweep --kernels all --policy bias_coeff_0,uniform --budget 1000 \\
+      --threads 2 --minutes 120 --against polly --out found
+  polygym report found
+"""
+
+
+def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
+    """Return the data set of a name."""
+    try:
+        return Dataset.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(shorten(str(error), 300)) from None
+
+
+@click.command("sweep", help=_HELP)
+@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c]...")
+@click.option(
+    "--kernels",
+    "selection",
+    default="",
+    metavar="NAMES",
+    help="The same as a list with commas. (Default: all.)",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where the store is, or will be.",
+)
+@click.option(
+    "--policy",
+    "policies",
+    default="bias_coeff_0",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="Who makes the choices; see `polygym optimize --help`.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1, 100_000_000),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Episodes of every policy for every program.",
+)
+@seed_option("The dice of the policies.")
+@click.option(
+    "--seeds",
+    default="original,isl",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="Orders with which every policy begins: original, isl, or none.",
+)
+@click.option(
+    "--against",
+    default="",
+    metavar="NAME[,NAME]",
+    help="Other compilers to measure beside the schedules, at both sizes: clang, gcc, polly. One "
+    "that is not installed is left out with a word.",
+)
+@click.option(
+    "--search-dataset",
+    callback=_size,
+    default="medium",
+    show_default=True,
+    metavar="SIZE",
+    help="The size at which schedules are searched.",
+)
+@click.option(
+    "--dataset",
+    "-d",
+    callback=_size,
+    default="large",
+    show_default=True,
+    metavar="SIZE",
+    help="The size at which the best are confirmed.",
+)
+@click.option(
+    "--confirm",
+    type=click.IntRange(0, 1000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many schedules of every program are measured again.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0.0, 1e7, min_open=True),
+    metavar="M",
+    help="Stop searching after so long, each program having had a fair share. What an earlier run "
+    "of the same sweep took counts. Confirming comes after that.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    metavar="J",
+    help="Programs at a time, each on cores of its own; never more than fit.",
+)
+@mapping_options
+@timeout_option
+@click.option(
+    "--compile-seconds",
+    type=click.FloatRange(0.0, 1e6, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="S",
+    help="Give up a schedule whose code takes longer to generate.",
+)
+@construction_options
+@json_option
+def command(
+    kernels: tuple[str, ...],
+    selection: str,
+    out: Path,
+    policies: str,
+    budget: int,
+    seed: int,
+    seeds: str,
+    against: str,
+    search_dataset: Dataset,
+    dataset: Dataset,
+    confirm: int,
+    minutes: float | None,
+    jobs: int,
+    mapping: Mapping | None,
+    threads: int,
+    timeout_factor: float,
+    compile_seconds: float,
+    max_coefficient: int,
+    max_dimensions: int,
+    max_rays: int,
+    as_json: bool,
+) -> Answer:
+    """Read the options and sweep."""
+    setting = SweepSetting(
+        seed,
+        search_dataset,
+        dataset,
+        threads,
+        timeout_factor,
+        chosen_mapping(mapping, DEFAULT, threads),
+        TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+        compile_seconds,
+        _listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+    )
+    plan = plan_cores(usable_cores(threads), jobs, threads)
+    if plan.remark:
+        say(plan.remark, err=True)
+    at_once = len(plan.places)
+    seconds = None if minutes is None else 60.0 * minutes * at_once
+    orders = Orders(
+        _chosen(kernels, selection),
+        _policies(policies),
+        budget,
+        confirm,
+        seconds,
+        at_once,
+        found_compilers(listed(against)),
+    )
+    return _sweep(out, setting, orders, plan, as_json)
+
+
+def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
+    """Return the programs by names that mean the same in another working directory."""
+    found = targets(",".join([*kernels, selection]) if kernels or selection else "all")
+    return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
+
+
+def _policies(text: str) -> tuple[str, ...]:
+    names = _listed(text, "--policy")
+    for name in names:
+        policy(name)
+    return names
+
+
+def _listed(text: str, option: str) -> tuple[str, ...]:
+    """Return the names of a list with commas, each once."""
+    names = tuple(dict.fromkeys(listed(text)))
+    if not names:
+        raise InputError(f"{option}: expected at least one name, found {text!r}")
+    return names
+
+
+def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json: bool) -> Answer:
+    """Sweep until all is done or a signal comes, and say what was found."""
+    out.mkdir(parents=True, exist_ok=True)
+    stop = Stop()
+    code = 0
+    with claimed(out) as lock, create_or_open(out, setting) as store:
+        store.add_kernels(orders.kernels)
+        for name in filter(is_path, orders.kernels):
+            _check_text(store, name)
+        before = store.begin_run(_this_run(orders))
+        if before:
+            say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
+        campaign = Campaign(store, setting, orders, plan, lock)
+        try:
+            with stoppable(stop), sweeping() as show:
+                campaign.run(lambda: bool(stop.number), show)
+        except KeyboardInterrupt:
+            code = stop.code
+    found = [one for one in summaries(reading.read(out)) if one.kernel in orders.kernels]
+    troubled = any(one.error or one.wrong for one in found)
+    code = code or int(troubled)
+    if as_json:
+        return Answer(code, _document(setting, orders, found, bool(stop.number)))
+    _print(found, out, setting.measuring.mapping)
+    if stop.number:
+        resuming(shlex.join(["polygym", *sys.argv[1:]]))
+    return Answer(code)
+
+
+def _check_text(store: Store, name: str) -> None:
+    """Refuse a file whose text is another one than that whose schedules were measured."""
+    try:
+        digest = digest_of(Path(name))
+    except OSError:
+        return  # its own process says so
+    known = {one.name: one.digest for one in reading.kernels(store.connection)}
+    if known.get(name):
+        store.keep_digest(name, digest)
+
+
+def _this_run(orders: Orders) -> Run:
+    """Return where this process is at work."""
+    machine = this_machine()
+    compilers = tuple((name, version(name)) for name in orders.against)
+    return Run(
+        now(), polygym.__version__, machine.processor, machine.cores, machine.system, compilers
+    )
+
+
+def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
+    """Write the table, the means, what went wrong, and what to do next."""
+    print_summaries(found)
+    both = [one for one in found if one.best is not None and one.references.get(ISL)]
+    sizes = " and ".join(sorted({one.dataset for one in both}))
+    say(
+        f"Geometric means over LLVM -O3 of the original order, at {sizes or 'no size yet'}, of "
+        f"{len(both)} of {len(found)} programs: the best {ratio(mean_best(both))}, isl's "
+        f"{ratio(mean_reference(both, ISL))}; the best over isl's: {ratio(mean_over(both, ISL))}"
+    )
+    if mapping.caveat:
+        say(mapping.caveat)
+    if note := compared(other_compilers(found)):
+        say(note)
+    for one in found:
+        if one.error:
+            say(f"{one.label}: {one.error}", err=True)
+        for name, reason in one.uncompared.items():
+            say(f"{one.label}, {name}: {reason}", err=True)
+        if one.wrong:
+            say(f"{one.label}: {one.wrong} wrong outputs, {mapping.blame}", err=True, fg="red")
+        if one.drift is not None and one.drift > _DRIFT:
+            say(f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True)
+    say(f"polygym report {shlex.quote(str(out))} draws it")
+
+
+def _document(
+    setting: SweepSetting, orders: Orders, found: Sequence[KernelSummary], interrupted: bool
+) -> dict[str, Any]:
+    """Return everything that ``--json`` prints."""
+    return {
+        **setting.to_json(),
+        "tolerance": setting.measuring.mapping.tolerance,
+        "caveat": setting.measuring.mapping.caveat,
+        "tolerance_of_compilers": TOLERANCE if other_compilers(found) else None,
+        "policies": list(orders.policies),
+        "budget": orders.budget,
+        "interrupted": interrupted,
+        "kernels": [one.to_json() for one in found],
+        "geometric_mean": {
+            "best": mean_best(found),
+            ISL: mean_reference(found, ISL),
+            "best_over_isl": mean_over(found, ISL),
+        },
+        "machine": asdict(this_machine()),
+    }

@@ -1,0 +1,134 @@
+"""``polygym tune``: search for the schedule and the mapping under which a program is fastest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polybench import Dataset
+from polygym.cli.answer import Answer
+from polygym.cli.options import (
+    TARGET_HELP,
+    chosen_mapping,
+    function_option,
+    json_option,
+    lasting,
+    mapping_options,
+    out_option,
+    resume_option,
+    seed_option,
+    size_options,
+    target_argument,
+)
+from polygym.cli.tuning import tune_and_report
+from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.episodes.kernels import Source
+from polygym.search.tune import Plan, search_names
+
+_HELP = """Search for the order and the mapping under which a program is fastest.
+
+A candidate is a way to get a schedule (isl's under one of many options, or the order of the text)
+and a mapping. The usual search, genetic, begins with the usual choices, with what did best for
+similar comprehensions before, and with dice; then every generation has children of the best. random
+rolls dice alone; policy:NAME takes schedules that a policy of the gym constructs, and changes the
+mappings of the best. A generation is compiled on all cores, then measured one by one beside the
+original order; its outputs are compared with the original's. One that takes several times as long
+as the best is cut off. In the end the best five are timed again together with what there was to
+start from, if the time is not up.
+
+Ctrl-C and --time stop it at any time and keep the best. `trials.jsonl` in --out has every candidate
+the moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run
+--schedule`), `best.c` its C code, `summary.json` what --json prints. The best of a comprehension is
+also kept in the cache (see `polygym cache`), where the operators of polygym.tc find it: for the
+same sizes, threads and mapping to start from.
+
+--resume goes on where the search in --out ended, whatever ended it: with the same program, sizes,
+mapping, search, population and seed, candidates that were measured are not measured again.
+--generations may be more, and --time counts anew.
+
+Exit code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
+interrupted.
+
+\b
+Examples:
+  polygym tune tc:matmul -p M=128 -p N=256 -p K=32 --threads 2
+  polygym tune my.tc --function blur -p N=500 --generations 40 --out found
+  polygym tune jacobi-2d -d medium --search policy:bias_coeff_0 --time 60
+  polygym tune my.tc --function blur -p N=500 --out found --resume
+  polygym replay found/best.json
+  polygym run my.tc --function blur -p N=500 --schedule found/best.json
+"""
+
+
+@click.command("tune", help=_HELP, epilog=TARGET_HELP)
+@target_argument
+@function_option
+@size_options
+@click.option(
+    "--search",
+    type=click.Choice(search_names()),
+    default="genetic",
+    show_default=True,
+    metavar="NAME",
+    help=f"Who chooses what is tried next: {', '.join(search_names())}.",
+)
+@click.option(
+    "--generations",
+    type=click.IntRange(1, 1_000_000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How often candidates are chosen by what is known so far.",
+)
+@click.option(
+    "--population",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Candidates of a generation.",
+)
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(0.0, 1e9),
+    metavar="SECONDS",
+    help="Stop after so long: no candidate is begun behind, but what is running comes to its end, "
+    "and the usual choice is tried in any case.",
+)
+@seed_option("The dice. What is tried depends on the times that were measured as well.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Candidates compiled at a time. (Default: one on each core.)",
+)
+@out_option
+@resume_option
+@mapping_options
+@json_option
+def command(
+    target: str,
+    region: str | None,
+    dataset: Dataset | None,
+    parameters: dict[str, int],
+    search: str,
+    generations: int,
+    population: int,
+    seconds: float | None,
+    seed: int,
+    jobs: int | None,
+    out: Path | None,
+    resumed: bool,
+    mapping: Mapping | None,
+    threads: int,
+    as_json: bool,
+) -> Answer:
+    """Read the options and tune."""
+    start = chosen_mapping(mapping, DEFAULT, threads)
+    if resumed and out is None:
+        raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
+    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    plan = Plan(generations, population, search, seed, seconds, jobs)
+    return tune_and_report(source, plan, start, out, resumed, as_json)

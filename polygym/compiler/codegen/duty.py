@@ -1,0 +1,58 @@
+"""What a loop has been given to do beyond running its iterations one after the other.
+
+The tree of a schedule gives duties to its loops (:mod:`polygym.compiler.codegen.trees`); the loops
+that isl makes of it keep them, since a duty belongs to a member of a band and not to a place in the
+text; passes over the loops (:mod:`polygym.compiler.codegen.loops`) and the emitters carry them out.
+The union is closed: match exhaustively.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential:
+    """One iteration after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """Iterations are independent and shared out among threads.
+
+    With ``dynamic`` there are many more chunks than threads, and who is free takes the next one;
+    otherwise every thread gets one chunk.
+    """
+
+    dynamic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Jam:
+    """Iterations are independent; ``copies`` of them run together, inside the loops below."""
+
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Iterations are independent and run in lanes: ``count`` vectors of ``bits`` at a time."""
+
+    bits: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Some statements write the same element in every iteration, which nothing else touches.
+
+    The elements that these ``statements`` write live in registers while the loop runs.
+    """
+
+    statements: frozenset[str]
+
+
+Duty: TypeAlias = Sequential | Parallel | Jam | Vector | Hold
+
+SEQUENTIAL = Sequential()

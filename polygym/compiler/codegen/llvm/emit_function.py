@@ -1,0 +1,204 @@
+"""Loop IR → LLVM IR, part 4: one function's loops, guards and instances.
+
+Loops are tested at the top; LLVM rotates them. Three duties are carried out here:
+
+* a parallel loop becomes a function of its own
+  (:mod:`polygym.compiler.codegen.llvm.emit_parallel`);
+* a loop that *holds* elements in registers loads them before and stores them after
+  (:mod:`polygym.compiler.codegen.llvm.emit_hold`);
+* instances with lanes compute vectors.
+
+Subscripts that are computed are checked (:mod:`polygym.compiler.codegen.llvm.emit_gather`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.duty import Hold, Parallel
+from polygym.compiler.codegen.llvm.emit_columns import Cell
+from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
+from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
+from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
+from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
+from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
+from polygym.compiler.codegen.llvm.emit_turn import emit_turn
+from polygym.compiler.codegen.llvm.kinds import I64, LaneType, splat
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    Instance,
+    Lanes,
+    Loop,
+    LoopProgram,
+    Node,
+)
+from polygym.compiler.ir.expr import Gather
+
+
+@dataclass
+class FunctionEmitter:
+    """Emits nodes into one function.
+
+    ``checks`` notes subscripts out of range, where some are computed. ``held`` maps the cells that
+    live in registers just now to their values.
+    """
+
+    module: ir.Module
+    program: LoopProgram
+    builder: ir.IRBuilder
+    parameters: Environment
+    storage: Mapping[str, Any]
+    extents: Mapping[str, tuple[Any, ...]]
+    checks: Checks | None = None
+    held: dict[Cell, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Prepare what every instance needs."""
+        scop = self.program.scop
+        self.memory = Memory(self.module, self.builder, scop, self.storage, self.extents)
+        self.statements = {statement.name: statement for statement in scop.statements}
+
+    def node(self, node: Node, environment: Environment) -> None:
+        """Emit a node at the builder's place, and leave the builder after it."""
+        match node:
+            case Block():
+                emit_block(self, node, environment)
+            case Loop():
+                self._loop(node, environment)
+            case Guard():
+                self._guard(node, environment)
+            case Instance():
+                self._instance(node, environment)
+            case _:
+                assert_never(node)
+
+    def _loop(self, loop: Loop, environment: Environment) -> None:
+        builder = self.builder
+        if loop.lower == loop.upper:
+            lower = emit_index(builder, loop.lower, environment)
+            self.node(loop.body, environment | {loop.variable: lower})
+            return
+        if isinstance(loop.duty, Parallel) and self.program.threads > 1:
+            # Here, not above: the two modules call each other.
+            from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
+
+            emit_parallel(self, loop, environment)
+            return
+        if emit_turn(self, loop, environment):
+            return
+        lower = emit_index(builder, loop.lower, environment)
+        upper = emit_index(builder, loop.upper, environment)
+        self.counted(loop, lower, upper, environment)
+
+    def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
+        """Emit a loop whose bounds are values already."""
+        if isinstance(loop.duty, Hold) and emit_holding(self, loop, lower, upper, environment):
+            return
+        builder = self.builder
+        before = builder.block
+        header = builder.append_basic_block(f"{loop.variable}.header")
+        body = builder.append_basic_block(f"{loop.variable}.body")
+        after = builder.append_basic_block(f"{loop.variable}.after")
+        builder.branch(header)
+        builder.position_at_end(header)
+        counter = builder.phi(I64, name=loop.variable)
+        counter.add_incoming(lower, before)
+        builder.cbranch(builder.icmp_signed("<=", counter, upper), body, after)
+        builder.position_at_end(body)
+        self.node(loop.body, environment | {loop.variable: counter})
+        following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
+        counter.add_incoming(following, builder.block)
+        builder.branch(header)
+        builder.position_at_end(after)
+
+    def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
+        """Return the lanes of an instance as values."""
+        builder = self.builder
+        base = emit_index(builder, lanes.base, environment)
+        mask = None
+        if lanes.active is not None:
+            active = emit_index(builder, lanes.active, environment)
+            count = ir.Constant(LaneType(I64, lanes.width), list(range(lanes.width)))
+            wide = splat(builder, active, lanes.width)
+            mask = builder.icmp_signed("<", count, wide)
+        return LaneSet(lanes.variable, base, lanes.width, mask)
+
+    def _guard(self, guard: Guard, environment: Environment) -> None:
+        builder = self.builder
+        condition = emit_condition(builder, guard.condition, environment)
+        if guard.otherwise is None:
+            with builder.if_then(condition):
+                self.node(guard.then, environment)
+            return
+        with builder.if_else(condition) as (then, otherwise):
+            with then:
+                self.node(guard.then, environment)
+            with otherwise:
+                self.node(guard.otherwise, environment)
+
+    def _instance(self, instance: Instance, environment: Environment) -> None:
+        """Emit one statement instance: evaluate the body, store the result."""
+        statement = self.statements[instance.statement]
+        cell = cell_of(statement, instance)
+        held = cell in self.held
+        lanes = None if instance.lanes is None else self.lane_set(instance.lanes, environment)
+        own = statement.own_reads if held else frozenset[int]()
+
+        def load(number: int) -> Any:
+            if number in own:
+                return self.held[cell]
+            array, subscripts = statement.reads[number].array, instance.reads[number]
+            if lanes is None:
+                return self.memory.load(array, subscripts, environment)
+            return self.memory.load_lanes(array, subscripts, environment, lanes)
+
+        def gather(number: int, node: Gather, values: list[Any]) -> Any:
+            assert self.checks is not None
+            place = Place(statement, instance, number, environment, lanes)
+            return emit_gather(
+                self.builder, self.memory, self.checks, self.parameters, place, node, values
+            )
+
+        values = dict(zip(statement.iterators, instance.iterators, strict=True))
+        emitter = ExpressionEmitter(
+            self.module,
+            self.builder,
+            partial(self._iterator, values, environment, lanes),
+            self.parameters,
+            load,
+            gather,
+            frozenset(
+                position for name, position in self.program.guarded if name == instance.statement
+            ),
+            self.program.scop.contraction,
+            ("reassoc",) if self.program.mapping.reassociate else (),
+            None if lanes is None else lanes.width,
+        )
+        result = emitter.emit(statement.body)
+        if held:
+            self.held[cell] = result
+        elif lanes is None:
+            self.memory.store(result, statement.write.array, instance.write, environment)
+        else:
+            self.memory.store_lanes(
+                result, statement.write.array, instance.write, environment, lanes
+            )
+
+    def _iterator(
+        self,
+        values: Mapping[str, Index],
+        environment: Environment,
+        lanes: LaneSet | None,
+        name: str,
+    ) -> Any:
+        """Return the value of a statement's iterator, in every lane if there are lanes."""
+        if lanes is None:
+            return emit_index(self.builder, values[name], environment)
+        return lane_values(self.builder, values[name], environment, lanes)

@@ -1,0 +1,173 @@
+"""Loop IR → LLVM IR, part 3a: elements at computed subscripts, none of them out of range.
+
+X[I[i]] reads I[i], compares it with the size of X and reads X there, or X[0] where it is outside;
+then it notes that. A note is the number of the site (:mod:`polygym.compiler.ir.gathers`), counted
+from the last one back, so that the largest note, which is what is kept, is of the first site::
+
+    s = I[i];  fine = 0 <= s < n;  note = max(note, fine ? 0 : sites - number);  X[fine ? s : 0]
+
+There is no branch in it, and the note of a function is a variable of its own, which LLVM keeps in a
+register: loops with gathers run in vectors as others do. What a parallel loop's threads have noted
+meets in one variable that they share, at the end of each of their chunks.
+
+In lanes a subscript that is the same in all of them, that of LUT[I[i, k]][j] along j, is compared
+once, and the row that it names is read like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, is_vector
+from polygym.compiler.codegen.llvm.kinds import I1, I32, I64, LaneType, splat
+from polygym.compiler.codegen.llvm.loader import FIRST_OUT_OF_RANGE
+from polygym.compiler.codegen.loops.index import coefficient
+from polygym.compiler.codegen.loops.ir import Index, Instance, LoopProgram, Variable
+from polygym.compiler.ir.expr import Gather, IteratorValue, loads, walk
+from polygym.compiler.ir.gathers import sites
+from polygym.compiler.ir.scop import Statement
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Where one function keeps its note, and where all of them meet.
+
+    ``numbers`` are those of the sites, by statement, read and dimension; ``sizes`` those of the
+    arrays.
+    """
+
+    own: Any
+    shared: Any
+    numbers: Mapping[tuple[str, int, int], int]
+    sizes: Mapping[str, tuple[Index, ...]]
+
+    def inside(self, builder: ir.IRBuilder, shared: Any) -> Checks:
+        """Return what a function uses that is called from here; ``shared`` is its argument."""
+        return Checks(_nothing_noted(builder), shared, self.numbers, self.sizes)
+
+    def note(self, builder: ir.IRBuilder, key: tuple[str, int, int], bad: Any) -> None:
+        """Note that the subscript of a site is out of range, where ``bad`` says so."""
+        number = ir.Constant(I32, len(self.numbers) - self.numbers[key])
+        found = builder.select(bad, number, ir.Constant(I32, 0))
+        builder.store(_larger(builder, builder.load(self.own, typ=I32), found), self.own)
+
+    def report(self, builder: ir.IRBuilder) -> None:
+        """Tell the others what this function has noted, if it has."""
+        found = builder.load(self.own, typ=I32)
+        with builder.if_then(builder.icmp_unsigned("!=", found, ir.Constant(I32, 0)), likely=False):
+            builder.atomic_rmw("umax", self.shared, found, "monotonic")
+
+    def code(self, builder: ir.IRBuilder) -> Any:
+        """Return what the kernel returns when all is done."""
+        own, shared = (builder.load(place, typ=I32) for place in (self.own, self.shared))
+        found = _larger(builder, own, shared)
+        none = builder.icmp_unsigned("==", found, ir.Constant(I32, 0))
+        last = ir.Constant(I32, FIRST_OUT_OF_RANGE + len(self.numbers))
+        return builder.select(none, ir.Constant(I32, 0), builder.sub(last, found))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a gather stands: read number ``number`` of an instance."""
+
+    statement: Statement
+    instance: Instance
+    number: int
+    environment: Environment
+    lanes: LaneSet | None
+
+
+def begin_checks(builder: ir.IRBuilder, program: LoopProgram) -> Checks | None:
+    """Return the checks of a kernel that begins at the builder, None where it needs none."""
+    found = sites(program.scop)
+    if not found:
+        return None
+    names = (array.name for array in program.scop.arrays)
+    return Checks(
+        _nothing_noted(builder),
+        _nothing_noted(builder),
+        {(one.statement, one.read, one.dimension): k for k, one in enumerate(found)},
+        dict(zip(names, program.extents, strict=True)),
+    )
+
+
+def emit_gather(
+    builder: ir.IRBuilder,
+    memory: Memory,
+    checks: Checks,
+    parameters: Environment,
+    place: Place,
+    node: Gather,
+    values: list[Any],
+) -> Any:
+    """Return the element at computed subscripts; in lanes, one for every lane."""
+    access, lanes, environment = node.access, place.lanes, place.environment
+    alike = lanes is None or _is_alike(place, node, lanes)
+    subscripts = list(place.instance.reads[place.number])
+    for dimension, subscript, value in zip(access.gathered, node.subscripts, values, strict=True):
+        if lanes is not None and alike:
+            value = builder.extract_element(value, ir.Constant(I32, 0))
+        if subscript.type.bits < I64.width:
+            wide = I64 if not is_vector(value) else LaneType(I64, value.type.count)
+            extend = builder.sext if subscript.type.is_signed else builder.zext
+            value = extend(value, wide)
+        size = emit_index(builder, checks.sizes[access.array][dimension], parameters)
+        if is_vector(value):
+            size = splat(builder, size, value.type.count)
+        # One comparison for both ends: without its sign, a negative number is a large one.
+        bad = builder.icmp_unsigned(">=", value, size)
+        if is_vector(value) and lanes is not None and lanes.mask is not None:
+            bad = builder.and_(bad, lanes.mask)
+        checks.note(
+            builder,
+            (place.statement.name, place.number, dimension),
+            _any(memory.module, builder, bad),
+        )
+        name = f"#{dimension}"
+        environment = environment | {
+            name: builder.select(bad, ir.Constant(value.type, None), value)
+        }
+        subscripts[dimension] = Variable(name)
+    where = (access.array, tuple(subscripts), environment)
+    if lanes is None:
+        return memory.load(*where)
+    return memory.load_lanes(*where, lanes) if alike else memory.gather_lanes(*where, lanes)
+
+
+def _is_alike(place: Place, node: Gather, lanes: LaneSet) -> bool:
+    """Whether the computed subscripts are the same in all lanes, as all is that they need."""
+    first = place.number + 1
+    read = place.instance.reads[first : place.number + len(loads(node))]
+    values = dict(zip(place.statement.iterators, place.instance.iterators, strict=True))
+    indices = [index for subscripts in read for index in subscripts]
+    indices += [
+        values[one.name]
+        for subscript in node.subscripts
+        for one in walk(subscript)
+        if isinstance(one, IteratorValue)
+    ]
+    return all(coefficient(index, lanes.variable) == 0 for index in indices)
+
+
+def _any(module: ir.Module, builder: ir.IRBuilder, bad: Any) -> Any:
+    """Return whether a lane is bad."""
+    if not is_vector(bad):
+        return bad
+    kind = LaneType(I1, bad.type.count)
+    reduce = module.declare_intrinsic("llvm.vector.reduce.or", [kind], ir.FunctionType(I1, [kind]))
+    return builder.call(reduce, [bad])
+
+
+def _nothing_noted(builder: ir.IRBuilder) -> Any:
+    slot = builder.alloca(I32, name="note")
+    builder.store(ir.Constant(I32, 0), slot)
+    return slot
+
+
+def _larger(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    return builder.select(builder.icmp_unsigned(">", left, right), left, right)

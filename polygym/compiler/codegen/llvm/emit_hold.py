@@ -1,0 +1,249 @@
+"""Loop IR → LLVM IR, part 4a: elements that live in registers while loops run.
+
+A loop that *holds* what a statement writes loads it before, carries it in its phis and stores it
+after: LLVM would have to prove that nothing else touches the element, for which it lacks the
+dependences. Loops that hold may stand in each other, as in a sum over three indices::
+
+    x = C[i][j];
+    for k: for l: x = phi(…) + A[i][k][l] * B[k][l][j];
+    C[i][j] = x;
+
+The outermost loop whose counter the element does not depend on loads and stores it; those inside
+carry it. It applies where there is nothing but instances in these loops, and each of them costs a
+test that it runs at all, after which the value is that from before or the one from inside.
+
+Instances right before such a loop that write what it holds leave it in the register: after
+``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/loops/start.py moves them there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.duty import Hold
+from polygym.compiler.codegen.llvm.emit_columns import Cell, columns, emit_column
+from polygym.compiler.codegen.llvm.emit_index import Environment
+from polygym.compiler.codegen.llvm.kinds import I64
+from polygym.compiler.codegen.loops.index import coefficient, mentions
+from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, Node
+from polygym.compiler.codegen.loops.linear import difference
+from polygym.compiler.codegen.loops.nests import parts_of
+from polygym.compiler.ir.scop import Statement
+
+if TYPE_CHECKING:
+    from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
+
+
+def cell_of(statement: Statement, instance: Instance) -> Cell:
+    """Return what an instance of a statement writes."""
+    return (statement.write.array, instance.write, instance.lanes)
+
+
+def emit_block(emitter: FunctionEmitter, block: Block, environment: Environment) -> None:
+    """Emit what runs one after the other; values stay in registers from instances to loops."""
+    run: list[Instance] = []
+    for part in parts_of(block):
+        if isinstance(part, Instance):
+            run.append(part)
+            continue
+        begun = _begun(emitter, run, part)
+        for cell, is_read in begun.items():
+            # Whoever does not read it sets it before anybody does.
+            emitter.held[cell] = _load(emitter, cell, environment) if is_read else None
+        for instance in run:
+            emitter.node(instance, environment)
+        run = []
+        emitter.node(part, environment)
+        _store_all(emitter, {cell: emitter.held.pop(cell) for cell in begun}, environment)
+    for instance in run:
+        emitter.node(instance, environment)
+
+
+def _begun(emitter: FunctionEmitter, run: list[Instance], part: Node) -> dict[Cell, bool]:
+    """Return what instances write that the loop after them holds, and whether they read it first.
+
+    Nothing in the run may touch the same element under another name.
+    """
+    if not (run and isinstance(part, Loop) and isinstance(part.duty, Hold)):
+        return {}
+    held = dict.fromkeys(_cells(emitter, part, part.duty))
+    found: dict[Cell, bool] = {}
+    for instance in run:
+        statement = emitter.statements[instance.statement]
+        cell = cell_of(statement, instance)
+        if cell in held and cell not in emitter.held and cell not in found:
+            found[cell] = bool(statement.own_reads)
+    return {
+        cell: is_read
+        for cell, is_read in found.items()
+        if all(_leaves_alone(emitter, instance, cell) for instance in run)
+    }
+
+
+def _leaves_alone(emitter: FunctionEmitter, instance: Instance, cell: Cell) -> bool:
+    """Whether an instance touches a cell as its own or not at all."""
+    statement = emitter.statements[instance.statement]
+    own = cell_of(statement, instance)
+    if own[0] == cell[0] and own != cell and not _are_apart(cell, own):
+        return False
+    return all(
+        access.array != cell[0] or number in statement.own_reads
+        for number, access in enumerate(statement.reads)
+    )
+
+
+def emit_holding(
+    emitter: FunctionEmitter, loop: Loop, lower: Any, upper: Any, environment: Environment
+) -> bool:
+    """Emit a loop that holds what it can, unless that is nothing; say whether it has."""
+    assert isinstance(loop.duty, Hold)
+    cells = tuple(dict.fromkeys(_cells(emitter, loop, loop.duty)))
+    carried = tuple(cell for cell in cells if cell in emitter.held)
+    own = tuple(cell for cell in cells if cell not in emitter.held)
+    if not cells:
+        return False
+    builder = emitter.builder
+    before, outside = builder.block, dict(emitter.held)
+    with builder.if_then(builder.icmp_signed("<=", lower, upper)):
+        emitter.held |= {cell: _load(emitter, cell, environment) for cell in own}
+        _emit_loop(emitter, loop, lower, upper, cells, environment)
+        _store_all(emitter, {cell: emitter.held.pop(cell) for cell in own}, environment)
+        after = builder.block
+    for cell in carried:
+        merged = builder.phi(outside[cell].type)
+        merged.add_incoming(outside[cell], before)
+        merged.add_incoming(emitter.held[cell], after)
+        emitter.held[cell] = merged
+    return True
+
+
+def _emit_loop(
+    emitter: FunctionEmitter,
+    loop: Loop,
+    lower: Any,
+    upper: Any,
+    cells: tuple[Cell, ...],
+    environment: Environment,
+) -> None:
+    """Emit a loop that runs at least once, tested at the bottom, with cells in its phis."""
+    builder = emitter.builder
+    before = builder.block
+    body = builder.append_basic_block(f"{loop.variable}.body")
+    after = builder.append_basic_block(f"{loop.variable}.after")
+    builder.branch(body)
+    builder.position_at_end(body)
+    counter = builder.phi(I64, name=loop.variable)
+    counter.add_incoming(lower, before)
+    phis = {}
+    for cell in cells:
+        phis[cell] = builder.phi(emitter.held[cell].type)
+        phis[cell].add_incoming(emitter.held[cell], before)
+    emitter.held |= phis
+    emitter.node(loop.body, environment | {loop.variable: counter})
+    for cell, phi in phis.items():
+        phi.add_incoming(emitter.held[cell], builder.block)
+    following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
+    counter.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
+    builder.position_at_end(after)
+
+
+def _cells(emitter: FunctionEmitter, loop: Loop, duty: Hold) -> Iterator[Cell]:
+    """Yield the cells that the loop can hold: none, unless there are instances alone in it.
+
+    A cell is left alone if something else that is written there might be the same element, written
+    down in another way.
+    """
+    found = _inside(loop)
+    if found is None:
+        return
+    counters, instances = found
+    written = dict.fromkeys(
+        cell_of(emitter.statements[instance.statement], instance) for instance in instances
+    )
+    for instance in instances:
+        if instance.statement not in duty.statements or any(
+            mentions(index, counter) for index in instance.write for counter in counters
+        ):
+            continue
+        cell = cell_of(emitter.statements[instance.statement], instance)
+        if _one_element_a_lane(cell) and all(
+            other == cell or other[0] != cell[0] or _are_apart(cell, other) for other in written
+        ):
+            yield cell
+
+
+def _are_apart(cell: Cell, other: Cell) -> bool:
+    """Whether two cells of one array are known to be different elements, in every lane."""
+    _, subscripts, lanes = cell
+    _, others, their_lanes = other
+    pairs = tuple(zip(subscripts, others, strict=True))
+    if lanes is None or their_lanes is None:
+        return lanes is their_lanes and any(difference(*pair) for pair in pairs)
+    if (lanes.variable, lanes.width) != (their_lanes.variable, their_lanes.width):
+        return False
+    shift = difference(lanes.base, their_lanes.base)
+    for mine, theirs in pairs:
+        step = coefficient(mine, lanes.variable)
+        if step == 0 and difference(mine, theirs):
+            return True
+        if step and shift is not None and abs(shift) >= lanes.width and mine == theirs:
+            return True
+    return False
+
+
+def _inside(loop: Loop) -> tuple[tuple[str, ...], tuple[Instance, ...]] | None:
+    """Return the counters of loops that hold, and the instances in them; None with others there."""
+    counters: list[str] = [loop.variable]
+    instances: list[Instance] = []
+    left: list[Node] = [loop.body]
+    while left:
+        match left.pop():
+            case Block(children):
+                left += reversed(children)
+            case Instance() as instance:
+                instances.append(instance)
+            case Loop(variable, _, _, _, body, Hold()):
+                counters.append(variable)
+                left.append(body)
+            case _:
+                return None
+    return tuple(counters), tuple(instances)
+
+
+def _one_element_a_lane(cell: Cell) -> bool:
+    """Whether the lanes of a cell are known to be different elements."""
+    _, subscripts, lanes = cell
+    return lanes is None or any(coefficient(s, lanes.variable) for s in subscripts)
+
+
+def _load(emitter: FunctionEmitter, cell: Cell, environment: Environment) -> Any:
+    array, subscripts, lanes = cell
+    if lanes is None:
+        return emitter.memory.load(array, subscripts, environment)
+    return emitter.memory.load_lanes(
+        array, subscripts, environment, emitter.lane_set(lanes, environment)
+    )
+
+
+def _store_all(emitter: FunctionEmitter, values: dict[Cell, Any], environment: Environment) -> None:
+    """Store cells; those of a block, but for narrow types, are turned first."""
+    scop = emitter.program.scop
+    for column in columns([cell for cell in values if scop.array(cell[0]).type.size >= 4]):
+        emit_column(emitter, column, values, environment)
+        values = {cell: value for cell, value in values.items() if cell not in column}
+    for cell, value in values.items():
+        _store(emitter, cell, value, environment)
+
+
+def _store(emitter: FunctionEmitter, cell: Cell, value: Any, environment: Environment) -> None:
+    array, subscripts, lanes = cell
+    if lanes is None:
+        emitter.memory.store(value, array, subscripts, environment)
+        return
+    emitter.memory.store_lanes(
+        value, array, subscripts, environment, emitter.lane_set(lanes, environment)
+    )

@@ -1,0 +1,287 @@
+"""Loop IR → LLVM IR, part 3: where elements are, and loads and stores of one or of many lanes.
+
+A[i][j][k] stands at (i·e₁ + j)·e₂ + k, with eₖ the sizes of the inner dimensions. In lanes the
+subscripts belong to lane 0, and what matters is by how much the offset grows from lane to lane: 0
+is one load for all lanes, 1 a vector load, -1 a reversed one, anything else (a column of a matrix,
+a subscript that is no linear function) a gather of single elements. Masked lanes touch no memory.
+A subscript that is computed, X[I[i]], is a variable that has its value, or one for every lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.kinds import I1, I32, I64, LLVM_TYPE, POINTER, LaneType, splat
+from polygym.compiler.codegen.loops.index import coefficient
+from polygym.compiler.codegen.loops.ir import Index, LoopProgram, Number, Variable
+from polygym.compiler.codegen.packable import LINE
+from polygym.compiler.ir.scop import Scop, Storage
+
+
+@dataclass(frozen=True)
+class LaneSet:
+    """The lanes of an instance: ``variable`` is ``base`` + k in lane k; without a mask, all run."""
+
+    variable: str
+    base: Any
+    width: int
+    mask: Any | None
+
+    def lane(self, builder: ir.IRBuilder, number: int) -> Any:
+        """Return the variable's value in one lane."""
+        return builder.add(self.base, ir.Constant(I64, number), flags=["nsw"])
+
+
+def lane_values(
+    builder: ir.IRBuilder, index: Index, environment: Environment, lanes: LaneSet
+) -> Any:
+    """Return the value of an index in every lane."""
+    match index:
+        case Variable(name) if name in environment and is_vector(environment[name]):
+            return environment[name]
+        case _:
+            step = coefficient(index, lanes.variable)
+    kind = LaneType(I64, lanes.width)
+    if step is not None:
+        first = emit_index(builder, index, environment | {lanes.variable: lanes.base})
+        growth = ir.Constant(kind, [step * number for number in range(lanes.width)])
+        return builder.add(splat(builder, first, lanes.width), growth)
+    vector: Any = ir.Constant(kind, ir.Undefined)
+    for number in range(lanes.width):
+        inside = environment | {lanes.variable: lanes.lane(builder, number)}
+        value = emit_index(builder, index, inside)
+        vector = builder.insert_element(vector, value, ir.Constant(I32, number))
+    return vector
+
+
+def is_vector(value: Any) -> bool:
+    """Whether a value is one for every lane."""
+    return isinstance(value.type, ir.VectorType)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Emits accesses in one function; ``storage`` and ``extents`` are keyed by array."""
+
+    module: ir.Module
+    builder: ir.IRBuilder
+    scop: Scop
+    storage: Mapping[str, Any]
+    extents: Mapping[str, tuple[Any, ...]]
+
+    def element(self, array: str) -> Any:
+        """Return the LLVM type of an array's elements."""
+        return LLVM_TYPE[self.scop.array(array).type]
+
+    def load(self, array: str, subscripts: tuple[Index, ...], environment: Environment) -> Any:
+        """Load one element."""
+        address = self.address(array, subscripts, environment)
+        return self.builder.load(address, typ=self.element(array))
+
+    def store(
+        self, value: Any, array: str, subscripts: tuple[Index, ...], environment: Environment
+    ) -> None:
+        """Store one element."""
+        self.builder.store(value, self.address(array, subscripts, environment))
+
+    def address(self, array: str, subscripts: tuple[Index, ...], environment: Environment) -> Any:
+        """Return the address of an element."""
+        storage = self.storage[array]
+        if not subscripts:
+            return storage
+        builder = self.builder
+        offset = emit_index(builder, subscripts[0], environment)
+        for extent, subscript in zip(self.extents[array], subscripts[1:], strict=True):
+            scaled = builder.mul(offset, extent, flags=["nsw"])
+            offset = builder.add(scaled, emit_index(builder, subscript, environment), flags=["nsw"])
+        return builder.gep(storage, [offset], inbounds=True, source_etype=self.element(array))
+
+    def load_lanes(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+    ) -> Any:
+        """Load the elements of all lanes; what masked lanes get is of no importance."""
+        builder = self.builder
+        steps = self._steps(subscripts, lanes)
+        kind = LaneType(self.element(array), lanes.width)
+        first = environment | {lanes.variable: lanes.base}
+        if steps is not None and not any(steps):
+            # Lane 0 exists whenever any does.
+            return splat(builder, self.load(array, subscripts, first), lanes.width)
+        if steps is not None and not any(steps[:-1]) and steps[-1] == 1:
+            address = self.address(array, subscripts, first)
+            if lanes.mask is None:
+                return builder.load(address, typ=kind, align=self._size(array))
+            return self._call_masked(
+                "llvm.masked.load",
+                kind,
+                [address, self._alignment(array), lanes.mask, ir.Constant(kind, None)],
+            )
+        if steps is not None and not any(steps[:-1]) and steps[-1] == -1 and lanes.mask is None:
+            last = environment | {lanes.variable: lanes.lane(builder, lanes.width - 1)}
+            address = self.address(array, subscripts, last)
+            loaded = builder.load(address, typ=kind, align=self._size(array))
+            order = ir.Constant(
+                ir.VectorType(ir.IntType(32), lanes.width), list(range(lanes.width))[::-1]
+            )
+            turned = builder.shuffle_vector(loaded, ir.Constant(kind, ir.Undefined), order)
+            turned.type = kind
+            return turned
+        addresses = self._addresses(array, subscripts, environment, lanes, steps)
+        return self._call_masked(
+            "llvm.masked.gather",
+            kind,
+            [addresses, self._alignment(array), self._full_mask(lanes), ir.Constant(kind, None)],
+        )
+
+    def gather_lanes(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+    ) -> Any:
+        """Load an element for every lane where a subscript has a value of its own in each."""
+        builder = self.builder
+        offset = lane_values(builder, subscripts[0], environment, lanes)
+        for extent, subscript in zip(self.extents[array], subscripts[1:], strict=True):
+            scaled = builder.mul(offset, splat(builder, extent, lanes.width))
+            offset = builder.add(scaled, lane_values(builder, subscript, environment, lanes))
+        addresses = builder.gep(self.storage[array], [offset], source_etype=self.element(array))
+        addresses.type = LaneType(POINTER, lanes.width)
+        kind = LaneType(self.element(array), lanes.width)
+        return self._call_masked(
+            "llvm.masked.gather",
+            kind,
+            [addresses, self._alignment(array), self._full_mask(lanes), ir.Constant(kind, None)],
+        )
+
+    def store_lanes(
+        self,
+        value: Any,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+    ) -> None:
+        """Store the elements of all lanes that exist, in the order of the lanes."""
+        builder = self.builder
+        steps = self._steps(subscripts, lanes)
+        first = environment | {lanes.variable: lanes.base}
+        if steps is not None and steps and not any(steps[:-1]) and steps[-1] == 1:
+            address = self.address(array, subscripts, first)
+            if lanes.mask is None:
+                builder.store(value, address, align=self._size(array))
+                return
+            self._call_masked(
+                "llvm.masked.store",
+                None,
+                [value, address, self._alignment(array), lanes.mask],
+            )
+            return
+        addresses = self._addresses(array, subscripts, environment, lanes, steps)
+        self._call_masked(
+            "llvm.masked.scatter",
+            None,
+            [value, addresses, self._alignment(array), self._full_mask(lanes)],
+        )
+
+    def store_part(
+        self,
+        value: Any,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        mask: Any,
+    ) -> None:
+        """Store those of a vector's elements that a mask has, from an element of the array on."""
+        address = self.address(array, subscripts, environment)
+        arguments = [value, address, self._alignment(array), mask]
+        self._call_masked("llvm.masked.store", None, arguments)
+
+    def _steps(self, subscripts: Sequence[Index], lanes: LaneSet) -> tuple[int, ...] | None:
+        """Return by how much each subscript grows from lane to lane; None if one varies."""
+        found = [coefficient(subscript, lanes.variable) for subscript in subscripts]
+        known = tuple(step for step in found if step is not None)
+        return known if len(known) == len(found) else None
+
+    def _addresses(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+        steps: tuple[int, ...] | None,
+    ) -> Any:
+        """Return the vector of the lanes' addresses."""
+        builder = self.builder
+        if steps is not None:
+            first = self.address(array, subscripts, environment | {lanes.variable: lanes.base})
+            growth: Any = ir.Constant(I64, steps[0])
+            for extent, step in zip(self.extents[array], steps[1:], strict=True):
+                growth = builder.add(
+                    builder.mul(growth, extent, flags=["nsw"]),
+                    ir.Constant(I64, step),
+                    flags=["nsw"],
+                )
+            wide = splat(builder, growth, lanes.width)
+            count = ir.Constant(LaneType(I64, lanes.width), list(range(lanes.width)))
+            offsets = builder.mul(wide, count, flags=["nsw"])
+            addresses = builder.gep(first, [offsets], source_etype=self.element(array))
+            addresses.type = LaneType(POINTER, lanes.width)
+            return addresses
+        kind = LaneType(POINTER, lanes.width)
+        vector: Any = ir.Constant(kind, ir.Undefined)
+        for number in range(lanes.width):
+            inside = environment | {lanes.variable: lanes.lane(builder, number)}
+            address = self.address(array, subscripts, inside)
+            vector = builder.insert_element(vector, address, ir.Constant(ir.IntType(32), number))
+        return vector
+
+    def _full_mask(self, lanes: LaneSet) -> Any:
+        if lanes.mask is not None:
+            return lanes.mask
+        return ir.Constant(LaneType(I1, lanes.width), [1] * lanes.width)
+
+    def _size(self, array: str) -> int:
+        return self.scop.array(array).type.size
+
+    def _alignment(self, array: str) -> Any:
+        return ir.Constant(ir.IntType(32), self._size(array))
+
+    def _call_masked(self, name: str, result: Any, arguments: list[Any]) -> Any:
+        """Call an intrinsic whose name holds the types of its value and of its address."""
+        stores = result is None
+        value = arguments[0].type if stores else result
+        address = arguments[1].type if stores else arguments[0].type
+        where = f"v{address.count}p0" if isinstance(address, ir.VectorType) else "p0"
+        full = f"{name}.{value.intrinsic_name}.{where}"
+        function = self.module.globals.get(full)
+        if function is None:
+            kind = ir.FunctionType(
+                ir.VoidType() if stores else result, [argument.type for argument in arguments]
+            )
+            function = ir.Function(self.module, kind, full)
+        return self.builder.call(function, arguments)
+
+
+def tiles(builder: ir.IRBuilder, program: LoopProgram) -> dict[str, Any]:
+    """Return room on a function's stack for the tiles that are packed; unused room is no cost."""
+    found = {}
+    for array, extents in zip(program.scop.arrays, program.extents, strict=True):
+        if array.storage is Storage.TILE:
+            sizes = [extent.value for extent in extents if isinstance(extent, Number)]
+            place = builder.alloca(LLVM_TYPE[array.type], prod(sizes), name=array.name)
+            place.align = LINE
+            place.type = POINTER
+            found[array.name] = place
+    return found

@@ -1,0 +1,242 @@
+"""Loop IR → LLVM IR, part 6: the module.
+
+The module has two functions that matter. ``kernel`` takes a pointer for every array of the Scop,
+each ``noalias`` (the arguments of a program are distinct arrays), and its parameters as i64.
+``polygym_run`` is what the outside calls::
+
+    int32_t polygym_run(void **arguments, int64_t *nanoseconds)
+
+``arguments`` holds the arrays' addresses in the order of ``Scop.arrays`` (but for those that the
+kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
+``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
+the difference, and returns 0, or 1 if there was no memory for what the kernel makes for itself, or
+2 + k if the computed subscript number k (:mod:`polygym.compiler.ir.gathers`) was out of range.
+
+Scalars that nobody sees afterwards live in registers: they get a slot on the stack which LLVM
+promotes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
+from polygym.compiler.codegen.llvm.emit_gather import begin_checks
+from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_memory import tiles
+from polygym.compiler.codegen.llvm.emit_parallel import FORK
+from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
+from polygym.compiler.codegen.llvm.loader import NO_MEMORY
+from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
+from polygym.compiler.codegen.loops.lanes import element_size
+from polygym.compiler.ir.scop import Array, Scop, Storage
+
+ENTRY = "polygym_run"
+CLOCK_MONOTONIC = 1
+NANOSECONDS_PER_SECOND = 1_000_000_000
+
+_ALLOCATE, _FREE = "aligned_alloc", "free"
+_CACHE_LINE = 64
+
+
+def emit_llvm(program: LoopProgram) -> str:
+    """Return the text of an LLVM module, not yet optimised."""
+    module = ir.Module(name=program.scop.name)
+    kernel = _emit_kernel(module, program)
+    _emit_entry(module, kernel, program)
+    return str(module)
+
+
+class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
+    """Function attributes with those that say how wide vectors may be."""
+
+    _known = ir.values.FunctionAttributes._known | {
+        f'"{name}"="{bits}"'
+        for name in ("prefer-vector-width", "min-legal-vector-width")
+        for bits in (128, 256, 512)
+    }
+
+
+def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
+    """Emit the ``kernel`` function."""
+    scop = program.scop
+    given = _given(scop)
+    count = len(given)
+    signature = ir.FunctionType(I32, [POINTER] * count + [I64] * len(scop.parameters))
+    function = ir.Function(module, signature, "kernel")
+    function.linkage = "internal"
+    function.attributes = _Attributes(["noinline", "nounwind"])
+    widest = _widest(program, program.body)
+    if widest:
+        # A CPU may prefer narrower vectors than it has; those that were chosen are to be used.
+        function.attributes.add(f'"prefer-vector-width"="{widest}"')
+        function.attributes.add(f'"min-legal-vector-width"="{widest}"')
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    parameters: Environment
+    if program.sizes is None:
+        names = (parameter.name for parameter in scop.parameters)
+        parameters = dict(zip(names, function.args[count:], strict=True))
+    else:
+        parameters = {name: ir.Constant(I64, value) for name, value in program.sizes}
+    storage: dict[str, Any] = {}
+    extents: dict[str, tuple[Any, ...]] = {}
+    for array, argument in zip(given, function.args[:count], strict=True):
+        argument.add_attribute("noalias")
+        storage[array.name] = _place(module, builder, program, array, argument)
+    made: list[Any] = []
+    for array, sizes in zip(scop.arrays, program.extents, strict=True):
+        values = tuple(emit_index(builder, size, parameters) for size in sizes)
+        if array.storage is Storage.SCRATCH:
+            storage[array.name] = _made(module, builder, array, values, made)
+        # The outermost size takes no part in an address.
+        extents[array.name] = values[1:]
+    storage |= tiles(builder, program)
+    checks = begin_checks(builder, program)
+    emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
+    emitter.node(program.body, dict(parameters))
+    _give_back(module, builder, made)
+    builder.ret(ir.Constant(I32, 0) if checks is None else checks.code(builder))
+    return function
+
+
+def _given(scop: Scop) -> tuple[Array, ...]:
+    """Return the arrays that the caller has; the kernel makes the others for itself."""
+    own = (Storage.SCRATCH, Storage.TILE)
+    return tuple(array for array in scop.arrays if array.storage not in own)
+
+
+def _made(
+    module: ir.Module,
+    builder: ir.IRBuilder,
+    array: Array,
+    sizes: tuple[Any, ...],
+    made: list[Any],
+) -> Any:
+    """Return new memory for an array; where there is none, give back what is there and return 1."""
+    allocate = module.globals.get(_ALLOCATE)
+    if allocate is None:
+        allocate = ir.Function(module, ir.FunctionType(POINTER, [I64, I64]), _ALLOCATE)
+        allocate.return_value.add_attribute("noalias")
+    size: Any = ir.Constant(I64, array.type.size)
+    for extent in sizes:
+        size = builder.mul(size, extent)
+    # A whole number of cache lines, one at least.
+    line = ir.Constant(I64, _CACHE_LINE)
+    size = builder.mul(builder.add(builder.udiv(size, line), ir.Constant(I64, 1)), line)
+    memory = builder.call(allocate, [line, size], name=array.name)
+    missing = builder.icmp_unsigned("==", memory, ir.Constant(POINTER, None))
+    with builder.if_then(missing, likely=False):
+        _give_back(module, builder, made)
+        builder.ret(ir.Constant(I32, NO_MEMORY))
+    made.append(memory)
+    return memory
+
+
+def _give_back(module: ir.Module, builder: ir.IRBuilder, made: list[Any]) -> None:
+    if made:
+        free = module.globals.get(_FREE)
+        if free is None:
+            free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), _FREE)
+        for memory in made:
+            builder.call(free, [memory])
+
+
+def _widest(program: LoopProgram, node: Node) -> int:
+    """Return the bits of the widest vector in a node, 0 where there is none."""
+    match node:
+        case Block(children):
+            return max((_widest(program, child) for child in children), default=0)
+        case Loop():
+            return _widest(program, node.body)
+        case Guard(_, then, otherwise):
+            rest = 0 if otherwise is None else _widest(program, otherwise)
+            return max(_widest(program, then), rest)
+        case Instance(statement, lanes=lanes):
+            if lanes is None:
+                return 0
+            size = element_size(program.scop, statement)
+            return lanes.width * 8 * size
+
+
+def _place(
+    module: ir.Module, builder: ir.IRBuilder, program: LoopProgram, array: Array, argument: Any
+) -> Any:
+    """Return where an array lives: its argument, or a stack slot for a private scalar.
+
+    What has constants before the region starts with them in either place.
+    """
+    if isinstance(array.initial, tuple):
+        return _constants(module, builder, program, array, argument)
+    if array.rank:
+        return argument
+    kind = LLVM_TYPE[array.type]
+    slot = argument if array.live_out else builder.alloca(kind, name=array.name)
+    if array.initial is not None:
+        builder.store(ir.Constant(kind, array.initial), slot)
+    elif slot is not argument:
+        builder.store(builder.load(argument, typ=kind), slot)
+    return slot
+
+
+def _constants(
+    module: ir.Module, builder: ir.IRBuilder, program: LoopProgram, array: Array, argument: Any
+) -> Any:
+    """Return an array that the source initialises: a constant one, or a copy of it to write."""
+    kind = LLVM_TYPE[array.type]
+    values = array.initial
+    assert isinstance(values, tuple)
+    row = ir.ArrayType(kind, len(values))
+    constant = ir.GlobalVariable(module, row, f"{array.name}.initial")
+    constant.linkage = "internal"
+    constant.global_constant = True
+    constant.initializer = ir.Constant(row, [ir.Constant(kind, value) for value in values])
+    if all(s.write.array != array.name for s in program.scop.statements):
+        return constant
+    copy = module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
+    size = ir.Constant(I64, len(values) * array.type.size)
+    builder.call(copy, [argument, constant, size, ir.Constant(ir.IntType(1), 0)])
+    return argument
+
+
+def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) -> None:
+    """Emit ``polygym_run``: unpack the arguments, read the clock around the kernel."""
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER]), ENTRY)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    block, nanoseconds = function.args
+    arguments = []
+    count = len(_given(program.scop))
+    for position in range(count + len(program.scop.parameters)):
+        slot = builder.gep(block, [ir.Constant(I64, position)], source_etype=POINTER)
+        argument = builder.load(slot, typ=POINTER)
+        arguments.append(argument if position < count else builder.load(argument, typ=I64))
+    if program.threads > 1 and FORK in module.globals:
+        _start_threads(module, builder, program.threads)
+    clock = ir.Function(module, ir.FunctionType(I32, [I32, POINTER]), "clock_gettime")
+    times = [builder.alloca(I64, 2) for _ in range(2)]
+    builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[0]])
+    code = builder.call(kernel, arguments)
+    builder.call(clock, [ir.Constant(I32, CLOCK_MONOTONIC), times[1]])
+    start, end = (_nanoseconds(builder, time) for time in times)
+    builder.store(builder.sub(end, start), nanoseconds)
+    builder.ret(code)
+
+
+def _start_threads(module: ir.Module, builder: ir.IRBuilder, count: int) -> None:
+    """Emit a parallel region without work: starting threads is none of the kernel's time."""
+    idle = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "idle")
+    idle.linkage = "internal"
+    ir.IRBuilder(idle.append_basic_block("entry")).ret_void()
+    nothing = ir.Constant(POINTER, None)
+    builder.call(
+        module.globals[FORK], [idle, nothing, ir.Constant(I32, count), ir.Constant(I32, 0)]
+    )
+
+
+def _nanoseconds(builder: ir.IRBuilder, timespec: Any) -> Any:
+    """Return a ``struct timespec`` (two 64-bit fields) as nanoseconds."""
+    seconds = builder.load(timespec, typ=I64)
+    field = builder.gep(timespec, [ir.Constant(I64, 1)], source_etype=I64)
+    fraction = builder.load(field, typ=I64)
+    return builder.add(builder.mul(seconds, ir.Constant(I64, NANOSECONDS_PER_SECOND)), fraction)

@@ -1,0 +1,277 @@
+"""Loop IR → LLVM IR, part 5: parallel loops, outlined and shared out among threads.
+
+A parallel loop becomes two functions. ``region`` runs the iterations from one bound to another; it
+takes everything that it needs as arguments, the arrays ``noalias`` as the kernel does. ``task`` is
+what each thread runs: it takes tickets from a counter that all of them share, and with every ticket
+a chunk of the iterations, until none is left. ::
+
+    for i in lower .. upper:              polygym_fork(task, {lower, upper, ticket = 0, …}, threads)
+      body                          →
+                                          task: while (k = ticket++) < chunks:
+                                                  region(chunk k)
+
+With tickets it does not matter how many threads really come, so ``polygym_fork`` may be OpenMP's
+(``GOMP_parallel``, which libgomp and libomp both have) or simply a call of the task. There are as
+many chunks as threads in a static loop, and many more in a dynamic one.
+
+Starting threads costs some microseconds. So the region is called directly when the loop has one
+iteration or there is too little to do; what there is to do is estimated from the bounds of the
+loops inside, each taken at the middle of the loops around it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.duty import Parallel
+from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
+from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
+from polygym.compiler.codegen.llvm.emit_memory import tiles
+from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    Node,
+    Operation,
+)
+from polygym.compiler.ir.scop import Storage
+
+FORK = "polygym_fork"
+"""The function that runs a task in several threads; whoever loads the code provides it."""
+
+# Below so many instances of statements, threads are not worth their start; a vector of them takes
+# about as long as two.
+_LEAST_WORK = 16384
+_VECTOR_WORK = 2
+_DYNAMIC_CHUNKS = 16  # for each thread
+
+_TASK = ir.FunctionType(ir.VoidType(), [POINTER])
+_LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
+
+
+def emit_parallel(emitter: FunctionEmitter, loop: Loop, environment: Environment) -> None:
+    """Emit a parallel loop at the place of the emitter's builder."""
+    builder, threads = emitter.builder, emitter.program.threads
+    lower = emit_index(builder, loop.lower, environment)
+    upper = emit_index(builder, loop.upper, environment)
+    region, captured = _region(emitter, loop, environment)
+    count = _trips(builder, loop, lower, upper)
+    wanted = threads * (_DYNAMIC_CHUNKS if _is_dynamic(loop) else 1)
+    chunks = _smaller(builder, count, ir.Constant(I64, wanted))
+    middle = _middle(builder, lower, upper)
+    inside = _work(builder, loop.body, environment | {loop.variable: middle})
+    enough = builder.icmp_signed(">=", builder.mul(count, inside), ir.Constant(I64, _LEAST_WORK))
+    worth_it = builder.and_(enough, builder.icmp_signed(">", count, ir.Constant(I64, 1)))
+    with builder.if_else(worth_it) as (shared, alone):
+        with shared:
+            frame = _frame(builder, [lower, upper, chunks, ir.Constant(I64, 0), *captured])
+            task = _task(emitter.module, region, captured, loop.step)
+            fork = _declared(
+                emitter.module,
+                FORK,
+                ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32]),
+            )
+            builder.call(fork, [task, frame, ir.Constant(I32, threads), ir.Constant(I32, 0)])
+        with alone:
+            builder.call(region, [lower, upper, *captured])
+
+
+def _is_dynamic(loop: Loop) -> bool:
+    return isinstance(loop.duty, Parallel) and loop.duty.dynamic
+
+
+def _region(
+    emitter: FunctionEmitter, loop: Loop, environment: Environment
+) -> tuple[ir.Function, list[Any]]:
+    """Emit the function that runs part of the loop; return it and what it captures."""
+    program, module = emitter.program, emitter.module
+    written = {statement.write.array for statement in program.scop.statements}
+    own = {array.name for array in program.scop.arrays if array.storage is Storage.TILE}
+    arrays = [name for name in emitter.storage if name not in own]
+    scalars = {name for name in arrays if not program.scop.array(name).rank and name not in written}
+    names = [name for name in environment if name not in emitter.parameters]
+    captured = []
+    for name in arrays:
+        pointer = emitter.storage[name]
+        # What nobody writes travels as a value: its slot stays a register of the caller's.
+        captured.append(
+            emitter.builder.load(pointer, typ=LLVM_TYPE[program.scop.array(name).type])
+            if name in scalars
+            else pointer
+        )
+    # Known sizes are constants, in every function the same.
+    sizes_known = program.sizes is not None
+    if not sizes_known:
+        captured += [value for name in arrays for value in emitter.extents[name]]
+        captured += emitter.parameters.values()
+    captured += (environment[name] for name in names)
+    if emitter.checks is not None:
+        captured.append(emitter.checks.shared)
+    function = _function(emitter, captured)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    lower, upper, *rest = function.args
+    checks = None if emitter.checks is None else emitter.checks.inside(builder, rest.pop())
+    storage: dict[str, Any] = {}
+    for name, argument in zip(arrays, rest, strict=False):
+        if name in scalars:
+            slot = builder.alloca(argument.type, name=name)
+            builder.store(argument, slot)
+            storage[name] = slot
+        else:
+            is_scratch = program.scop.array(name).storage is Storage.SCRATCH
+            if is_scratch or isinstance(emitter.storage[name], ir.Argument):
+                argument.add_attribute("noalias")
+            storage[name] = argument
+    rest = rest[len(arrays) :]
+    inner_extents, parameters = dict(emitter.extents), emitter.parameters
+    if not sizes_known:
+        for name in arrays:
+            inner_extents[name] = tuple(rest[: len(emitter.extents[name])])
+            rest = rest[len(emitter.extents[name]) :]
+        parameters = dict(zip(emitter.parameters, rest, strict=False))
+        rest = rest[len(parameters) :]
+    counters = dict(zip(names, rest, strict=True))
+    storage |= tiles(builder, program)
+    inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents, checks)
+    inner.counted(loop, lower, upper, parameters | counters)
+    if checks is not None:
+        checks.report(builder)
+    builder.ret_void()
+    return function, captured
+
+
+def _function(emitter: FunctionEmitter, captured: list[Any]) -> ir.Function:
+    """Return a function over part of a loop, with the attributes of the one around it."""
+    module = emitter.module
+    signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])
+    function = ir.Function(module, signature, module.get_unique_name("region"))
+    function.linkage = "internal"
+    function.attributes = type(emitter.builder.function.attributes)()
+    for attribute in emitter.builder.function.attributes:
+        function.attributes.add(attribute)
+    return function
+
+
+def _task(module: ir.Module, region: ir.Function, captured: list[Any], step: int) -> ir.Function:
+    """Emit what a thread runs: chunk after chunk, as long as there are tickets."""
+    function = ir.Function(module, _TASK, module.get_unique_name("task"))
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    (frame,) = function.args
+    lower, upper, chunks = (
+        builder.load(_slot(builder, frame, position), typ=I64)
+        for position in (_LOWER, _UPPER, _CHUNKS)
+    )
+    arguments = [
+        builder.load(_slot(builder, frame, _FIRST_FREE + position), typ=value.type)
+        for position, value in enumerate(captured)
+    ]
+    size = ir.Constant(I64, step)
+    trips = builder.add(builder.sdiv(builder.sub(upper, lower), size), ir.Constant(I64, 1))
+    head = builder.append_basic_block("ticket")
+    body = builder.append_basic_block("chunk")
+    end = builder.append_basic_block("end")
+    builder.branch(head)
+    builder.position_at_end(head)
+    ticket = builder.atomic_rmw(
+        "add", _slot(builder, frame, _TICKET), ir.Constant(I64, 1), "monotonic"
+    )
+    builder.cbranch(builder.icmp_signed("<", ticket, chunks), body, end)
+    builder.position_at_end(body)
+
+    def begin_of(number: Any) -> Any:
+        """Return where a chunk begins: chunks differ by one iteration at most."""
+        before = builder.sdiv(builder.mul(trips, number), chunks)
+        return builder.add(lower, builder.mul(before, size))
+
+    first = begin_of(ticket)
+    after = begin_of(builder.add(ticket, ir.Constant(I64, 1)))
+    builder.call(region, [first, builder.sub(after, size), *arguments])
+    builder.branch(head)
+    builder.position_at_end(end)
+    builder.ret_void()
+    return function
+
+
+def _frame(builder: ir.IRBuilder, values: list[Any]) -> Any:
+    """Return memory with the values, 8 bytes each; it lives as long as the function's frame."""
+    with builder.goto_entry_block():
+        frame = builder.alloca(I64, len(values))
+    frame.type = POINTER  # what it holds are addresses, too
+    for position, value in enumerate(values):
+        builder.store(value, _slot(builder, frame, position))
+    return frame
+
+
+def _slot(builder: ir.IRBuilder, frame: Any, position: int) -> Any:
+    return builder.gep(frame, [ir.Constant(I64, position)], source_etype=I64)
+
+
+def _declared(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
+    return module.globals.get(name) or ir.Function(module, kind, name)
+
+
+def _trips(builder: ir.IRBuilder, loop: Loop, lower: Any, upper: Any) -> Any:
+    """Return how many iterations a loop has: 0 at least."""
+    span = builder.add(builder.sub(upper, lower), ir.Constant(I64, loop.step))
+    some = builder.icmp_signed(">", span, ir.Constant(I64, 0))
+    count = builder.sdiv(span, ir.Constant(I64, loop.step))
+    return builder.select(some, count, ir.Constant(I64, 0))
+
+
+def _middle(builder: ir.IRBuilder, lower: Any, upper: Any) -> Any:
+    return builder.ashr(builder.add(lower, upper), ir.Constant(I64, 1))
+
+
+def _smaller(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", left, right), left, right)
+
+
+def _anywhere(index: Index) -> Index:
+    """Return an index that has a value wherever it is asked for.
+
+    What isl knows of a bound, that a division in it is exact, say, it knows of the loops' real
+    counters, not of their middles; code that promised it would have no meaning there.
+    """
+    match index:
+        case Operation(IndexOperator.DIVIDE_EXACT | IndexOperator.DIVIDE_NONNEGATIVE, operands):
+            operator = IndexOperator.DIVIDE_FLOOR
+        case Operation(IndexOperator.REMAINDER_NONNEGATIVE, operands):
+            operator = IndexOperator.REMAINDER_ZERO_TEST
+        case Operation(operator, operands):
+            pass
+        case _:
+            return index
+    return Operation(operator, tuple(_anywhere(operand) for operand in operands))
+
+
+def _work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
+    """Return about how many instances run in a node."""
+    match node:
+        case Instance(lanes=lanes):
+            return ir.Constant(I64, 1 if lanes is None else _VECTOR_WORK)
+        case Guard(_, then, otherwise):
+            work = _work(builder, then, environment)
+            if otherwise is None:
+                return work
+            other = _work(builder, otherwise, environment)
+            return builder.select(builder.icmp_signed(">", work, other), work, other)
+        case Block(children):
+            total: Any = ir.Constant(I64, 0)
+            for child in children:
+                total = builder.add(total, _work(builder, child, environment))
+            return total
+        case Loop(variable, low, high, _, body):
+            lower = emit_index(builder, _anywhere(low), environment)
+            upper = emit_index(builder, _anywhere(high), environment)
+            inside = environment | {variable: _middle(builder, lower, upper)}
+            trips = _trips(builder, node, lower, upper)
+            return builder.mul(trips, _work(builder, body, inside))
+        case _:
+            assert_never(node)

@@ -1,0 +1,138 @@
+"""Loading of object code: relocatable ELF bytes become a function that can be called.
+
+This is the last step of ``codegen`` and the only one that happens outside the process that
+compiles: the runner of :mod:`polygym.measure.worker` calls it, so that generated code never runs in
+the parent. LLVM's ORC linker resolves what the object needs (``malloc``, ``exp``,
+``clock_gettime``, ...) among the symbols of the process itself.
+
+The contract of an object is one exported function::
+
+    int32_t polygym_run(void **arguments, int64_t *nanoseconds);
+
+Parallel code asks for its threads through one function that is provided here::
+
+    void polygym_fork(void (*task)(void *), void *data, unsigned threads, unsigned flags);
+
+It is OpenMP's ``GOMP_parallel``, of libgomp or libomp, whichever is found first; where there is
+neither, it calls the task once, and the code runs in one thread.
+
+``polygym_run`` returns 0 and stores how long its kernel took, or returns 1 when it could not
+allocate memory, or 2 + k when the computed subscript number k was out of range
+(:mod:`polygym.compiler.ir.gathers`); then what it has left in its outputs means nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from functools import cache
+from itertools import count
+
+import llvmlite.binding as llvm
+
+from polygym.errors import PolygymError
+
+ENTRY_POINT = "polygym_run"
+"""The name of the function that every object exports."""
+
+NO_MEMORY = 1
+FIRST_OUT_OF_RANGE = 2
+
+FORK = b"polygym_fork"
+"""The name of the function by which code asks for threads."""
+
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_ELF_MAGIC = b"\x7fELF"
+_numbers = count()
+
+
+class LoadError(PolygymError):
+    """The bytes are no object code, or name a symbol that the process does not have."""
+
+
+class LoadedProgram:
+    """A linked program; its code stays in memory until :meth:`close`."""
+
+    def __init__(self, tracker: llvm.orcjit.ResourceTracker) -> None:
+        """Take over the linker's handle and make the entry point callable."""
+        self._tracker = tracker
+        self._function = _SIGNATURE(tracker[ENTRY_POINT])
+
+    def call(self, argument_block_address: int, nanoseconds_address: int) -> int:
+        """Run the program once; both addresses are the C arguments of the same names."""
+        return int(self._function(argument_block_address, nanoseconds_address))
+
+    def close(self) -> None:
+        """Give the code's memory back; the program cannot be called any more."""
+        self._tracker.close()
+
+
+_FORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
+_TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
+
+
+def _call_once(task: int, data: int, threads: int, flags: int) -> None:
+    """Run a parallel task in the calling thread."""
+    _TASK(task)(data)
+
+
+_fork_here = _FORK(_call_once)
+
+
+@cache
+def openmp() -> ctypes.CDLL | None:
+    """Return the OpenMP library of this machine, loaded, or None when there is none."""
+    for name in _OPENMP:
+        with suppress(OSError, AttributeError):
+            library = ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
+            _ = library.GOMP_parallel
+            return library
+    return None
+
+
+def is_parallel() -> bool:
+    """Whether code that asks for threads gets them here."""
+    return openmp() is not None
+
+
+@cache
+def _fork_address() -> int:
+    library = openmp()
+    function = _fork_here if library is None else library.GOMP_parallel
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@cache
+def prepare() -> llvm.orcjit.LLJIT:
+    """Create this process's linker, once; the first load does it where nobody did before."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    with suppress(OSError):
+        # LLVM may sum up a loop's bounds in 128 bits, whose division is a function of this library.
+        ctypes.CDLL("libgcc_s.so.1", ctypes.RTLD_GLOBAL)
+    return llvm.create_lljit_compiler(suppress_errors=True)
+
+
+def load(object_code: bytes) -> LoadedProgram:
+    """Link a relocatable object into this process.
+
+    Raises:
+        LoadError: the bytes are not an ELF object, or the linker refuses them.
+    """
+    if not object_code.startswith(_ELF_MAGIC):
+        raise LoadError(
+            f"object code: expected ELF bytes beginning with {_ELF_MAGIC!r}, "
+            f"found {len(object_code)} bytes beginning with {object_code[:4]!r}"
+        )
+    library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+    if b"GOMP_" in object_code:
+        openmp()  # another compiler's parallel code looks for it in the process
+    if FORK in object_code:  # else OpenMP need not be loaded
+        library = library.import_symbol(FORK.decode(), _fork_address())
+    try:
+        # The linker never takes the same library name twice, not even after it was unloaded.
+        tracker = library.export_symbol(ENTRY_POINT).link(prepare(), f"program{next(_numbers)}")
+    except RuntimeError as error:
+        raise LoadError(f"object code: the linker says: {error}") from error
+    return LoadedProgram(tracker)

@@ -1,0 +1,79 @@
+"""Calls of math.h in LLVM IR: an intrinsic where LLVM has one, the C library otherwise.
+
+Declared functions promise what mathematics promises: no memory and no exceptions. So LLVM may move
+them out of loops, which C's ``errno`` forbids by default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
+from polygym.compiler.ir.expr import MathFunction
+from polygym.compiler.ir.types import ScalarType
+
+_INTRINSICS = {
+    MathFunction.SQRT: "llvm.sqrt",
+    MathFunction.FABS: "llvm.fabs",
+    MathFunction.FLOOR: "llvm.floor",
+    MathFunction.CEIL: "llvm.ceil",
+    MathFunction.TRUNC: "llvm.trunc",
+    MathFunction.ROUND: "llvm.round",
+    MathFunction.RINT: "llvm.rint",
+    MathFunction.COPYSIGN: "llvm.copysign",
+    MathFunction.FMA: "llvm.fma",
+}
+_EXTREMES = {MathFunction.FMIN: "<", MathFunction.FMAX: ">"}
+
+
+def has_vector_form(function: MathFunction) -> bool:
+    """Whether a call can be made for the lanes of a vector at once."""
+    own = (MathFunction.ABS, MathFunction.EXPONENTIAL)
+    return function in _INTRINSICS or function in _EXTREMES or function in own
+
+
+def emit_call(
+    module: ir.Module,
+    builder: ir.IRBuilder,
+    function: MathFunction,
+    type_: ScalarType,
+    arguments: list[Any],
+) -> Any:
+    """Return the value of a call whose arguments all have ``type_``."""
+    kind = arguments[0].type
+    if function is MathFunction.ABS:
+        return _absolute(builder, arguments[0])
+    if function is MathFunction.EXPONENTIAL:
+        return emit_exponential(builder, type_, arguments[0])
+    if function in _EXTREMES:
+        return _extreme(builder, _EXTREMES[function], *arguments)
+    if function in _INTRINSICS:
+        intrinsic = module.declare_intrinsic(
+            _INTRINSICS[function], [kind], ir.FunctionType(kind, [kind] * function.arity)
+        )
+        return builder.call(intrinsic, arguments)
+    name = function.c_name(type_)
+    known = module.globals.get(name)
+    if known is None:
+        known = ir.Function(module, ir.FunctionType(kind, [kind] * function.arity), name)
+        for attribute in ("nounwind", "readnone"):
+            known.attributes.add(attribute)
+    return builder.call(known, arguments)
+
+
+def _extreme(builder: ir.IRBuilder, operator: str, first: Any, second: Any) -> Any:
+    """Return the smaller or the larger of two numbers; of a number and none, the number.
+
+    LLVM has intrinsics for these, but its vectoriser loses elements of rows where a loop has
+    several of them (seen in LLVM 22: eight rows' maxima together, rows of 6, 7 or 10 elements).
+    """
+    found = builder.select(builder.fcmp_ordered(operator, first, second), first, second)
+    return builder.select(builder.fcmp_unordered("uno", second, second), first, found)
+
+
+def _absolute(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return |value| for an integer; the smallest one stays as it is."""
+    zero = builder.sub(value, value)
+    return builder.select(builder.icmp_signed("<", value, zero), builder.neg(value), value)

@@ -1,0 +1,175 @@
+"""The loop IR: the program as loops, guards and statement instances, free of library objects.
+
+It is what isl's AST generator produced, as immutable values; passes over it carry out what loops
+have as duties; the LLVM emitter and the C printer both walk the result, which is why they agree.
+Index arithmetic is over mathematical integers (64 bits in practice). Both unions are closed: match
+exhaustively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeAlias, assert_never
+
+from polygym.compiler.codegen.duty import SEQUENTIAL, Duty
+from polygym.compiler.codegen.mapping import SEQUENTIAL as SEQUENTIAL_MAPPING
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.ir.scop import Scop
+
+
+class IndexOperator(Enum):
+    """Operators of index arithmetic; comparisons and connectives give truth values."""
+
+    NEGATE = auto()
+    ADD = auto()
+    SUBTRACT = auto()
+    MULTIPLY = auto()
+    DIVIDE_EXACT = auto()  # the remainder is known to be 0
+    DIVIDE_FLOOR = auto()  # rounds towards minus infinity; the divisor is positive
+    DIVIDE_NONNEGATIVE = auto()  # the dividend is known to be >= 0
+    REMAINDER_NONNEGATIVE = auto()  # the dividend is known to be >= 0
+    REMAINDER_ZERO_TEST = auto()  # only ever compared with 0, so any sign convention will do
+    MINIMUM = auto()
+    MAXIMUM = auto()
+    SELECT = auto()  # condition, then, otherwise
+    EQUAL = auto()
+    LESS = auto()
+    LESS_EQUAL = auto()
+    GREATER = auto()
+    GREATER_EQUAL = auto()
+    AND = auto()
+    OR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer constant."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A loop's counter or a parameter of the program, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator applied to operands; MINIMUM, MAXIMUM, AND and OR take two or more."""
+
+    operator: IndexOperator
+    operands: tuple[Index, ...]
+
+
+Index: TypeAlias = Number | Variable | Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Nodes that run one after the other."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``for (variable = lower; variable <= upper; variable += step) body`` with ``step >= 1``."""
+
+    variable: str
+    lower: Index
+    upper: Index
+    step: int
+    body: Node
+    duty: Duty = SEQUENTIAL
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``if (condition) then; else otherwise``."""
+
+    condition: Index
+    then: Node
+    otherwise: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """``width`` executions at once: lane k is the one for which ``variable`` is ``base`` + k.
+
+    With ``active``, only that many of the lanes exist (all of them, if it is more).
+    """
+
+    variable: str
+    base: Index
+    width: int
+    active: Index | None
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One execution of a statement, or one in each of several lanes.
+
+    ``iterators`` are the values of the statement's own iterators, ``write`` the subscripts of the
+    written element, ``reads`` those of every load of the body in the order of
+    :func:`polygym.compiler.ir.expr.loads`, with 0 in the place of those that are computed.
+    """
+
+    statement: str
+    iterators: tuple[Index, ...]
+    write: tuple[Index, ...]
+    reads: tuple[tuple[Index, ...], ...]
+    lanes: Lanes | None = None
+
+
+Node: TypeAlias = Block | Loop | Guard | Instance
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """A program as loops.
+
+    ``extents`` are the sizes of every array of the Scop, in its order. ``guarded`` names the reads
+    (statement, position among its reads) that are inside the array only where a condition of the
+    body holds: they must not be hoisted above it. ``sizes`` are the values of the parameters for
+    which alone the loops are right; None where they are for all. ``mapping`` is what has been done
+    to them, which may be less than was asked for.
+    """
+
+    scop: Scop
+    body: Node
+    extents: tuple[tuple[Index, ...], ...]
+    guarded: frozenset[tuple[str, int]]
+    sizes: tuple[tuple[str, int], ...] | None = None
+    mapping: Mapping = SEQUENTIAL_MAPPING
+
+    @property
+    def threads(self) -> int:
+        """How many threads parallel loops may use."""
+        return self.mapping.threads if self.mapping.shares else 1
+
+
+def instances_in(node: Node) -> Iterator[Instance]:
+    """Yield the instances in a node's text, in order."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from instances_in(child)
+        case Loop():
+            yield from instances_in(node.body)
+        case Guard(_, then, otherwise):
+            yield from instances_in(then)
+            if otherwise is not None:
+                yield from instances_in(otherwise)
+        case Instance():
+            yield node
+        case _:
+            assert_never(node)
+
+
+def count_instances(node: Node) -> int:
+    """Return how many instances a node has in its text."""
+    return sum(1 for _ in instances_in(node))

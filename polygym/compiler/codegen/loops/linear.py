@@ -1,0 +1,96 @@
+"""Indices as sums: what two of them differ by, however they are written.
+
+``64·c0 + 63`` and ``63 + 64·c0 - 0`` are the same sum, {c0: 64} + 63. What is no sum (a minimum, a
+quotient) counts as one term, under its own name.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
+
+Sum: TypeAlias = tuple[dict[Index, int], int]
+"""Coefficients, none of them 0, and a constant."""
+
+
+def as_sum(index: Index) -> Sum:
+    """Return an index as a sum.
+
+    >>> n = Variable("n")
+    >>> as_sum(Operation(IndexOperator.SUBTRACT, (Number(3), Operation(IndexOperator.ADD, (n, n)))))
+    ({Variable(name='n'): -2}, 3)
+    """
+    match index:
+        case Number(value):
+            return {}, value
+        case Variable():
+            return {index: 1}, 0
+        case Operation(IndexOperator.NEGATE, (operand,)):
+            return _scaled(as_sum(operand), -1)
+        case Operation(IndexOperator.ADD, (first, second)):
+            return _added(as_sum(first), as_sum(second))
+        case Operation(IndexOperator.SUBTRACT, (first, second)):
+            return _added(as_sum(first), _scaled(as_sum(second), -1))
+        case Operation(IndexOperator.MULTIPLY, (Number(value), operand) | (operand, Number(value))):
+            return _scaled(as_sum(operand), value)
+        case Operation():
+            return {index: 1}, 0
+        case _:
+            assert_never(index)
+
+
+def difference(index: Index, other: Index) -> int | None:
+    """Return ``index - other`` if it is a number, else None.
+
+    >>> tile = Operation(IndexOperator.MULTIPLY, (Number(64), Variable("c0")))
+    >>> difference(Operation(IndexOperator.ADD, (tile, Number(63))), tile)
+    63
+    """
+    terms, constant = _added(as_sum(index), _scaled(as_sum(other), -1))
+    return None if terms else constant
+
+
+def from_sum(found: Sum) -> Index:
+    """Return a sum as an index.
+
+    >>> from_sum(({Variable("n"): 1}, -1)) == Operation(
+    ...     IndexOperator.SUBTRACT, (Variable("n"), Number(1))
+    ... )
+    True
+    """
+    terms, constant = found
+    index: Index | None = None
+    for term, factor in terms.items():
+        own = (
+            term
+            if abs(factor) == 1
+            else Operation(IndexOperator.MULTIPLY, (Number(abs(factor)), term))
+        )
+        if index is None:
+            index = own if factor > 0 else Operation(IndexOperator.NEGATE, (own,))
+            continue
+        operator = IndexOperator.ADD if factor > 0 else IndexOperator.SUBTRACT
+        index = Operation(operator, (index, own))
+    if index is None:
+        return Number(constant)
+    if constant == 0:
+        return index
+    operator = IndexOperator.ADD if constant > 0 else IndexOperator.SUBTRACT
+    return Operation(operator, (index, Number(abs(constant))))
+
+
+def _scaled(found: Sum, factor: int) -> Sum:
+    terms, constant = found
+    if factor == 0:
+        return {}, 0
+    return {term: factor * value for term, value in terms.items()}, factor * constant
+
+
+def _added(first: Sum, second: Sum) -> Sum:
+    terms = dict(first[0])
+    for term, value in second[0].items():
+        terms[term] = terms.get(term, 0) + value
+        if terms[term] == 0:
+            del terms[term]
+    return terms, first[1] + second[1]

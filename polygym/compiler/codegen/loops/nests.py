@@ -1,0 +1,67 @@
+"""Loops that stand directly in each other, and what passes over the loops ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polygym.compiler.codegen.loops.index import pieces
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    Node,
+    Operation,
+)
+from polygym.compiler.codegen.loops.linear import difference
+
+
+def parts_of(node: Node) -> Iterator[Node]:
+    """Yield what runs one after the other, with no loop around it."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from parts_of(child)
+        case _:
+            yield node
+
+
+def chain(loop: Loop) -> tuple[Loop, ...]:
+    """Return the loops that stand directly inside each other, from this one on."""
+    found = [loop]
+    while isinstance(found[-1].body, Loop):
+        found.append(found[-1].body)
+    return tuple(found)
+
+
+def around(loops: Sequence[Loop], inside: Node) -> Node:
+    """Return a node with a chain of loops around it."""
+    for loop in reversed(loops):
+        inside = replace(loop, body=inside)
+    return inside
+
+
+def instances_alone(node: Node) -> tuple[Instance, ...] | None:
+    """Return the instances of a node that has nothing else; None where there is more."""
+    parts = tuple(parts_of(node))
+    instances = tuple(part for part in parts if isinstance(part, Instance))
+    return instances if len(instances) == len(parts) else None
+
+
+def spans(loop: Loop) -> Iterator[tuple[Index, Index, int]]:
+    """Yield a piece of the lower bound and one of the upper that differ by a number, and that.
+
+    From ``64·c0`` to ``min(64·c0 + 63, n - 1)`` it is one pair, with 63.
+    """
+    for first in pieces(loop.lower, IndexOperator.MAXIMUM):
+        for last in pieces(loop.upper, IndexOperator.MINIMUM):
+            length = difference(last, first)
+            if length is not None:
+                yield first, last, length
+
+
+def all_of(conditions: Sequence[Index]) -> Index:
+    """Return the condition that all of one or more hold."""
+    return conditions[0] if len(conditions) == 1 else Operation(IndexOperator.AND, (*conditions,))

@@ -1,0 +1,144 @@
+"""Does the index arithmetic of a loop program fit 64 bits? Checked before code is made of it.
+
+The integers of the polyhedral model have no size; those of the machine do, and the generated code
+promises LLVM that they do not overflow. So every expression gets an interval: parameters have the
+range of their type (``long`` ones are kept below 2^48 where programs are loaded), a loop's counter
+runs between the smallest lower and the greatest upper bound, and operators combine the ends.
+
+Example: with ``int n``, the bound ``3 * n + c0`` lies within 3 * 2^31 and a bit, far from 2^62; the
+product of two coefficients of 2^31, which a schedule may have, and ``n`` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, assert_never
+
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import InputError
+
+LARGEST = 2**62
+
+Range: TypeAlias = tuple[int, int]
+
+_PARAMETER = {ScalarType.INT: 2**31, ScalarType.LONG: 2**48}
+_TRUTH: Range = (0, 1)
+
+
+def check_ranges(body: Node, scop: Scop) -> None:
+    """Refuse a program in which some index expression might not fit.
+
+    Raises:
+        InputError: the numbers of the schedule are too large.
+    """
+    _walk(body, parameter_ranges(scop))
+
+
+def parameter_ranges(scop: Scop) -> dict[str, Range]:
+    """Return the interval of every parameter."""
+    limits = {p.name: _PARAMETER[p.type] for p in scop.parameters}
+    return {name: (-limit, limit) for name, limit in limits.items()}
+
+
+def _walk(node: Node, ranges: Mapping[str, Range]) -> None:
+    match node:
+        case Block(children):
+            for child in children:
+                _walk(child, ranges)
+        case Loop(variable, lower, upper, step, inner):
+            counter = (interval(lower, ranges)[0], interval(upper, ranges)[1] + step)
+            _walk(inner, {**ranges, variable: _checked(counter)})
+        case Guard(condition, then, otherwise):
+            interval(condition, ranges)
+            _walk(then, ranges)
+            if otherwise is not None:
+                _walk(otherwise, ranges)
+        case Instance(_, iterators, write, reads):
+            for index in (*iterators, *write, *(part for read in reads for part in read)):
+                interval(index, ranges)
+        case _:
+            assert_never(node)
+
+
+def interval(index: Index, ranges: Mapping[str, Range]) -> Range:
+    """Return the interval of an index; every part of it is checked on the way."""
+    match index:
+        case Number(value):
+            return _checked((value, value))
+        case Variable(name):
+            return ranges[name]
+        case Operation(operator, operands):
+            return _checked(_combined(operator, [interval(part, ranges) for part in operands]))
+        case _:
+            assert_never(index)
+
+
+def _combined(operator: IndexOperator, parts: list[Range]) -> Range:
+    """Return the interval of an operation; for divisions the dividend's is wide enough."""
+    first = parts[0]
+    match operator:
+        case IndexOperator.NEGATE:
+            return -first[1], -first[0]
+        case IndexOperator.ADD:
+            return first[0] + parts[1][0], first[1] + parts[1][1]
+        case IndexOperator.SUBTRACT:
+            return first[0] - parts[1][1], first[1] - parts[1][0]
+        case IndexOperator.MULTIPLY:
+            return _hull(a * b for a in first for b in parts[1])
+        case (
+            IndexOperator.DIVIDE_EXACT
+            | IndexOperator.DIVIDE_FLOOR
+            | IndexOperator.DIVIDE_NONNEGATIVE
+            | IndexOperator.REMAINDER_NONNEGATIVE
+            | IndexOperator.REMAINDER_ZERO_TEST
+        ):
+            return _hull((*first, -first[0], -first[1], 0))
+        case IndexOperator.MINIMUM:
+            return min(low for low, _ in parts), min(high for _, high in parts)
+        case IndexOperator.MAXIMUM:
+            return max(low for low, _ in parts), max(high for _, high in parts)
+        case IndexOperator.SELECT:
+            return _hull((*parts[1], *parts[2]))
+        case (
+            IndexOperator.EQUAL
+            | IndexOperator.LESS
+            | IndexOperator.LESS_EQUAL
+            | IndexOperator.GREATER
+            | IndexOperator.GREATER_EQUAL
+            | IndexOperator.AND
+            | IndexOperator.OR
+        ):
+            return _TRUTH
+        case _:
+            assert_never(operator)
+
+
+def _hull(values: Iterable[int]) -> Range:
+    ends = tuple(values)
+    return min(ends), max(ends)
+
+
+def _checked(found: Range) -> Range:
+    """Return the interval if it fits.
+
+    Raises:
+        InputError: it does not.
+    """
+    if max(abs(found[0]), abs(found[1])) > LARGEST:
+        raise InputError(
+            "the schedule's numbers are too large: loop bounds and subscripts would not fit 64 bits"
+        )
+    return found

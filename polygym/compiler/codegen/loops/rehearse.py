@@ -1,0 +1,161 @@
+"""Rehearsal: loops are run before code is made of them, to see that they do what the tree says.
+
+isl's AST generator decides how instances of statements interleave, and for very irregular schedules
+its answer has been seen to be wrong: two statements of a band in the wrong order where their
+domains meet. That is nothing to trust. So loops are run here, without any arrays: the sequence of
+instances must hold every instance of every domain once, and their values along the tree must not
+fall.
+
+The values of an instance along the tree are those of the members on its way down, tiles included,
+and the number of its branch at every sequence: (⌊i/32⌋, 1, i, j).
+
+Loops for all sizes run at small ones, which differ from each other, so that a confusion of two of
+them shows; twice, with larger and with smaller ones. Loops for given sizes run at those: all of
+them where that is little, else a sample. Of every loop then run the first iteration, the last one,
+those around the values where isl's pieces meet, and some between; what runs must be of the domains,
+once, and in order. (That nothing is missing cannot be seen so.)
+
+What this shows it shows for what was run; the outputs at full size are compared as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import islpy as isl
+
+from polygym.compiler.codegen.loops.boxes import Box
+from polygym.compiler.codegen.loops.ir import Node
+from polygym.compiler.codegen.loops.order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
+from polygym.compiler.codegen.loops.running import Point, runner, sampler
+from polygym.compiler.codegen.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.legality import LegalSchedule, point_of
+
+_SIZES = (5, 3)
+_MOST_INSTANCES = 20_000
+
+
+def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> None:
+    """Refuse loops that do not run what they should.
+
+    Raises:
+        WrongLoopsError: an instance is missing, runs twice, or runs at the wrong time, or nearly
+            all iterations of the loops are without any.
+    """
+    scop = legal.scop
+    sizes = known_sizes(scop, sizes)
+    run = runner(body, [parameter.name for parameter in scop.parameters])
+    chosen = [sizes] if sizes is not None else [_parameters(scop, least) for least in _SIZES]
+    for values in chosen:
+        if values is None:
+            continue
+        boxes = [Box.of(statement, values) for statement in scop.statements]
+        if sum(box.count for box in boxes) <= _MOST_INSTANCES:
+            _check_all(run, tree, legal, boxes, values)
+        elif sizes is not None:
+            _check_sample(body, tree, legal, boxes, values)
+
+
+def _check_all(
+    run: Callable[..., list[Point]],
+    tree: Tree,
+    legal: LegalSchedule,
+    boxes: list[Box],
+    sizes: Sizes,
+) -> None:
+    """Check all that loops run."""
+    expected = {(box.statement, point) for box in boxes for point in box.points()}
+    found = run(*sizes.values())
+    if len(found) != len(expected) or set(found) != expected:
+        raise WrongLoopsError(WRONG_INSTANCES)
+    _check_order(found, tree, legal, sizes)
+
+
+def _check_sample(
+    body: Node, tree: Tree, legal: LegalSchedule, boxes: list[Box], sizes: Sizes
+) -> None:
+    """Check part of what loops for given sizes run."""
+    names, values = tuple(sizes), tuple(sizes.values())
+    found = sampler(body, names)(*values)
+    contains = {box.statement: box.contains for box in boxes}
+    if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
+        raise WrongLoopsError(WRONG_INSTANCES)
+    _check_order(found, tree, legal, sizes)
+
+
+def _check_order(found: list[Point], tree: Tree, legal: LegalSchedule, sizes: Sizes) -> None:
+    times = {
+        statement.name: _values_along(tree, legal, statement.name)
+        for statement in legal.scop.statements
+    }
+    values = tuple(sizes.values())
+    before: tuple[int, ...] = ()
+    for name, point in found:
+        now = times[name](*point, *values)
+        if now < before:
+            raise WrongLoopsError(WRONG_ORDER)
+        before = now
+
+
+def _parameters(scop: Scop, smallest: int) -> dict[str, int] | None:
+    """Return sizes from ``smallest`` on, all different if the context allows it."""
+    names = [parameter.name for parameter in scop.parameters]
+    context = isl.Set(scop.context)
+    wanted = context
+    for offset, name in enumerate(names):
+        place = wanted.find_dim_by_name(isl.dim_type.param, name)
+        if place < 0:
+            continue
+        fixed = wanted.fix_val(isl.dim_type.param, place, isl.Val(smallest + offset))
+        if fixed.is_empty():
+            fixed = wanted.lower_bound_val(isl.dim_type.param, place, isl.Val(smallest))
+        if not fixed.is_empty():
+            wanted = fixed
+    if wanted.is_empty():
+        return None
+    count = wanted.dim(isl.dim_type.param)
+    order = [wanted.get_dim_name(isl.dim_type.param, place) for place in range(count)]
+    values = point_of(
+        isl.Set.from_params(wanted).move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
+    )
+    found = dict(zip(order, values, strict=False))
+    return {name: found.get(name, smallest + place) for place, name in enumerate(names)}
+
+
+def _values_along(
+    tree: Tree, legal: LegalSchedule, statement: str
+) -> Callable[..., tuple[int, ...]]:
+    """Return the function from an instance and the sizes to its values along the tree."""
+    names = legal.schedule.parameters
+    own = [f"i{place}" for place in range(legal.scop.statement(statement).depth)]
+    sizes = {name: f"p{place}" for place, name in enumerate(names)}
+
+    def value(part: Part, place: int) -> str:
+        row = part.rows[place]
+        terms = [f"{a}*{name}" for a, name in zip(row.iterators, own, strict=True) if a]
+        terms += [f"{a}*{sizes[name]}" for a, name in zip(row.parameters, names, strict=True) if a]
+        total = " + ".join([*terms, str(row.constant)])
+        return f"({total})" if part.size == 1 else f"({total})//{part.size}"
+
+    entries: list[str] = []
+    while not isinstance(tree, Leaf):
+        match tree:
+            case Band(statements, members, child):
+                place = statements.index(statement)
+                entries += [
+                    " + ".join(value(part, place) for part in member.parts) for member in members
+                ]
+                tree = child
+            case Sequence(branches):
+                number = next(
+                    k for k, branch in enumerate(branches) if statement in branch.statements
+                )
+                entries.append(str(number))
+                tree = branches[number].child
+    scop_names = [parameter.name for parameter in legal.scop.parameters]
+    arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
+    text = f"lambda {', '.join(arguments)}: ({''.join(f'{entry}, ' for entry in entries)})"
+    found: Callable[..., tuple[int, ...]] = eval(text, {})
+    return found

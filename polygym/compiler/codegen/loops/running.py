@@ -1,0 +1,215 @@
+"""Loops as Python functions, which run their instances in their order without touching any array.
+
+``runner`` makes a function that returns the instances that loops run, ``sampler`` one that returns
+some of them: of every loop the first iteration, the last one, those where conditions inside turn
+over (:mod:`polygym.compiler.codegen.loops.turns`) and some between, more of outer loops than of
+inner ones.
+
+Example: for ``for (c0 = 0; c0 <= n - 1; c0++) S(c0);`` the first is ::
+
+    def run(v0):
+      found = []
+      add = found.append
+      for v1 in counted((0), (v0 - (1)) + 1, 1):
+        add(('S', (v1, )))
+      return found
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, TypeAlias, assert_never
+
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.compiler.codegen.loops.order import WrongLoopsError
+from polygym.compiler.codegen.loops.turns import turns
+
+Point: TypeAlias = tuple[str, tuple[int, ...]]
+"""An instance: the statement and the values of its iterators."""
+
+_MOST_ITERATIONS = 500_000
+
+# How many iterations of a loop a sample has, the outermost loop first, and the rest as the last.
+_KEPT = (40, 10, 5, 3, 2)
+_MOST_SAMPLED = 30_000
+
+_INFIX = {
+    IndexOperator.ADD: "+",
+    IndexOperator.SUBTRACT: "-",
+    IndexOperator.MULTIPLY: "*",
+    IndexOperator.DIVIDE_EXACT: "//",
+    IndexOperator.DIVIDE_FLOOR: "//",
+    IndexOperator.DIVIDE_NONNEGATIVE: "//",
+    IndexOperator.REMAINDER_NONNEGATIVE: "%",
+    IndexOperator.REMAINDER_ZERO_TEST: "%",
+    IndexOperator.EQUAL: "==",
+    IndexOperator.LESS: "<",
+    IndexOperator.LESS_EQUAL: "<=",
+    IndexOperator.GREATER: ">",
+    IndexOperator.GREATER_EQUAL: ">=",
+    IndexOperator.AND: "and",
+    IndexOperator.OR: "or",
+}
+
+
+def runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
+    """Return the function from the values of parameters to all instances that run."""
+    return _Text(_Counted()).function(body, parameters)
+
+
+def sampler(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
+    """Return the function from the values of parameters to some of the instances that run."""
+    return _SampledText(_Sampled()).function(body, parameters)
+
+
+class _Counted:
+    """``range``, as long as all loops together do not run too often."""
+
+    def __init__(self) -> None:
+        """Nothing has run yet."""
+        self.left = _MOST_ITERATIONS
+
+    def __call__(self, lower: int, end: int, step: int) -> Sequence[int]:
+        """Return the iterations of one loop."""
+        found = range(lower, end, step)
+        self.left -= len(found)
+        if self.left < 0:
+            raise WrongLoopsError("isl's loops run far more often than there are instances")
+        return found
+
+
+class _Sampled:
+    """Some iterations of ``range``: the first, the last, those around turns, and some between."""
+
+    def __init__(self) -> None:
+        """Nothing has run yet."""
+        self.left = _MOST_SAMPLED
+        self.random = Random(0)
+
+    def __call__(
+        self, lower: int, end: int, step: int, kept: int, turns: Sequence[int]
+    ) -> Sequence[int]:
+        """Return some iterations of one loop."""
+        if self.left <= 0:
+            return ()
+        iterations = range(lower, end, step)
+        if len(iterations) <= kept:
+            self.left -= len(iterations)
+            return iterations
+        last = len(iterations) - 1
+        places = {0, last}
+        for turn in turns:
+            place = (turn - lower) // step
+            places.update(near for near in (place, place + 1, place - 1) if 0 <= near <= last)
+        if len(places) > kept:
+            places = {0, last, *self.random.sample(sorted(places), kept - 2)}
+        while len(places) < kept:
+            places.add(self.random.randrange(last))
+        self.left -= len(places)
+        return [iterations[place] for place in sorted(places)]
+
+
+class _Text:
+    """Loops as the text of a Python function that returns the instances in their order."""
+
+    def __init__(self, counted: Callable[..., Sequence[int]]) -> None:
+        self.counted = counted
+        self.lines: list[str] = []
+        self.names: dict[str, str] = {}
+
+    def function(self, body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
+        """Write the function, and return it, ready to be called."""
+        for name in parameters:
+            self._name(name)
+        self.lines.append(f"def run({', '.join(self.names.values())}):")
+        self.lines += ["  found = []", "  add = found.append"]
+        self._node(body, 1)
+        self.lines.append("  return found")
+        space: dict[str, Any] = {"counted": self.counted}
+        exec("\n".join(self.lines), space)
+        run: Callable[..., list[Point]] = space["run"]
+        return run
+
+    def _name(self, variable: str) -> str:
+        return self.names.setdefault(variable, f"v{len(self.names)}")
+
+    def _node(self, node: Node, depth: int) -> None:
+        lead = "  " * depth
+        match node:
+            case Block(()):
+                self.lines.append(f"{lead}pass")
+            case Block(children):
+                for child in children:
+                    self._node(child, depth)
+            case Loop():
+                bounds = f"{self._index(node.lower)}, {self._index(node.upper)} + 1, {node.step}"
+                more = self._more(node)
+                self.lines.append(
+                    f"{lead}for {self._name(node.variable)} in counted({bounds}{more}):"
+                )
+                self._node(node.body, depth + 1)
+            case Guard(condition, then, otherwise):
+                self.lines.append(f"{lead}if {self._index(condition)}:")
+                self._node(then, depth + 1)
+                if otherwise is not None:
+                    self.lines.append(f"{lead}else:")
+                    self._node(otherwise, depth + 1)
+            case Instance(statement, iterators):
+                point = "".join(f"{self._index(index)}, " for index in iterators)
+                self.lines.append(f"{lead}add(({statement!r}, ({point})))")
+            case _:
+                assert_never(node)
+
+    def _more(self, loop: Loop) -> str:
+        """Return further arguments with which a loop's iterations are chosen."""
+        return ""
+
+    def _index(self, index: Index) -> str:
+        match index:
+            case Number(value):
+                return f"({value})"
+            case Variable(name):
+                return self._name(name)
+            case Operation(operator, operands):
+                parts = [self._index(operand) for operand in operands]
+                match operator:
+                    case IndexOperator.NEGATE:
+                        return f"(-{parts[0]})"
+                    case IndexOperator.MINIMUM:
+                        return f"min({', '.join(parts)})"
+                    case IndexOperator.MAXIMUM:
+                        return f"max({', '.join(parts)})"
+                    case IndexOperator.SELECT:
+                        return f"({parts[1]} if {parts[0]} else {parts[2]})"
+                    case _:
+                        return f"({f' {_INFIX[operator]} '.join(parts)})"
+            case _:
+                assert_never(index)
+
+
+class _SampledText(_Text):
+    """Loops of which only some iterations run."""
+
+    _level = 0
+
+    def _node(self, node: Node, depth: int) -> None:
+        is_loop = isinstance(node, Loop) and node.lower != node.upper
+        self._level += is_loop
+        super()._node(node, depth)
+        self._level -= is_loop
+
+    def _more(self, loop: Loop) -> str:
+        kept = _KEPT[min(max(self._level, 1), len(_KEPT)) - 1]
+        return f", {kept}, ({''.join(f'{self._index(turn)}, ' for turn in turns(loop))})"

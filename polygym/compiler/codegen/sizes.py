@@ -1,0 +1,54 @@
+"""Sizes: what code knows of a program's parameters when it is made.
+
+Code may be made for any sizes, or for those of one program that is about to run. The second is a
+kindness to everyone who comes after: where isl need not ask whether ``n`` exceeds ``m``, it makes
+one loop nest of what were four cases, and LLVM sees how many bytes lie between two rows of an
+array. Example: the domain ``[n] -> { S[i] : 0 <= i < n }`` at ``n`` = 40 is ``{ S[i] : 0 <= i < 40
+}``; the row ``i + 2n`` is ``i + 80``.
+
+What is decided about a schedule (its legality, its bands) holds for all sizes all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import islpy as isl
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.evaluate import fixed
+from polygym.compiler.poly.schedule import Row
+
+Sizes: TypeAlias = Mapping[str, int]
+"""A value for every parameter of a Scop."""
+
+Points = TypeVar("Points", isl.Set, isl.Map)
+
+
+def known_sizes(scop: Scop, sizes: Sizes | None) -> Sizes | None:
+    """Return the values of the Scop's own parameters; None where nothing is known of them."""
+    if sizes is None and scop.parameters:
+        return None
+    return {parameter.name: (sizes or {})[parameter.name] for parameter in scop.parameters}
+
+
+def at_sizes(points: Points, sizes: Sizes | None) -> Points:
+    """Return a set or a map at some sizes, without parameters; as it is where there are none."""
+    if sizes is None:
+        return points
+    return fixed(points, sizes).project_out_all_params()
+
+
+def row_at_sizes(row: Row, parameters: Sequence[str], sizes: Sizes | None) -> Row:
+    """Return a row with its parameters counted into its constant.
+
+    >>> row_at_sizes(Row((1,), (2,), -1), ["n"], {"n": 40})
+    Row(iterators=(1,), parameters=(0,), constant=79)
+    """
+    if sizes is None:
+        return row
+    known = sum(
+        factor * sizes[name] for factor, name in zip(row.parameters, parameters, strict=True)
+    )
+    return Row(row.iterators, (0,) * len(row.parameters), row.constant + known)

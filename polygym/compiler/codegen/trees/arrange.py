@@ -1,0 +1,101 @@
+"""Which loop of a band does what: vectors, jamming, holding, and in which order the points run.
+
+The members of a permutable band may run in any order; which is best follows from how the accesses
+move (:mod:`polygym.compiler.codegen.trees.moves`). Roles, for the points of a band without further
+loops:
+
+* *vector*: a coincident member with which every access stays or goes to its neighbour in memory;
+* *held*: a member, not the vector, with which statements keep writing the same element. It runs
+  innermost, and the element stays in a register;
+* *jammed*: another coincident member, with which some read stays where it is: its iterations share
+  that read, and are independent chains of operations.
+
+    members in the schedule's order:  others, jammed, vector, held
+    without a held member:            others, jammed, vector
+
+Without a vector and without anything to hold, a member that is not coincident is taken for a
+recurrence and runs innermost, like a held one, inside a jammed one.
+
+Example, C[i][j] += A[i][k] * B[k][j]: j is the vector, k held, i jammed. The innermost code is a
+block of C in registers, to which a column of A times a row of B is added again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from polygym.compiler.codegen.trees.moves import Move, Moves
+from polygym.compiler.codegen.trees.tree import Member
+
+Table = Sequence[Mapping[str, Moves]]
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Positions of members in their band; None where no member has the role."""
+
+    vector: int | None
+    held: int | None
+    jammed: int | None
+
+    @property
+    def is_product(self) -> bool:
+        """Whether every role is taken, as in a product of matrices."""
+        return None not in (self.vector, self.held, self.jammed)
+
+    def order(self, count: int) -> tuple[int, ...]:
+        """Return the order in which the points run."""
+        last = [place for place in (self.jammed, self.vector, self.held) if place is not None]
+        return (*(place for place in range(count) if place not in last), *last)
+
+
+def roles(members: Sequence[Member], table: Table, *, vectors: bool, hold: bool) -> Roles:
+    """Return who does what."""
+    count = len(members)
+    vector = _vector(members, table) if vectors else None
+    held = _held(count, table, vector) if hold else None
+    free = [
+        place for place in range(count) if members[place].coincident and place not in (vector, held)
+    ]
+    if vector is None and held is None:
+        # A recurrence along one member: iterations of an independent one overlap its latency.
+        waiting = [place for place in range(count) if not members[place].coincident]
+        if not (waiting and free):
+            return Roles(None, None, None)
+        return Roles(None, waiting[-1], free[-1])
+    useful = [place for place in free if held is not None or _shares(table[place])]
+    return Roles(vector, held, useful[-1] if useful else None)
+
+
+def _vector(members: Sequence[Member], table: Table) -> int | None:
+    """Return the coincident member with the most accesses that go to their neighbours."""
+    best, most = None, 0
+    for place, member in enumerate(members):
+        found = [moves for moves in table[place].values()]
+        moving = [move for moves in found for move in moves.all]
+        if not member.coincident or Move.FAR in moving:
+            continue
+        if any(moves.write is not Move.NEXT for moves in found):
+            continue
+        gain = moving.count(Move.NEXT)
+        if gain >= most:
+            best, most = place, gain
+    return best
+
+
+def _held(count: int, table: Table, vector: int | None) -> int | None:
+    """Return the member with which most statements write the same element, inner ones first."""
+    best, most = None, 0
+    for place in range(count):
+        if place == vector:
+            continue
+        same = sum(moves.write is Move.SAME for moves in table[place].values())
+        if same >= max(most, 1):
+            best, most = place, same
+    return best
+
+
+def _shares(moves: Mapping[str, Moves]) -> bool:
+    """Whether some read stays where it is."""
+    return any(move is Move.SAME for found in moves.values() for move in found.reads)

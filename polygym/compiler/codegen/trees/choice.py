@@ -1,0 +1,117 @@
+"""Which tile sizes a band gets: those of the mapping, else what the model says.
+
+A member is not tiled where tiles of it exist further out, nor where it is a combination of loops
+around it: tiles would cut the same points once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.trees.around import Around
+from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_sizes
+from polygym.compiler.codegen.trees.moves import table
+from polygym.compiler.codegen.trees.points import Arrangement, Arranger
+from polygym.compiler.codegen.trees.tile import sizes_for
+from polygym.compiler.codegen.trees.tree import Band
+from polygym.compiler.codegen.trees.trips import lengths
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.innermost import equations, independent
+
+SINKING = 64
+"""The default size of the tiles of a band whose points move elsewhere."""
+_SWEEP = 512
+_COPIES = 8
+
+
+def sizes_of_points(
+    band: Band,
+    arrangement: Arrangement,
+    tiled: tuple[int, ...],
+    around: Around,
+    arranger: Arranger,
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
+    mapping, members, chosen = arranger.mapping, band.members, arrangement.roles
+    if mapping.tile is not None:
+        sizes = sizes_for(mapping.tile, len(members))
+    else:
+        rows = [member.rows for member in members]
+        sizes = tile_sizes(
+            members,
+            table(arranger.scop, band.statements, around.rows, rows, arranger.packing),
+            chosen,
+            arranger.scop.widest(band.statements),
+            arranger.machine,
+            rewarding=arrangement.is_rewarding,
+        )
+        if arranger.sizes is not None and chosen.is_product:
+            names, parameters = band.statements, around.parameters
+            found = lengths(arranger.scop, names, members, parameters, arranger.sizes)
+            element = arranger.scop.widest(names)
+            sizes = few_rows(sizes, chosen, found, element, arranger.machine, mapping.threads)
+    sizes = _fresh(band, sizes, tiled, around, arranger.scop)
+    if around.parallel or not mapping.shares or any(size > 1 for size in sizes):
+        return sizes
+    # What is parallel must not be what runs in vectors: a loop has one duty.
+    busy = (chosen.vector, chosen.jammed)
+    coincident = [place for place, member in enumerate(members) if member.coincident]
+    if coincident and all(place in busy for place in coincident):
+        first = coincident[0]
+        size = _SWEEP if first == chosen.vector else SINKING
+        return tuple(size if place == first else 1 for place in range(len(members)))
+    return sizes
+
+
+def sizes_of_free(
+    lengths: Sequence[int], busy: Collection[int], mapping: Mapping, *, parallel: bool
+) -> tuple[int, ...]:
+    """Return the tile sizes of independent members around a sum: those that are asked for, if any.
+
+    ``lengths`` are how many iterations they have, ``busy`` the positions of those that run in
+    vectors or in copies: where there are no others, threads need tiles, two for each.
+    """
+    count = len(lengths)
+    if mapping.tile is not None:
+        return sizes_for(mapping.tile, count)
+    nothing = (1,) * count
+    if parallel or not mapping.shares or len(busy) < count:
+        return nothing
+    share = -(-lengths[0] // (2 * mapping.threads))
+    rounded = -(-share // _COPIES) * _COPIES if share > _COPIES else share
+    return (min(SINKING, rounded), *nothing[1:])
+
+
+def sizes_above(
+    band: Band, tiled: tuple[int, ...], around: Around, mapping: Mapping, scop: Scop
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band that keeps further loops below it.
+
+    Unless sizes are asked for, tiles are made only where they are what threads need: of bands
+    without a coincident member, for wavefronts. Tiles of a single loop change no order.
+    """
+    nothing = (1,) * len(band.members)
+    if mapping.tile is not None:
+        sizes = sizes_for(mapping.tile, len(band.members))
+    elif mapping.wavefront and mapping.shares and not around.parallel:
+        sizes = outer_sizes(band.members)
+    else:
+        return nothing
+    sizes = _fresh(band, sizes, tiled, around, scop)
+    return sizes if sum(size > 1 for size in sizes) > 1 else nothing
+
+
+def _fresh(
+    band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Around, scop: Scop
+) -> tuple[int, ...]:
+    """Return the sizes with 1 for members that are tiled already, or no loops of their own."""
+    new: set[int] = set()
+    for place, name in enumerate(band.statements):
+        fixed = equations(scop.statement(name).domain)
+        before = [*fixed, *(row.iterators for row in around.rows[name])]
+        own = [member.rows[place].iterators for member in band.members]
+        new.update(independent(own, before))
+    return tuple(
+        size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
+    )

@@ -1,0 +1,79 @@
+"""Levels of tiles: the bands of tiles that go around a band, the outermost first.
+
+One level of tiles, or two: a tile of the outer level holds ``outer`` tiles of the inner one. The
+outermost level decides about threads. A coincident member goes to the front of it; where none is,
+as in a stencil over time, its tiles form a wavefront, in diamonds if they can
+(:mod:`polygym.compiler.codegen.trees.wavefront`)::
+
+    Band(t, x)                   tile=32             →  Band(⌊t/32⌋ + ⌊x/32⌋, ⌊x/32⌋: coincident)
+    Band(i: coincident, j)       tile=32 outer=2     →  Band(⌊i/64⌋, ⌊j/64⌋) → Band(⌊i/32⌋, ⌊j/32⌋)
+
+Side condition: that of tiling, at every level: the band is permutable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.trees.around import Around
+from polygym.compiler.codegen.trees.tile import coincident_first, sizes_for, tiles
+from polygym.compiler.codegen.trees.tree import Member
+from polygym.compiler.codegen.trees.wavefront import diamond, wavefront
+
+
+def levels(
+    members: Sequence[Member],
+    sizes: tuple[int, ...],
+    statements: tuple[str, ...],
+    mapping: Mapping,
+    around: Around,
+) -> tuple[tuple[Member, ...], ...]:
+    """Return the bands of tiles around a permutable band; a size of 1 leaves its member whole."""
+    if not any(size > 1 for size in sizes):
+        return ()
+    shapes = list(members)
+    wave = _wants_wavefront(members, sizes, mapping, around)
+    if wave and mapping.diamond:
+        first, second, *_ = (place for place, size in enumerate(sizes) if size > 1)
+        steep = diamond(
+            members[first], members[second], statements, around.pairs, around.parameters
+        )
+        if steep is not None:
+            shapes[first], shapes[second] = members[second], steep
+            # Only tiles as wide one way as the other have corners that meet.
+            sizes = tuple(
+                sizes[second] if place == first else size for place, size in enumerate(sizes)
+            )
+    found = [tiles(shapes, sizes)]
+    larger = _larger(sizes, mapping.outer)
+    if any(size > 1 for size in larger):
+        found.insert(0, tiles(shapes, larger))
+    outermost = found[0]
+    found[0] = wavefront(outermost) if wave and len(outermost) > 1 else coincident_first(outermost)
+    return tuple(found)
+
+
+def _wants_wavefront(
+    members: Sequence[Member], sizes: Sequence[int], mapping: Mapping, around: Around
+) -> bool:
+    """Whether the tiles would have to run one after the other, though threads are waiting."""
+    return (
+        mapping.wavefront
+        and mapping.shares
+        and not around.parallel
+        and not any(member.coincident for member in members)
+        and sum(size > 1 for size in sizes) > 1
+    )
+
+
+def _larger(sizes: tuple[int, ...], outer: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of the second level of tiles; 1 where there is none.
+
+    >>> _larger((32, 1, 64), (4, 4, 1))
+    (128, 1, 1)
+    """
+    return tuple(
+        size * factor if size > 1 and factor > 1 else 1
+        for size, factor in zip(sizes, sizes_for(outer, len(sizes)), strict=True)
+    )

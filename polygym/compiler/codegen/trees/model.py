@@ -1,0 +1,205 @@
+"""The default mapping of one band: tile sizes and copies from caches, registers and roles.
+
+A band in which something is held (a matrix product, say) is tiled so that what the inner loops read
+again stays near: the held loop runs over K points and the vector loop over N, and K·N elements fill
+half of the level 2 cache; the jammed loop's tiles are small, since they are shared out among
+threads. The block of copies c·v (c jammed iterations of v vectors) fills the vector registers but
+for v + 1, which hold the operands: with 32 registers 8·3 accumulators, with 16 registers 4·3.
+
+A band in which no member is coincident is a stencil in time: it is tiled in all members, smaller in
+the outer ones, and its tiles run along wavefronts. Other bands are tiled only when at least two
+members have reads that stay where they are, without which a tile holds nothing that is used again.
+
+Bands whose rows are steeper than those of any useful skewing, 17k + 10j + 6i say, are not tiled:
+the tiles would be slivers, and their loops take isl minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.trees.arrange import Roles, Table
+from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.tree import Member
+
+_HELD_POINTS = 256
+_STENCIL = {2: (32, 256), 3: (16, 32, 256)}
+_SHARED = 64
+_STEEPEST = 4
+_MANY_TILES = 4  # for each thread
+_MOST_ROWS, _MOST_VECTORS = 16, 6
+_USUAL = 32
+
+COPYING = 2
+"""The cycles that it takes to copy an element to where vectors can be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """How many iterations run together: of the jammed loop, and vectors of the vector loop."""
+
+    jam: int
+    vectors: int
+
+
+def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
+    """Return how many copies keep the registers busy without spilling them."""
+    if roles.held is None and roles.vector is None:
+        return Copies(8 if statements == 1 else 4, 1)  # a diagonal: chains to overlap
+    if roles.held is None:
+        return Copies(4 if statements == 1 else 2, 1)
+    if roles.vector is None:
+        return Copies(8 if statements == 1 else 4, 1)
+    vectors = 3 if statements == 1 else 1
+    rows = 8 if machine.registers >= 32 else 4
+    return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
+
+
+def block(rows: int, columns: int, width: int, machine: Machine, *, shared: bool = True) -> Copies:
+    """Return the block of sums in registers for so many rows to jam and columns along vectors.
+
+    Every step of the sum loads a vector for each of v vectors and spreads one element for each of r
+    rows, two of these in a cycle, and adds r·v products, two in a cycle as well, each four cycles
+    after the one before it in the same sum. So a block takes max(r·v / 2, (r + v) / 2, 4) cycles,
+    and the best one is that with which all blocks together take the fewest, the largest among
+    equals. It needs r·v + v + 1 registers.
+
+    Where the vectors are not ``shared`` among the rows, since each sums up lines of its own, r·v of
+    them are loaded, and one block of all columns is better than several of more rows.
+
+    >>> block(4, 54, 16, Machine(registers=32))
+    Copies(jam=4, vectors=4)
+    >>> block(1, 54, 16, Machine(registers=32))
+    Copies(jam=1, vectors=4)
+    >>> block(64, 64, 16, Machine(registers=32))
+    Copies(jam=8, vectors=2)
+    >>> block(64, 64, 16, Machine(registers=32), shared=False)
+    Copies(jam=4, vectors=4)
+    """
+    choices = [
+        Copies(r, v)
+        for v in range(1, min(_MOST_VECTORS, max(1, -(-columns // width))) + 1)
+        for r in range(1, _MOST_ROWS + 1)
+        if r <= max(rows, 1) and r * v + v + 1 <= machine.registers
+    ]
+    return min(
+        choices,
+        key=lambda found: (
+            cycles(found, rows, columns, width, shared=shared),
+            -found.jam * found.vectors,
+        ),
+    )
+
+
+def cycles(found: Copies, rows: int, columns: int, width: int, *, shared: bool = True) -> float:
+    """Return how many cycles a step of the sums takes in all blocks of a size together.
+
+    >>> cycles(Copies(jam=5, vectors=2), 5, 32, 16), cycles(Copies(jam=16, vectors=1), 32, 5, 16)
+    (5.0, 17.0)
+    """
+
+    def step(r: int, v: int) -> float:
+        return max(r * v / 2, (r + (v if shared else r * v)) / 2, 4)
+
+    whole, rest = divmod(columns, width * found.vectors)
+    left = -(-rest // width)
+    total = 0.0
+    for height, times in ((found.jam, rows // found.jam), (1, rows % found.jam)):
+        blocks = whole * step(height, found.vectors) + (step(height, left) if left else 0)
+        total += times * blocks
+    return total
+
+
+def ends(rows: int, columns: int, width: int, *, scattered: bool) -> float:
+    """Return how many cycles it takes to store all sums: a line each, or element by element."""
+    return rows * -(-columns // width) * (width if scattered else 2)
+
+
+def small_block(
+    rows: int, columns: int, width: int, machine: Machine, *, shared: bool
+) -> Copies | None:
+    """Return the block for sums with fewer rows or columns than a tile; None where there are more.
+
+    Of large sums every block but the last ones is whole, whatever its shape.
+    """
+    if rows >= _SHARED and columns >= 2 * _SHARED:
+        return None
+    return block(min(rows, _SHARED), min(columns, 2 * _SHARED), width, machine, shared=shared)
+
+
+def tile_sizes(
+    members: Sequence[Member],
+    table: Table,
+    roles: Roles,
+    element: int,
+    machine: Machine,
+    *,
+    rewarding: bool,
+) -> tuple[int, ...]:
+    """Return a tile size for every member; 1 for those that stay whole.
+
+    ``rewarding`` says whether the points of a band without coincident members run in vectors or
+    along diagonals: tiles only cost where they do not.
+    """
+    count = len(members)
+    if any(_is_steep(member) for member in members):
+        return (1,) * count
+    if count > 1 and not any(member.coincident for member in members):
+        if not rewarding:
+            return (1,) * count
+        return _STENCIL.get(count, (*(8,) * (count - 2), 16, 256))
+    reusing = sum(
+        any(move is Move.SAME for moves in row.values() for move in moves.reads) for row in table
+    )
+    if count < 2 or reusing < 2:
+        return (1,) * count
+    if roles.held is None or roles.vector is None:
+        return (1,) * count if count < 3 else (_USUAL,) * count
+    wide = max(64, machine.level_2 // 2 // (_HELD_POINTS * element) // 64 * 64)
+    sizes = [_USUAL] * count
+    sizes[roles.vector] = wide
+    sizes[roles.held] = _HELD_POINTS
+    if roles.jammed is not None:
+        sizes[roles.jammed] = _SHARED
+    return tuple(sizes)
+
+
+def few_rows(
+    sizes: tuple[int, ...],
+    roles: Roles,
+    lengths: Sequence[int],
+    element: int,
+    machine: Machine,
+    threads: int,
+) -> tuple[int, ...]:
+    """Leave the jammed member of a tiled sum whole where it is short and there are many columns.
+
+    Every tile of rows needs all that is read along the columns, and copies it where it has to be
+    turned. With C[128, 16384] += A[128, k] * B[16384, k] that is nearly all there is to read: two
+    tiles of 64 rows would read and turn B twice, and the columns are enough to share out among
+    threads. What the rows read has to stay in the cache meanwhile.
+    """
+    rows, columns = roles.jammed, roles.vector
+    if rows is None or columns is None or roles.held is None:
+        return sizes
+    wide = sizes[columns]
+    fits = lengths[rows] * _HELD_POINTS * element <= machine.level_2 // 2
+    if min(sizes) == 1 or not fits or lengths[columns] < _MANY_TILES * threads * wide:
+        return sizes
+    return tuple(
+        max(size, lengths[rows]) if place == rows else size for place, size in enumerate(sizes)
+    )
+
+
+def outer_sizes(members: Sequence[Member]) -> tuple[int, ...]:
+    """Return tile sizes for a band above further loops: for a wavefront, else none."""
+    waits = not any(member.coincident for member in members)
+    if len(members) < 2 or not waits or any(_is_steep(member) for member in members):
+        return (1,) * len(members)
+    return (_USUAL,) * len(members)
+
+
+def _is_steep(member: Member) -> bool:
+    return any(sum(map(abs, row.iterators)) > _STEEPEST for row in member.rows)

@@ -1,0 +1,133 @@
+"""How accesses move with each loop of a band, and which loop should run in vectors.
+
+When only loop m advances and all others stand, a statement's instance moves along a line, and each
+of its accesses by a fixed displacement (:mod:`polygym.compiler.poly.innermost`, which finds both):
+not at all, to the neighbour in memory, or farther. Example, C[i][j] += A[i][k] * B[k][j]::
+
+              C       A       B
+    i         far     far     same
+    k         same    next    far
+    j         next    same    next
+
+so j is the loop for vectors, and k the one during which C can stay in a register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from polygym.compiler.codegen.packable import Packing, turned_dimension
+from polygym.compiler.ir.expr import Access
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.innermost import (
+    displacement,
+    equations,
+    independent,
+    innermost,
+    usual_displacement,
+)
+from polygym.compiler.poly.schedule import Row
+
+
+class Move(Enum):
+    """Where an access goes when one loop advances."""
+
+    SAME = 0
+    NEXT = 1
+    FAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The moves of one statement with one loop: of its write, and of its reads in their order.
+
+    ``turned`` are the numbers of reads that go to neighbours in a copy alone.
+    """
+
+    write: Move
+    reads: tuple[Move, ...]
+    turned: frozenset[int] = frozenset()
+
+    @property
+    def all(self) -> tuple[Move, ...]:
+        """The moves of every access."""
+        return (self.write, *self.reads)
+
+
+def shares_vectors(rows: Moves, columns: Moves) -> bool:
+    """Whether the iterations of one loop need the same vectors, which run along another one."""
+    pairs = zip(rows.reads, columns.reads, strict=True)
+    return any(down is Move.SAME and along is Move.NEXT for down, along in pairs)
+
+
+def moves_of(
+    scop: Scop,
+    statement: str,
+    outer: Sequence[Row],
+    band: Sequence[Row],
+    position: int,
+    packing: Packing | None = None,
+) -> Moves:
+    """Return the moves with one member of a band; ``outer`` are the rows of loops around it.
+
+    With ``packing``, what a copy of the array would make a neighbour counts as one.
+    """
+    found = scop.statement(statement)
+    others = [row.iterators for row in outer]
+    others += [row.iterators for place, row in enumerate(band) if place != position]
+    rows = [*others, band[position].iterators]
+    fixed = equations(found.domain)
+    kept = independent(rows, fixed)
+    if len(rows) - 1 not in kept or len(kept) + len(fixed) < found.depth:
+        # The loop has one iteration for this statement, or ties leave the direction open.
+        same = len(rows) - 1 not in kept
+        move = Move.SAME if same else Move.FAR
+        return Moves(move, (move,) * len(found.reads))
+    loop = innermost(found.domain, [rows[place] for place in kept])
+
+    def is_turned(access: Access) -> bool:
+        vector = displacement(found, access, loop)
+        return (
+            packing is not None
+            and vector is not None
+            and turned_dimension(vector) is not None
+            and packing.allows(found, access)
+        )
+
+    def move_of(access: Access) -> Move:
+        vector = displacement(found, access, loop)
+        if vector is None:
+            # What wraps around now and then is cut off from the loop (codegen/loops/peel.py).
+            vector = usual_displacement(found, access, loop)
+        if vector is None or any(vector[:-1]):
+            return Move.FAR
+        if not any(vector):
+            return Move.SAME
+        return Move.NEXT if vector[-1] == 1 else Move.FAR
+
+    turned = frozenset(number for number, access in enumerate(found.reads) if is_turned(access))
+    reads = (
+        Move.NEXT if number in turned else move_of(access)
+        for number, access in enumerate(found.reads)
+    )
+    return Moves(move_of(found.write), tuple(reads), turned)
+
+
+def table(
+    scop: Scop,
+    statements: tuple[str, ...],
+    outer: Mapping[str, Sequence[Row]],
+    band: Sequence[tuple[Row, ...]],
+    packing: Packing | None = None,
+) -> tuple[Mapping[str, Moves], ...]:
+    """Return the moves of every statement with every member, whose rows are ``band``."""
+    own = {name: [rows[place] for rows in band] for place, name in enumerate(statements)}
+    return tuple(
+        {
+            name: moves_of(scop, name, outer[name], own[name], position, packing)
+            for name in statements
+        }
+        for position in range(len(band))
+    )

@@ -1,0 +1,243 @@
+"""From the tree of a schedule to the tree of a mapping: every transformation, in its place.
+
+The walk goes down the tree with the pairs of instances that no loop further out orders. What it
+does to a band depends on what stands below:
+
+* a sequence with further loops: the band is tiled, and its points *sink* into the branches, if
+  dependences allow it (:mod:`polygym.compiler.codegen.trees.sink`);
+* the bands of a sum over several loops: its element is held through all of them
+  (:mod:`polygym.compiler.codegen.trees.reduction`);
+* a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
+  their points run *through* the others into the band below
+  (:mod:`polygym.compiler.codegen.trees.through`);
+* nothing but statements: it is tiled, its points get their order and their duties
+  (:mod:`polygym.compiler.codegen.trees.points`);
+* anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
+  its points stay above what is below.
+
+The tiles themselves are made in one place, :mod:`polygym.compiler.codegen.trees.levels`, and the
+outermost coincident loop on every way down becomes parallel
+(:mod:`polygym.compiler.codegen.trees.share`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.packable import packing_of
+from polygym.compiler.codegen.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.trees.around import Around
+from polygym.compiler.codegen.trees.choice import (
+    SINKING,
+    sizes_above,
+    sizes_of_free,
+    sizes_of_points,
+)
+from polygym.compiler.codegen.trees.levels import levels
+from polygym.compiler.codegen.trees.points import Arranger
+from polygym.compiler.codegen.trees.reduction import Reduction, reduction
+from polygym.compiler.codegen.trees.share import Threads
+from polygym.compiler.codegen.trees.sink import Sunk, sink
+from polygym.compiler.codegen.trees.through import Through, run_through
+from polygym.compiler.codegen.trees.tile import sizes_for
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, parts
+from polygym.compiler.poly.distance import all_pairs
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.quota import bounded
+
+
+def plan(
+    tree: Tree,
+    legal: LegalSchedule,
+    mapping: Mapping,
+    machine: Machine,
+    sizes: Sizes | None = None,
+) -> Tree:
+    """Return the tree of loops that a mapping makes of a schedule's tree."""
+    known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
+    threads = Threads(legal.scop, mapping, parameters, known)
+    if mapping.leaves_order:
+        return threads.inside(tree, parallel=False) if mapping.shares else tree
+    with bounded("mapping the schedule to the machine"):
+        names = tuple(part.statement for part in legal.schedule.statements)
+        around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
+        packing = packing_of(legal.scop, mapping, sizes, parts(tree, names))
+        arranger = Arranger(legal.scop, mapping, machine, packing, known)
+        planner = _Planner(mapping, arranger, threads)
+        return planner.tree(tree, around)
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """The walk; holds what every step needs to see.
+
+    Bands come with ``tiled``, the sizes of the tiles that their members have further out already.
+    """
+
+    mapping: Mapping
+    arranger: Arranger
+    threads: Threads
+
+    def tree(self, tree: Tree, around: Around) -> Tree:
+        """Return the mapped tree."""
+        match tree:
+            case Leaf():
+                return tree
+            case Sequence(branches):
+                return Sequence(
+                    tuple(
+                        Branch(
+                            branch.statements,
+                            self.tree(branch.child, around.within(branch.statements)),
+                        )
+                        for branch in branches
+                    )
+                )
+            case Band():
+                return self.band(tree, (1,) * len(tree.members), around)
+
+    def band(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+        """Map a band of points."""
+        if _is_last(band):
+            return self._points(band, tiled, around)
+        if self.mapping.sink and self.mapping.tile != ():
+            if (branches := sink(band, around)) is not None:
+                return self._sunk(band, branches, tiled, around)
+            if (found := reduction(band, around, self.arranger)) is not None:
+                return self._reduced(band, found, tiled, around)
+            if (through := self._through(band, around)) is not None:
+                ran = self._run_through(band, through, tiled, around)
+                if ran is not None:
+                    return ran
+        return self._above(band, tiled, around)
+
+    def _points(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+        """Map a band below which there are no more loops."""
+        arrangement = self.arranger.arrangement(band, around)
+        sizes = sizes_of_points(band, arrangement, tiled, around, self.arranger)
+        tiles = self._tiles(band, sizes, around)
+        points = self.arranger.tree(band, arrangement)
+        return tiles.around(self.threads.inside(points, parallel=tiles.parallel))
+
+    def _sunk(
+        self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Around
+    ) -> Tree:
+        """Tile a band whose points have sunk into the branches."""
+        pattern = self.mapping.tile or (SINKING,)
+        sizes = _untiled(sizes_for(pattern, len(band.members)), tiled)
+        tiles = self._tiles(band, sizes, around)
+        inner = replace(around, parallel=tiles.parallel)
+        now = _both(tiled, sizes)
+        mapped = (
+            Branch(
+                sunk.band.statements,
+                self.band(sunk.band, (*now, *(1,) * sunk.own), inner.within(sunk.band.statements)),
+            )
+            for sunk in branches
+        )
+        return tiles.around(Sequence(tuple(mapped)))
+
+    def _reduced(
+        self, band: Band, found: Reduction, tiled: tuple[int, ...], around: Around
+    ) -> Tree:
+        """Tile the free members of a sum over several loops."""
+        points = tuple(band.members[place] for place in found.places)
+        before = tuple(tiled[place] for place in found.places)
+        sizes = sizes_of_free(found.lengths, found.busy, self.mapping, parallel=around.parallel)
+        sizes = _untiled(sizes, before)
+        tiles = self._tiles(Band(band.statements, points, found.tree), sizes, around)
+        return tiles.around(self.threads.inside(found.tree, parallel=tiles.parallel))
+
+    def _through(self, band: Band, around: Around) -> Through | None:
+        """Let coincident members run inside the band below, unless that has vectors as it is."""
+        through = run_through(band, around)
+        if through is None:
+            return None
+        assert isinstance(band.child, Band)
+        inside = around.inside(band.members, band.statements)
+        if _is_last(band.child) and self.arranger.arrangement(band.child, inside).is_rewarding:
+            return None
+        return through
+
+    def _run_through(
+        self, band: Band, through: Through, tiled: tuple[int, ...], around: Around
+    ) -> Tree | None:
+        """Tile the members that run inside; None where that gains nothing."""
+        inside, below = through.inside, through.around
+        points = tuple(band.members[place] for place in through.moving)
+        before = tuple(tiled[place] for place in through.moving)
+        rest = (1,) * (len(inside.members) - len(points))
+        sizes = (SINKING,) * len(points)
+        if self.mapping.tile is not None:
+            whole = sizes_for(self.mapping.tile, len(band.members))
+            sizes = tuple(whole[place] for place in through.moving)
+        elif _is_last(inside):
+            arrangement = self.arranger.arrangement(inside, below)
+            if not arrangement.is_rewarding:
+                return None
+            found = sizes_of_points(inside, arrangement, (*before, *rest), below, self.arranger)
+            found = found[: len(points)]
+            sizes = found if any(size > 1 for size in found) else sizes
+        sizes = _untiled(sizes, before)
+        tiles = self._tiles(Band(band.statements, points, inside), sizes, around)
+        now = _both(before, sizes)
+        tree = self.band(inside, (*now, *rest), replace(below, parallel=tiles.parallel))
+        return tiles.around(Band(band.statements, through.staying, tree))
+
+    def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+        """Map a band whose points stay above what is below."""
+        tiles = self._tiles(
+            band, sizes_above(band, tiled, around, self.mapping, self.arranger.scop), around
+        )
+        members, parallel = self.threads.shared(
+            band.statements, band.members, parallel=tiles.parallel
+        )
+        below = replace(around.inside(band.members, band.statements), parallel=parallel)
+        return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
+
+    def _tiles(self, band: Band, sizes: tuple[int, ...], around: Around) -> _Tiles:
+        """Return the tiles around a band, the outermost coincident one parallel."""
+        outer: list[tuple[Member, ...]] = []
+        parallel = around.parallel
+        for level in levels(band.members, sizes, band.statements, self.mapping, around):
+            level, parallel = self.threads.shared(band.statements, level, parallel=parallel)
+            outer.append(level)
+        return _Tiles(band.statements, tuple(outer), parallel)
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Bands of tiles, the outermost first; ``parallel`` says whether they run in threads."""
+
+    statements: tuple[str, ...]
+    levels: tuple[tuple[Member, ...], ...]
+    parallel: bool
+
+    def around(self, tree: Tree) -> Tree:
+        """Return the tree with the tiles around it."""
+        for level in reversed(self.levels):
+            tree = Band(self.statements, level, tree)
+        return tree
+
+
+def _untiled(sizes: tuple[int, ...], tiled: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes with 1 for what is tiled further out."""
+    return tuple(1 if done > 1 else size for size, done in zip(sizes, tiled, strict=True))
+
+
+def _both(tiled: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of the tiles that members have now, from before or from here."""
+    return tuple(max(pair) for pair in zip(tiled, sizes, strict=True))
+
+
+def _is_last(band: Band) -> bool:
+    """Whether there are no more loops below a band."""
+    match band.child:
+        case Leaf():
+            return True
+        case Sequence(branches):
+            return all(isinstance(branch.child, Leaf) for branch in branches)
+        case Band():
+            return False

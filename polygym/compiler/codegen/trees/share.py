@@ -1,0 +1,91 @@
+"""Threads: the outermost coincident loop on every way down the tree becomes parallel.
+
+::
+
+    Band(k) → Band(i: coincident, j: coincident)   →   Band(k) → Band(i: parallel, j)
+
+Side condition: the member is coincident, δ = 0 for every pair that no loop further out orders: its
+iterations do not wait for each other. Only the outermost one: threads inside threads cost starts.
+A loop that has another duty, vectors say, is left with it.
+
+At known sizes the outermost one that has an iteration for every thread is taken, else the longest
+of its band: a batch of one image is no work for two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.duty import Parallel
+from polygym.compiler.codegen.mapping import Mapping, Sharing
+from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
+from polygym.compiler.codegen.trees.trips import trips
+from polygym.compiler.ir.scop import Scop
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Says what runs in threads; without ``sizes`` every loop is taken to be long."""
+
+    scop: Scop
+    mapping: Mapping
+    parameters: tuple[str, ...]
+    sizes: Sizes | None = None
+
+    def shared(
+        self, statements: tuple[str, ...], members: tuple[Member, ...], *, parallel: bool
+    ) -> tuple[tuple[Member, ...], bool]:
+        """Make a coincident member parallel, unless a loop around is.
+
+        The second value says whether one of the members, or a loop around them, is parallel now.
+        """
+        if parallel or not self.mapping.shares:
+            return members, parallel
+        place = self._chosen(statements, members)
+        if place is None:
+            return members, False
+        duty = Parallel(self.mapping.parallel is Sharing.DYNAMIC)
+        own = replace(members[place], duty=duty)
+        return (*members[:place], own, *members[place + 1 :]), True
+
+    def inside(self, tree: Tree, *, parallel: bool) -> Tree:
+        """Make the outermost coincident loop on every way down parallel, unless one around is."""
+        match tree:
+            case Leaf():
+                return tree
+            case Sequence(branches):
+                return Sequence(
+                    tuple(
+                        Branch(branch.statements, self.inside(branch.child, parallel=parallel))
+                        for branch in branches
+                    )
+                )
+            case Band(statements, members, child):
+                members, parallel = self.shared(statements, members, parallel=parallel)
+                below = self.inside(child, parallel=parallel)
+                return Band(statements, members, below) if members else below
+
+    def _chosen(self, statements: tuple[str, ...], members: tuple[Member, ...]) -> int | None:
+        """Return the member to share out: the first that is long enough, else the longest."""
+        longest, most = None, 1
+        for place, member in enumerate(members):
+            if not member.coincident or member.duty != ALONE:
+                continue
+            length = self._length(statements, member)
+            if length is None or length >= self.mapping.threads:
+                return place
+            if length > most:
+                longest, most = place, length
+        return longest
+
+    def _length(self, statements: tuple[str, ...], member: Member) -> int | None:
+        """Return how many iterations a loop has at most; None where that is not known."""
+        if self.sizes is None or len(member.parts) > 1:
+            return None
+        (part,) = member.parts
+        return max(
+            -(-trips(self.scop.statement(name), row, self.parameters, self.sizes) // part.size)
+            for name, row in zip(statements, part.rows, strict=True)
+        )

@@ -1,0 +1,50 @@
+"""Tiling: a band becomes a band of tiles around a band of points.
+
+::
+
+    Band(i, j) → child     →     Band(⌊i/32⌋, ⌊j/64⌋) → Band(i, j) → child
+
+The instances run tile by tile. Side condition: the members may be permuted with each other, that
+is, δ ≥ 0 on each of them for every pair that no outer loop orders. Then no pair goes back to an
+earlier tile, since ⌊x/s⌋ only grows with x; and within a tile the points run in an order that was
+legal. A member that is coincident has δ = 0, so both ends are in the same tile: the tiles are
+coincident too.
+
+Tiles may be tiled again: a tile of n tiles of size s is a tile of size n·s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygym.compiler.codegen.trees.tree import Member, Part
+
+
+def tiles(members: Sequence[Member], sizes: Sequence[int]) -> tuple[Member, ...]:
+    """Return the members that count tiles; a size of 1 leaves its member out."""
+    return tuple(
+        Member((Part(member.rows, size),), member.coincident)
+        for member, size in zip(members, sizes, strict=True)
+        if size > 1
+    )
+
+
+def coincident_first(members: Sequence[Member]) -> tuple[Member, ...]:
+    """Return the members of a permutable band with those in front that can run in parallel.
+
+    One parallel loop outside costs one start of the threads, inside it costs many.
+    """
+    return tuple(sorted(members, key=lambda member: not member.coincident))
+
+
+def sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Return the sizes of a pattern for so many members; the last one counts for the rest.
+
+    >>> sizes_for((32, 64), 4)
+    (32, 64, 64, 64)
+    >>> sizes_for((), 2)
+    (1, 1)
+    """
+    if not pattern:
+        return (1,) * count
+    return (*pattern[:count], *(pattern[-1:] * (count - len(pattern))))

@@ -1,0 +1,150 @@
+"""Schedule trees: where the statements part ways, and which loops could be permuted.
+
+A schedule is a flat list of rows; what transformations need is structure. The tree has
+
+* :class:`Sequence`: groups of statements that run one group after the other (a row whose value is a
+  different constant for different groups);
+* :class:`Band`: consecutive loops that may be freely permuted among each other, hence tiled: every
+  dependence that is not carried further out has δ ≥ 0 on *each* of them. A member on which all
+  these distances are 0 is *coincident*: its iterations may run in parallel;
+* :class:`Leaf`: nothing left to order.
+
+Example: the original order of y = Ax, rows ``S: (0, i, 0)`` and ``T: (1, i, j)``, becomes ::
+
+    Sequence
+    ├─ S: Band(i: coincident)
+    └─ T: Band(i: coincident, j)
+
+A member's value is a sum of :class:`Part` values ⌊row / size⌋: a row of the schedule is one part of
+size 1, the number of a tile one part of the tile's size, a wavefront of tiles the sum of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygym.compiler.codegen.duty import SEQUENTIAL, Duty
+from polygym.compiler.poly.schedule import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The end of a branch: instances here run in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """⌊row / size⌋ with a row for every statement, in the order of ``Band.statements``."""
+
+    rows: tuple[Row, ...]
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One loop of a band: the sum of its parts."""
+
+    parts: tuple[Part, ...]
+    coincident: bool
+    duty: Duty = SEQUENTIAL
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of a member that is no tile."""
+        (part,) = self.parts
+        assert part.size == 1
+        return part.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Loops, outermost first, that may be permuted with each other."""
+
+    statements: tuple[str, ...]
+    members: tuple[Member, ...]
+    child: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One group of statements in a sequence and what happens to it."""
+
+    statements: tuple[str, ...]
+    child: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Groups of statements that run one after the other."""
+
+    branches: tuple[Branch, ...]
+
+
+Tree: TypeAlias = Leaf | Band | Sequence
+
+
+def point(rows: tuple[Row, ...], coincident: bool, duty: Duty = SEQUENTIAL) -> Member:
+    """Return the member that counts the values of rows one by one."""
+    return Member((Part(rows),), coincident, duty)
+
+
+def restricted(member: Member, statements: tuple[str, ...], kept: tuple[str, ...]) -> Member:
+    """Return a member of a band over ``statements`` for fewer of them."""
+    positions = [statements.index(name) for name in kept]
+    parts = tuple(
+        Part(tuple(part.rows[position] for position in positions), part.size)
+        for part in member.parts
+    )
+    return Member(parts, member.coincident, member.duty)
+
+
+def parts(tree: Tree, statements: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """Return the groups of a tree's statements that have no loop in common, in their order."""
+    match tree:
+        case Sequence(branches):
+            return tuple(
+                part for branch in branches for part in parts(branch.child, branch.statements)
+            )
+        case Band() | Leaf():
+            return (frozenset(statements),)
+
+
+def depth(tree: Tree) -> int:
+    """Return the greatest number of loops around each other."""
+    match tree:
+        case Leaf():
+            return 0
+        case Band(_, members, child):
+            return len(members) + depth(child)
+        case Sequence(branches):
+            return max(depth(branch.child) for branch in branches)
+
+
+def path(tree: Tree, statement: str) -> tuple[Member, ...]:
+    """Return the loops around a statement, outermost first."""
+    match tree:
+        case Leaf():
+            return ()
+        case Band(statements, members, child):
+            own = tuple(restricted(member, statements, (statement,)) for member in members)
+            return own + path(child, statement)
+        case Sequence(branches):
+            below = next(branch for branch in branches if statement in branch.statements)
+            return path(below.child, statement)
+
+
+def without_duties(tree: Tree) -> Tree:
+    """Return the tree as isl sees it: what loops do for the machine's sake is nothing to it."""
+    match tree:
+        case Leaf():
+            return tree
+        case Band(statements, members, child):
+            plain = tuple(Member(member.parts, member.coincident) for member in members)
+            return Band(statements, plain, without_duties(child))
+        case Sequence(branches):
+            return Sequence(
+                tuple(
+                    Branch(branch.statements, without_duties(branch.child)) for branch in branches
+                )
+            )

@@ -1,0 +1,51 @@
+"""How far a row reaches over a statement's instances: the most iterations that its loop can have.
+
+Example: at n = 40 the row ``i + j`` over ``{ S[i, j] : 0 <= i < n and 0 <= j < 3 }`` takes the
+values 0 to 41, which are 42.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import islpy as isl
+
+from polygym.compiler.codegen.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.compiler.codegen.trees.tree import Member
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.schedule import Row
+
+
+def trips(statement: Statement, row: Row, parameters: Sequence[str], sizes: Sizes) -> int:
+    """Return the number of values between the least and the greatest that a row takes."""
+    text = row_at_sizes(row, parameters, sizes).text(statement.iterators, parameters)
+    names = ", ".join(statement.iterators)
+    value = f"{{ {statement.name}[{names}] -> [({text})] }}"
+    return _trips(statement.domain, tuple(sorted(sizes.items())), value)
+
+
+def lengths(
+    scop: Scop,
+    statements: Sequence[str],
+    members: Sequence[Member],
+    parameters: Sequence[str],
+    sizes: Sizes,
+) -> tuple[int, ...]:
+    """Return how many iterations the members of a band have at most, over all its statements."""
+    return tuple(
+        max(
+            trips(scop.statement(name), row, parameters, sizes)
+            for name, row in zip(statements, member.rows, strict=True)
+        )
+        for member in members
+    )
+
+
+@lru_cache(maxsize=4096)
+def _trips(domain: str, sizes: tuple[tuple[str, int], ...], value: str) -> int:
+    points = at_sizes(isl.Set(domain), dict(sizes))
+    if points.is_empty():
+        return 0
+    row = isl.Aff(value)
+    return int(points.max_val(row).to_python()) - int(points.min_val(row).to_python()) + 1

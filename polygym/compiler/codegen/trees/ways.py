@@ -1,0 +1,120 @@
+"""Which independent loop around a sum runs in vectors, and which in copies: the fewest cycles.
+
+For ``O[n, f, x] += I[n, c, x + q] * K[f, c, q]``, summed over c and q, there are two ways. Along x
+what is read and written is contiguous, and copies along f share the vectors of I. Along f the
+weights have to be turned in a copy, and the elements of O are far apart in memory; but they are
+stored once, after all terms, and where x runs over 5 elements and f over 32, vectors of 16 are full
+that way: a step takes 5 cycles for 160 elements, and 17 along x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.trees.model import COPYING, Copies, block, cycles, ends
+from polygym.compiler.codegen.trees.moves import Move, Moves, shares_vectors
+from polygym.compiler.ir.scop import Statement
+
+
+@dataclass(frozen=True)
+class Way:
+    """Which loop runs in vectors, which in copies, how many, and the cycles for an element."""
+
+    vector: int
+    jammed: int | None
+    copies: Copies
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A statement with independent loops: their ``moves`` and how many iterations they have.
+
+    Each element is a sum of ``terms``, and lives in a register meanwhile if it is ``held``.
+    """
+
+    statement: Statement
+    moves: tuple[Moves, ...]
+    lengths: tuple[int, ...]
+    terms: int
+    is_held: bool
+
+    def scattered(self) -> Iterator[int]:
+        """Yield loops along which vectors can be loaded, though what is written is far apart."""
+        for place in range(len(self.moves)):
+            others = self._others(place)
+            far = self.is_held and self.moves[place].write is Move.FAR
+            if far and Move.FAR not in others and Move.NEXT in others:
+                yield place
+
+    def way(self, vector: int, width: int, machine: Machine) -> Way:
+        """Return what there is to do if a loop runs in vectors of so many elements.
+
+        Of what is turned in a copy every element counts once for all the iterations that read it.
+        """
+        jammed = self._jammed(vector) if self.is_held else None
+        rows = 1 if jammed is None else self.lengths[jammed]
+        columns = self.lengths[vector]
+        shared = jammed is not None and shares_vectors(self.moves[jammed], self.moves[vector])
+        copies = block(rows, columns, width, machine, shared=shared)
+        scattered = self.moves[vector].write is Move.FAR
+        one = self.terms * cycles(copies, rows, columns, width, shared=shared)
+        one += ends(rows, columns, width, scattered=scattered)
+        copying = sum(
+            self.terms * COPYING / self._reading(read) for read in self.moves[vector].turned
+        )
+        return Way(vector, jammed, copies, one / max(1, rows * columns) + copying)
+
+    def again(self, vector: int) -> frozenset[int]:
+        """Return the loops that need the same vectors in every iteration."""
+        along = self._others(vector)
+        return frozenset(
+            place
+            for place in range(len(self.moves))
+            if all(
+                move is Move.SAME
+                for move, there in zip(self._others(place), along, strict=True)
+                if there is Move.NEXT
+            )
+        )
+
+    def _others(self, place: int) -> list[Move]:
+        """Return the moves of what is not in registers anyway."""
+        held = self.statement.own_reads if self.is_held else frozenset[int]()
+        reads = self.moves[place].reads
+        return [move for number, move in enumerate(reads) if number not in held]
+
+    def _reading(self, read: int) -> int:
+        """Return how many iterations read the same element."""
+        staying = zip(self.lengths, self.moves, strict=True)
+        return prod(max(1, n) for n, moves in staying if moves.reads[read] is Move.SAME)
+
+    def _jammed(self, vector: int) -> int | None:
+        """Return the loop whose iterations share most of what vectors are loaded for."""
+        best, most = None, 0
+        for place, moves in enumerate(self.moves):
+            if place == vector:
+                continue
+            pairs = zip(self.moves[vector].reads, moves.reads, strict=True)
+            shared = [along is Move.NEXT for along, across in pairs if across is Move.SAME]
+            # A vector that is shared saves as much as many single elements.
+            gain = len(shared) + 8 * sum(shared)
+            if gain >= max(most, 1):
+                best, most = place, gain
+        return best
+
+
+def best_way(
+    found: Sum, usual: int | None, coincident: Sequence[bool], width: int, machine: Machine
+) -> Way | None:
+    """Return the way with the fewest cycles; None where no loop can run in vectors.
+
+    ``usual`` is the loop along which everything is contiguous, if there is one.
+    """
+    places = [usual] if usual is not None else []
+    places += [place for place in found.scattered() if coincident[place]]
+    ways = (found.way(place, width, machine) for place in places)
+    return min(ways, key=lambda way: way.cycles, default=None)

@@ -1,0 +1,298 @@
+"""C expressions to isl: quasi-affine functions of parameters and iterators, or a refusal.
+
+A *quasi-affine* expression is made of integer constants, parameters and iterators by addition,
+subtraction, multiplication by a constant, and division or remainder by a constant; ``?:`` on affine
+conditions makes it *piecewise* so. C divides towards zero, isl knows floor, hence for ``c > 0``::
+
+    e / c = floor(e / c)      where e >= 0            -7 / 2 = -floor(7 / 2) = -3
+    e / c = -floor(-e / c)    where e < 0
+
+All functions here have the parameters *and the iterators* as isl parameters and no dimension of
+their own: ``[n, i] -> { [] -> [n - i] }``. isl then aligns spaces by name, and a loop nest's
+iterators become dimensions only when a domain is complete.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c import division
+from polygym.compiler.frontend.c.bindings import (
+    Alias,
+    Bindings,
+    Constant,
+    Environment,
+    Iterator,
+    Variable,
+)
+from polygym.compiler.frontend.c.conditions import COMPARISONS, read_condition
+from polygym.compiler.frontend.c.extremes import merged
+from polygym.compiler.frontend.c.functions import Functions
+from polygym.compiler.frontend.c.literals import parse_literal
+from polygym.compiler.ir.expr import IntegerLiteral
+from polygym.errors import LimitError, SourceError
+
+# Work on sets grows at least quadratically with their convex pieces; programs have a few.
+_MOST_PIECES = 200
+# Every division is an unknown integer of its own in questions that are exponential in unknowns.
+_MOST_DIVISIONS = 24
+
+
+class Affine:
+    """Reads affine expressions and conditions."""
+
+    def __init__(self, bindings: Bindings, functions: Functions) -> None:
+        """Keep what names stand for and the functions that can be inlined."""
+        self._bindings = bindings
+        self._functions = functions
+        self._source = bindings.source
+        space = isl.Space.set_alloc(bindings.context, 0, 0)
+        self._zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)))
+        # The node is kept with its number: an identity is only good while the object lives.
+        self._keys: dict[int, tuple[Any, int]] = {}
+        self._interned: dict[tuple[Any, ...], int] = {}
+
+    def constant(self, value: int) -> Any:
+        """Return a constant function."""
+        return self._zero.add_constant_val(isl.Val(str(value), self._bindings.context))
+
+    def condition(self, node: Any, environment: Environment) -> Any:
+        """Return the set where a condition holds."""
+        return read_condition(self, node, environment).coalesce()
+
+    def expression(self, node: Any, environment: Environment) -> Any:
+        """Return the value of an affine expression; refuse any other at its place.
+
+        Macros such as MIN repeat their arguments, nested ones exponentially often, so every
+        distinct subexpression is read once per environment.
+        """
+        key = self._key(node)
+        if key not in environment.memory:
+            value = self._read(node, environment)
+            if value.n_piece() > _MOST_PIECES:
+                raise LimitError.at(
+                    self._source.place(node),
+                    f"{environment.role} falls into more than {_MOST_PIECES} pieces",
+                )
+            environment.memory[key] = value
+        return environment.memory[key]
+
+    def checked(self, node: Any, condition: Any) -> Any:
+        """Return a condition, or refuse one that falls into too many convex pieces."""
+        if condition.n_basic_set() > _MOST_PIECES:
+            raise LimitError.at(
+                self._source.place(node),
+                f"the condition up to here falls into more than {_MOST_PIECES} convex pieces",
+            )
+        if any(p.dim(isl.dim_type.div) > _MOST_DIVISIONS for p in condition.get_basic_sets()):
+            raise LimitError.at(
+                self._source.place(node),
+                f"the condition up to here needs more than {_MOST_DIVISIONS} divisions at once",
+            )
+        return condition
+
+    def _key(self, node: Any) -> int:
+        """Return a number that equal subexpressions share."""
+        if id(node) not in self._keys:
+            symbol = self._bindings.names.of(node)
+            spelling = tuple(getattr(node, name) for name in node.attr_names)
+            parts = tuple(self._key(child) for _, child in node.children())
+            content = (type(node), id(symbol), repr(spelling), parts)
+            self._keys[id(node)] = node, self._interned.setdefault(content, len(self._interned))
+        return self._keys[id(node)][1]
+
+    def _read(self, node: Any, environment: Environment) -> Any:
+        """Read one node."""
+        match node:
+            case c_ast.Constant():
+                return self._constant(node, environment)
+            case c_ast.ID():
+                return self._name(node, environment)
+            case c_ast.UnaryOp():
+                return self._unary(node, environment)
+            case c_ast.BinaryOp(op="&&" | "||"):
+                return self._truth(node, environment)
+            case c_ast.BinaryOp() if node.op in COMPARISONS:
+                return self._truth(node, environment)
+            case c_ast.BinaryOp():
+                return self._binary(node, environment)
+            case c_ast.TernaryOp():
+                return self._choice(node, environment)
+            case c_ast.Cast():
+                scalar = self._bindings.declarations.scalar(
+                    node.to_type, node, "the result of a cast"
+                )
+                if not scalar.is_integer:
+                    raise self._refuse(node, environment, f"is cast to {scalar.value}")
+                return self.expression(node.expr, environment)
+            case c_ast.FuncCall():
+                return self._call(node, environment)
+            case c_ast.ArrayRef():
+                raise self._refuse(node, environment, "depends on data: it reads an array")
+            case c_ast.Assignment():
+                raise self._refuse(node, environment, "assigns a variable")
+            case _:
+                raise self._refuse(node, environment, "is not affine")
+
+    def _refuse(self, node: Any, environment: Environment, reason: str) -> SourceError:
+        """Return the refusal of an expression that is not affine."""
+        return self._source.error(
+            node,
+            f"{environment.role} {reason}",
+            "only affine expressions of iterators and parameters are understood here: sums, "
+            "multiples, and division by constants",
+        )
+
+    def _constant(self, node: Any, environment: Environment) -> Any:
+        literal = parse_literal(node.value)
+        if isinstance(literal, str):
+            raise self._source.error(node, literal)
+        if not isinstance(literal, IntegerLiteral):
+            raise self._refuse(node, environment, f"uses {node.value}, which is no integer")
+        return self.constant(literal.value)
+
+    def _name(self, node: Any, environment: Environment) -> Any:
+        binding = self._bindings.binding(node, environment, self.expression)
+        match binding:
+            case Iterator():
+                return self._bindings.variable(binding.name)
+            case Constant():
+                value = self.constant(binding.offset)
+                if binding.node is not None:
+                    value = value.add(self.expression(binding.node, environment))
+                return value
+            case Alias():
+                if not binding.type.is_integer:
+                    raise self._refuse(node, environment, f"uses {node.name}, which is no integer")
+                return self.expression(binding.node, binding.environment)
+            case Variable():
+                return self._bindings.parameter(binding, node, environment.role)
+
+    def _unary(self, node: Any, environment: Environment) -> Any:
+        match node.op:
+            case "+":
+                return self.expression(node.expr, environment)
+            case "-":
+                return self.expression(node.expr, environment).neg()
+            case "~":
+                return self.expression(node.expr, environment).neg().add(self.constant(-1))
+            case "!":
+                return self._truth(node, environment)
+            case "*":
+                raise self._refuse(node, environment, "depends on data: it reads through a pointer")
+            case "sizeof":
+                raise self._refuse(node, environment, "uses sizeof")
+            case "&":
+                raise self._refuse(node, environment, "takes an address")
+            case _:
+                raise self._refuse(node, environment, f"changes a variable by {node.op.strip('p')}")
+
+    def _truth(self, node: Any, environment: Environment) -> Any:
+        """Return the value of a condition: 1 where it holds, 0 elsewhere."""
+        holds = self.condition(node, environment)
+        one = self.constant(1).intersect_domain(holds)
+        return one.union_add(self.constant(0).intersect_domain(holds.complement()))
+
+    def _binary(self, node: Any, environment: Environment) -> Any:
+        left = self.expression(node.left, environment)
+        right = self.expression(node.right, environment)
+        match node.op:
+            case "+":
+                return left.add(right)
+            case "-":
+                return left.sub(right)
+            case "*":
+                for factor, other in ((right, left), (left, right)):
+                    if (value := division.constant_value(factor)) is not None:
+                        return other.scale_val(value)
+                raise self._refuse(node, environment, "multiplies two values that are not constant")
+            case "/" | "%":
+                return self._divide(node, left, right, environment)
+            case "<<" | ">>" | "&":
+                return self._bits(node, left, right, environment)
+            case _:
+                raise self._refuse(node, environment, f"uses the operator {node.op}")
+
+    def _divide(self, node: Any, left: Any, right: Any, environment: Environment) -> Any:
+        """Return C's quotient or remainder."""
+        divisor = division.constant_value(right)
+        if divisor is not None and divisor.is_zero():
+            raise self._refuse(node, environment, "divides by zero")
+        if divisor is not None:
+            quotient = division.truncated(left, divisor, environment.domain)
+            if node.op == "/":
+                return quotient
+            return left.sub(quotient.scale_val(divisor)).coalesce()
+        pieces = division.symbolic(left, right, environment.domain)
+        if pieces is None:
+            raise self._refuse(
+                node,
+                environment,
+                "divides by a value that is not constant, and the quotient is not known to be "
+                "between -4 and 4",
+            )
+        result = None
+        for where, quotient in pieces:
+            multiple = right.scale_val(isl.Val(quotient, self._bindings.context))
+            value = self.constant(quotient) if node.op == "/" else left.sub(multiple)
+            value = value.intersect_domain(where)
+            result = value if result is None else result.union_add(value)
+        return result
+
+    def _bits(self, node: Any, left: Any, right: Any, environment: Environment) -> Any:
+        """Return a shift by a constant, or the low bits of a value."""
+        amount = division.constant_value(right)
+        if node.op == "&":
+            mask = amount.to_python() if amount is not None else -1
+            if mask < 0 or mask & (mask + 1):
+                raise self._refuse(node, environment, "uses & with something else than 2^k - 1")
+            return left.mod_val(isl.Val(str(mask + 1), self._bindings.context))
+        if amount is None or not 0 <= amount.to_python() < 63:
+            raise self._refuse(node, environment, "shifts by something else than a constant")
+        power = isl.Val(str(1 << amount.to_python()), self._bindings.context)
+        return left.scale_val(power) if node.op == "<<" else left.scale_down_val(power).floor()
+
+    def _choice(self, node: Any, environment: Environment) -> Any:
+        """Return ``c ? a : b``; an arm is read where it is reached if it has no meaning elsewhere.
+
+        ``i < n ? i : i - n`` gives one piece for each arm; pieces are joined where they can be.
+        """
+        holds = self.condition(node.cond, environment)
+        result: Any = None
+        for arm, where in ((node.iftrue, holds), (node.iffalse, holds.complement())):
+            try:
+                value = self.expression(arm, environment)
+            except SourceError:
+                value = self.expression(arm, environment.where(where))
+            value = value.intersect_domain(where)
+            result = value if result is None else result.union_add(value)
+        return merged(result.coalesce())
+
+    def _call(self, node: Any, environment: Environment) -> Any:
+        """Return a call of min, max, abs, floord, ceild, or of a function of the file."""
+        inlined = self._functions.inline(node, environment)
+        if inlined is not None:
+            if not inlined.type.is_integer:
+                raise self._refuse(node, environment, f"calls a {inlined.type.value} function")
+            return self.expression(inlined.node, inlined.environment)
+        name = getattr(node.name, "name", "")
+        operands = list(node.args.exprs) if node.args else []
+        values = [self.expression(operand, environment) for operand in operands]
+        match name, values:
+            case ("min", [left, right]):
+                return left.min(right).coalesce()
+            case ("max", [left, right]):
+                return left.max(right).coalesce()
+            case ("abs" | "labs", [value]):
+                return value.max(value.neg())
+            case ("floord" | "ceild", [left, right]):
+                divisor = division.constant_value(right)
+                if divisor is None or not divisor.is_pos():
+                    raise self._refuse(node, environment, "divides by no positive constant")
+                ratio = left.scale_down_val(divisor)
+                return ratio.floor() if name == "floord" else ratio.ceil()
+            case _:
+                raise self._refuse(node, environment, f"calls {name or 'a function'}")

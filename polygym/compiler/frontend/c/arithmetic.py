@@ -1,0 +1,161 @@
+"""C's implicit conversions made explicit: the builders of typed expressions.
+
+``f * 2`` with a float ``f`` is ``f * 2.0f``; ``i / 2.0`` converts ``i`` to double. Constants are
+converted here and now where the result is the same as at run time, so ``y[i] = 0`` stores the
+literal ``0.0``.
+"""
+
+from __future__ import annotations
+
+import math
+import operator as python_operator
+
+from polygym.compiler.frontend.c.literals import round_to
+from polygym.compiler.ir.expr import (
+    Binary,
+    BinaryOperator,
+    Cast,
+    Comparison,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    FloatLiteral,
+    IntegerLiteral,
+    Unary,
+    UnaryOperator,
+)
+from polygym.compiler.ir.types import ScalarType, common_type
+
+INTEGER_ONLY = frozenset(
+    {
+        BinaryOperator.REMAINDER,
+        BinaryOperator.SHIFT_LEFT,
+        BinaryOperator.SHIFT_RIGHT,
+        BinaryOperator.BIT_AND,
+        BinaryOperator.BIT_OR,
+        BinaryOperator.BIT_XOR,
+    }
+)
+_FOLDED = {
+    BinaryOperator.ADD: python_operator.add,
+    BinaryOperator.SUBTRACT: python_operator.sub,
+    BinaryOperator.MULTIPLY: python_operator.mul,
+    BinaryOperator.DIVIDE: python_operator.truediv,
+}
+SHIFTS = frozenset({BinaryOperator.SHIFT_LEFT, BinaryOperator.SHIFT_RIGHT})
+
+
+def convert(expression: Expression, scalar: ScalarType) -> Expression:
+    """Return an expression converted to a type; a constant becomes a constant of that type.
+
+    An integer too large for the floating type's mantissa is rounded as the machine does, so it may
+    be folded too; a floating constant that becomes an integer is left to the machine.
+    """
+    match expression:
+        case _ if expression.type is scalar:
+            return expression
+        case IntegerLiteral(value=value) if scalar is ScalarType.LONG:
+            return IntegerLiteral(value, scalar)
+        case IntegerLiteral(value=value) if scalar.is_floating and abs(value) < 1 << 24:
+            return FloatLiteral(float(value), scalar)
+        case FloatLiteral(value=value) if scalar.is_floating:
+            return FloatLiteral(round_to(value, scalar), scalar)
+        case _:
+            return Cast(expression, scalar)
+
+
+def binary(operator: BinaryOperator, left: Expression, right: Expression) -> Expression:
+    """Return ``left op right`` in the type that C computes it in."""
+    if operator in SHIFTS:
+        return Binary(operator, left, right, left.type)
+    scalar = common_type(left.type, right.type)
+    return Binary(operator, convert(left, scalar), convert(right, scalar), scalar)
+
+
+def comparison(operator: ComparisonOperator, left: Expression, right: Expression) -> Expression:
+    """Return the comparison of two operands in their common type."""
+    scalar = common_type(left.type, right.type)
+    return Comparison(operator, convert(left, scalar), convert(right, scalar))
+
+
+def zero(scalar: ScalarType) -> Expression:
+    """Return the constant 0 of a type."""
+    return convert(IntegerLiteral(0), scalar)
+
+
+def truth(expression: Expression) -> Expression:
+    """Return ``expression != 0``, or the expression itself where it is 0 or 1 already."""
+    if isinstance(expression, Comparison):
+        return expression
+    return Comparison(ComparisonOperator.NOT_EQUAL, expression, zero(expression.type))
+
+
+def choice(condition: Expression, then: Expression, otherwise: Expression) -> Expression:
+    """Return ``condition ? then : otherwise`` with both arms in their common type."""
+    scalar = common_type(then.type, otherwise.type)
+    return Conditional(condition, convert(then, scalar), convert(otherwise, scalar), scalar)
+
+
+def constant_value(expression: Expression, scalar: ScalarType) -> int | float | None:
+    """Return the value of a constant expression as it is stored in a scalar, None for any other.
+
+    >>> constant_value(binary(BinaryOperator.DIVIDE, FloatLiteral(1.0), IntegerLiteral(4)),
+    ...                ScalarType.DOUBLE)
+    0.25
+    """
+    match convert(expression, scalar):
+        case IntegerLiteral(value=value) | FloatLiteral(value=value):
+            return value
+        case Unary(operator=UnaryOperator.NEGATE, operand=operand, type=kind):
+            inner = constant_value(operand, kind)
+            return None if inner is None else -inner
+        case Cast(operand=operand):
+            inner = constant_value(operand, operand.type)
+            if inner is None or not math.isfinite(inner):
+                return None
+            if scalar.is_integer:
+                return _fitting(int(inner), scalar)
+            return round_to(float(inner), scalar)
+        case Binary(operator=operator, left=left, right=right, type=kind) if kind.is_floating:
+            first, second = constant_value(left, kind), constant_value(right, kind)
+            operation = _FOLDED.get(operator)
+            if first is None or second is None or operation is None:
+                return None
+            if operator is BinaryOperator.DIVIDE and second == 0:
+                return None
+            return round_to(operation(float(first), float(second)), kind)
+        case Binary(operator=operator, left=left, right=right, type=kind):
+            # A shift's right operand has a type of its own.
+            number, other = constant_value(left, kind), constant_value(right, right.type)
+            if not isinstance(number, int) or not isinstance(other, int):
+                return None
+            return _integer_result(operator, number, other, kind)
+        case _:
+            return None
+
+
+def _integer_result(
+    operator: BinaryOperator, left: int, right: int, scalar: ScalarType
+) -> int | None:
+    """Return ``left op right`` of integers, None where C defines none."""
+    match operator:
+        case BinaryOperator.ADD:
+            return _fitting(left + right, scalar)
+        case BinaryOperator.SUBTRACT:
+            return _fitting(left - right, scalar)
+        case BinaryOperator.MULTIPLY:
+            return _fitting(left * right, scalar)
+        case BinaryOperator.SHIFT_LEFT if left >= 0 and 0 <= right < scalar.bits:
+            return _fitting(left << right, scalar)
+        case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER if right:
+            # C rounds towards zero, Python down.
+            quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+            found = quotient if operator is BinaryOperator.DIVIDE else left - quotient * right
+            return _fitting(found, scalar)
+        case _:
+            return None
+
+
+def _fitting(value: int, scalar: ScalarType) -> int | None:
+    """Return an integer that its type can hold, None for any other."""
+    return value if -(1 << (scalar.bits - 1)) <= value < 1 << (scalar.bits - 1) else None

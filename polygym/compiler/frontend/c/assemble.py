@@ -1,0 +1,234 @@
+"""Assembling: from what the walk over a region collected to the finished, text-only Scop.
+
+The last step of the front end. Only now are the parameters known, so only now are isl's objects
+turned into texts, scalars that turned out to be parameters replaced in the expressions, and names
+given to the statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+import islpy as isl
+
+from polygym.compiler.frontend.c.accesses import Touch, as_dimensions, relation
+from polygym.compiler.frontend.c.bindings import Bindings
+from polygym.compiler.frontend.c.bounds import Extents
+from polygym.compiler.frontend.c.extract import Draft, Position
+from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.ir.expr import (
+    Access,
+    Binary,
+    Call,
+    Cast,
+    Comparison,
+    Conditional,
+    Expression,
+    FloatLiteral,
+    Gather,
+    IntegerLiteral,
+    IteratorValue,
+    Load,
+    ParameterValue,
+    Unary,
+)
+from polygym.compiler.ir.scop import Array, Initial, Parameter, Statement, Storage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembly:
+    """What the texts are made from: accesses, sizes, and the context of parameter values."""
+
+    bindings: Bindings
+    touches: Sequence[Touch]
+    context: Any
+
+    @property
+    def space(self) -> Any:
+        """Return the space of the parameters, in their order."""
+        space = isl.Space.params_alloc(self.bindings.context, 0)
+        for index, parameter in enumerate(self.parameters()):
+            space = space.add_dims(isl.dim_type.param, 1)
+            space = space.set_dim_name(isl.dim_type.param, index, parameter.name)
+        return space
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters: arguments in the order of the signature, then the others."""
+        order = list(self.bindings.names.uses)
+        arguments = [a for a in self.bindings.names.meaning.values() if a.home is Home.ARGUMENT]
+
+        def position(symbol: Symbol) -> tuple[int, int]:
+            """Arguments first."""
+            if symbol.home is Home.ARGUMENT:
+                return 0, arguments.index(symbol)
+            return 1, order.index(symbol) if symbol in order else len(order)
+
+        found = sorted(self.bindings.parameters.items(), key=lambda item: position(item[0]))
+        return tuple(Parameter(self.bindings.name(symbol), scalar) for symbol, scalar in found)
+
+    def restricted(self) -> Any:
+        """Return the context as a set of the parameters, other names projected out."""
+        names = {parameter.name for parameter in self.parameters()}
+        context = self.context
+        for index in reversed(range(context.dim(isl.dim_type.param))):
+            if context.get_dim_name(isl.dim_type.param, index) not in names:
+                context = context.project_out(isl.dim_type.param, index, 1)
+        return context.params().align_params(self.space).coalesce().remove_redundancies()
+
+
+def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statement, ...]:
+    """Return the statements of the drafts."""
+    bindings = assembly.bindings
+    space, context = assembly.space, assembly.restricted()
+    labels = {draft.number: bindings.unique(draft.label) for draft in drafts if draft.label}
+    statements = []
+    for draft in drafts:
+        name = labels.get(draft.number) or bindings.unique(f"S{draft.number}")
+        iterators = tuple(i.name for i in draft.environment.iterators.values())
+        domain = as_dimensions(draft.environment.domain, iterators).align_params(space)
+        domain = domain.coalesce().gist_params(context).coalesce().set_tuple_name(name)
+        finish = _Finish(assembly, name, draft.environment.domain, space)
+        statements.append(
+            Statement(
+                name=name,
+                iterators=iterators,
+                domain=domain.to_str(),
+                write=finish.access(draft.write),
+                body=finish.expression(draft.body),
+                text=draft.text,
+                place=draft.place,
+            )
+        )
+    return tuple(statements)
+
+
+def make_schedule(
+    parameters: Sequence[Parameter], statements: Sequence[Statement], drafts: Sequence[Draft]
+) -> str:
+    """Return the original order as isl text, every time stamp as long as the longest."""
+    length = max(len(draft.time) for draft in drafts)
+    maps = []
+    for statement, draft in zip(statements, drafts, strict=True):
+        time = [*draft.time, *[Position()] * (length - len(draft.time))]
+        stamp = ", ".join(str(entry) for entry in time)
+        maps.append(f"{statement.name}[{', '.join(statement.iterators)}] -> [{stamp}]")
+    names = ", ".join(parameter.name for parameter in parameters)
+    return f"[{names}] -> {{ {'; '.join(maps)} }}"
+
+
+def make_arrays(
+    assembly: Assembly,
+    touched: Sequence[Symbol],
+    written: frozenset[Symbol],
+    sizes: Mapping[Symbol, Extents],
+    initial: Mapping[Symbol, Initial],
+) -> tuple[Array, ...]:
+    """Return the arrays and scalars that the statements touch."""
+    bindings = assembly.bindings
+    space, context = assembly.space, assembly.restricted()
+    build = isl.AstBuild.from_context(context)
+    arrays = []
+    for symbol in touched:
+        if symbol in bindings.parameters:
+            continue
+        shape = bindings.shape(symbol, symbol.declaration)
+        functions = [
+            function.project_domain_on_params().align_params(space).gist(context).coalesce()
+            for function in sizes[symbol].functions
+        ]
+        arrays.append(
+            Array(
+                name=bindings.name(symbol),
+                type=shape.type,
+                extents=tuple(function.to_str() for function in functions),
+                extents_c=tuple(build.expr_from_pw_aff(f).to_C_str() for f in functions),
+                storage=_storage(symbol, bool(shape.sizes) or shape.pointer),
+                live_out=symbol in written and _is_observable(symbol, bindings),
+                initial=initial.get(symbol),
+            )
+        )
+    return tuple(arrays)
+
+
+def _storage(symbol: Symbol, indirect: bool) -> Storage:
+    """Return where a variable comes from; ``indirect`` arguments are the caller's memory."""
+    match symbol.home:
+        case Home.FILE:
+            return Storage.GLOBAL
+        case Home.ARGUMENT:
+            return Storage.ARGUMENT if indirect else Storage.VALUE
+        case Home.FUNCTION:
+            return Storage.LOCAL
+        case Home.REGION:
+            return Storage.BLOCK
+        case _:
+            assert_never(symbol.home)
+
+
+def _is_observable(symbol: Symbol, bindings: Bindings) -> bool:
+    """Whether anybody can see after the region what it wrote to a variable."""
+    shape = bindings.shape(symbol, symbol.declaration)
+    match symbol.home:
+        case Home.FILE:
+            return True
+        case Home.ARGUMENT:
+            return bool(shape.sizes) or shape.pointer
+        case Home.FUNCTION:
+            static = "static" in symbol.declaration.storage
+            return static or bindings.names.mentioned_after(symbol)
+        case Home.REGION:
+            return False
+        case _:
+            assert_never(symbol.home)
+
+
+class _Finish:
+    """Puts final texts into the expressions of one statement."""
+
+    def __init__(self, assembly: Assembly, statement: str, instances: Any, space: Any) -> None:
+        """Prepare for one statement."""
+        self._instances = instances
+        self._assembly = assembly
+        self._statement = statement
+        self._space = space
+        self._parameters = {
+            assembly.bindings.name(symbol): ParameterValue(assembly.bindings.name(symbol), scalar)
+            for symbol, scalar in assembly.bindings.parameters.items()
+        }
+
+    def access(self, access: Access) -> Access:
+        """Replace the mark of an access by its relation."""
+        touch = self._assembly.touches[int(access.relation.removeprefix("#"))]
+        found = relation(touch, self._statement, self._instances, self._assembly.bindings.context)
+        return Access(access.array, found.align_params(self._space).to_str(), access.text)
+
+    def expression(self, expression: Expression) -> Expression:
+        """Return an expression with relations in its loads, and loads of parameters replaced."""
+        match expression:
+            case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue():
+                return expression
+            case Load(access=access, type=scalar):
+                return self._parameters.get(access.array) or Load(self.access(access), scalar)
+            case Gather():
+                raise AssertionError(f"C has no gathers here: {expression}")
+            case Unary(operator=operator, operand=operand, type=scalar):
+                return Unary(operator, self.expression(operand), scalar)
+            case Binary(operator=operator, left=left, right=right, type=scalar):
+                return Binary(operator, self.expression(left), self.expression(right), scalar)
+            case Comparison(operator=operator, left=left, right=right):
+                return Comparison(operator, self.expression(left), self.expression(right))
+            case Conditional(condition=condition, then=then, otherwise=otherwise, type=scalar):
+                return Conditional(
+                    self.expression(condition),
+                    self.expression(then),
+                    self.expression(otherwise),
+                    scalar,
+                )
+            case Cast(operand=operand, type=scalar):
+                return Cast(self.expression(operand), scalar)
+            case Call(function=function, arguments=arguments, type=scalar):
+                return Call(function, tuple(self.expression(a) for a in arguments), scalar)
+            case _:
+                assert_never(expression)

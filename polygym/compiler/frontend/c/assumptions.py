@@ -1,0 +1,92 @@
+"""What the program states about its parameters: ``assert(n >= m);`` where the region starts.
+
+Such a statement says for which parameter values the program is meaningful, which is exactly what a
+Scop's context holds. Before the region, what is not affine is passed over (it may be about
+anything); at the region's start it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.accesses import c_text
+from polygym.compiler.frontend.c.affine import Affine
+from polygym.compiler.frontend.c.bindings import Bindings, Environment
+from polygym.compiler.frontend.c.extract import ASSUMPTIONS
+from polygym.compiler.frontend.c.parse import Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assumption:
+    """A stated condition: its set and its C text."""
+
+    condition: Any
+    text: str
+
+
+def read_assumptions(
+    region: Region, bindings: Bindings, affine: Affine, environment: Environment
+) -> tuple[tuple[Assumption, ...], tuple[Any, ...]]:
+    """Return what is stated, and the region's items without the statements that said so.
+
+    The names in a condition do not become parameters by it: what nothing else uses is no concern.
+    """
+    environment = environment.as_role("an assumption")
+    before = dict(bindings.parameters)
+    stated = []
+    for node in _before(region.function.body, region.begin):
+        condition = bindings.attempt(affine.condition, _argument(node), environment)
+        if condition is not None:
+            stated.append(Assumption(condition, c_text(_argument(node))))
+    items = list(region.items)
+    while items and _is_assumption(items[0]):
+        argument = _argument(items.pop(0))
+        stated.append(Assumption(affine.condition(argument, environment), c_text(argument)))
+    bindings.parameters = before
+    return tuple(stated), tuple(items)
+
+
+def _is_assumption(node: Any) -> bool:
+    """Whether a statement is ``assert(…)`` or ``__builtin_assume(…)``."""
+    return (
+        isinstance(node, c_ast.FuncCall)
+        and getattr(node.name, "name", "") in ASSUMPTIONS
+        and node.args is not None
+        and len(node.args.exprs) == 1
+    )
+
+
+def _argument(node: Any) -> Any:
+    """Return the condition of an assumption."""
+    return node.args.exprs[0]
+
+
+def _before(block: Any, begin: Any) -> Iterator[Any]:
+    """Yield the assumptions in the blocks around a region, before it."""
+    for item in getattr(block, "block_items", None) or ():
+        if item is begin:
+            return
+        if _holds(item, begin):
+            yield from _inside(item, begin)
+            return
+        if _is_assumption(item):
+            yield item
+
+
+def _inside(node: Any, begin: Any) -> Iterator[Any]:
+    """Yield the assumptions in the blocks of a statement that holds the region."""
+    if isinstance(node, c_ast.Compound):
+        yield from _before(node, begin)
+        return
+    for _, child in node.children():
+        if _holds(child, begin):
+            yield from _inside(child, begin)
+
+
+def _holds(node: Any, wanted: Any) -> bool:
+    """Whether a node is in the tree below another."""
+    return node is wanted or any(_holds(child, wanted) for _, child in node.children())

@@ -1,0 +1,266 @@
+"""What a name stands for inside the region: a loop's value, a parameter, a constant, a variable.
+
+C knows only variables; the polyhedral model needs to know which of them are symbolic constants.
+:class:`Bindings` decides that, name by name, while the region is read:
+
+* the counter of a surrounding loop is an *iterator*;
+* an ``int`` or ``long`` that is initialised by an affine expression and never assigned again is an
+  *alias* of that expression (``int m = n / 2;``), an enumerator a *constant*;
+* any other ``int`` or ``long`` from outside the region that the function never assigns can be a
+  *parameter*, and becomes one when a bound, a subscript, a condition or a size mentions it;
+* all else is a variable in memory, an array or a scalar.
+
+Every symbol also gets a name of its own for the isl texts, where C's scopes do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import islpy as isl
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.declarations import Declarations, Shape
+from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.frontend.c.symbols import Home, Mention, Names, Symbol
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import SourceError
+
+# isl reads these words as operators or values, never as names; so do C's keywords elsewhere.
+_RESERVED = frozenset(
+    "and or not exists implies mod floor ceil floord ceild fdiv_q cdiv_q tdiv_q pdiv_q pdiv_r "
+    "zdiv_r min max infty infinity NaN rat true false True False domain context".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Iterator:
+    """The counter of a surrounding loop."""
+
+    name: str
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An enumerator: ``node`` is its expression (None for 0), plus ``offset``."""
+
+    node: Any
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name for the value of an expression, converted to ``type``."""
+
+    node: Any
+    type: ScalarType
+    environment: Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Something in memory: an array, or a scalar, which may also be fit to be a parameter."""
+
+    symbol: Symbol
+    shape: Shape
+
+
+Binding: TypeAlias = Iterator | Constant | Alias | Variable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Environment:
+    """What surrounds an expression.
+
+    ``iterators`` are the surrounding loops' counters, outermost first; ``arguments`` the values of
+    an inlined function's arguments; ``calls`` the functions being inlined. ``domain`` is the set of
+    parameter and iterator values (all as isl parameters) for which the expression is evaluated.
+    ``role`` says in messages what the expression is. ``memory`` keeps what was computed here.
+    """
+
+    domain: Any
+    iterators: Mapping[Symbol, Iterator] = field(default_factory=dict)
+    arguments: Mapping[Symbol, Alias] = field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+    role: str = "an expression"
+    memory: dict[int, Any] = field(default_factory=dict)
+
+    def where(self, condition: Any) -> Environment:
+        """Return the environment restricted to a condition."""
+        return replace(self, domain=self.domain.intersect(condition).coalesce(), memory={})
+
+    def as_role(self, role: str) -> Environment:
+        """Return the same environment for an expression of another role."""
+        return replace(self, role=role)
+
+
+class Bindings:
+    """Decides what names stand for, and remembers which of them became parameters."""
+
+    def __init__(
+        self, context: Any, names: Names, declarations: Declarations, source: SourceMap
+    ) -> None:
+        """Give every symbol of the function that is no loop counter a unique name."""
+        self.context = context
+        self.names = names
+        self.declarations = declarations
+        self.source = source
+        self.parameters: dict[Symbol, ScalarType] = {}
+        self.aliases: dict[Symbol, bool] = {}
+        self.taken: set[str] = set()
+        self.counters: set[str] = set()
+        self._spelling: dict[Symbol, str] = {}
+        self._shapes: dict[Symbol, Shape] = {}
+        self._variables: dict[str, Any] = {}
+
+        def order(symbol: Symbol) -> int:
+            """Arguments keep their names before all others."""
+            return 0 if symbol.home is Home.ARGUMENT else 1
+
+        for symbol in sorted(names.uses, key=order):
+            if not names.iterates_in_region(symbol):
+                self._spelling[symbol] = self.unique(symbol.name)
+
+    def unique(self, wanted: str) -> str:
+        """Return a name like the wanted one that nothing else has, and take it."""
+        name = self._free(wanted, self.counters)
+        self.taken.add(name)
+        return name
+
+    def counter(self, wanted: str, surrounding: Collection[str]) -> str:
+        """Return a name for a loop's counter: counters of separate loops may share one."""
+        name = self._free(wanted, surrounding)
+        self.counters.add(name)
+        return name
+
+    def _free(self, wanted: str, others: Collection[str]) -> str:
+        """Return a name like the wanted one that is not taken and not among ``others``."""
+        base = wanted.replace("$", "_")
+        base = f"{base}_" if base in _RESERVED else base
+        name, number = base, 0
+        while name in self.taken or name in others:
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def name(self, symbol: Symbol) -> str:
+        """Return the unique name of a symbol."""
+        if symbol not in self._spelling:
+            self._spelling[symbol] = self.unique(symbol.name)
+        return self._spelling[symbol]
+
+    def shape(self, symbol: Symbol, at: Any) -> Shape:
+        """Return the type and sizes of a variable."""
+        if symbol not in self._shapes:
+            declaration = symbol.declaration
+            if not isinstance(declaration, c_ast.Decl):
+                raise self.source.error(at, f"{symbol.name} is not a variable")
+            self._shapes[symbol] = self.declarations.shape(declaration.type, at, symbol.name)
+        return self._shapes[symbol]
+
+    def variable(self, name: str) -> Any:
+        """Return the value of an isl parameter, as a function of the parameters alone."""
+        if name not in self._variables:
+            text = f"[{name}] -> {{ [] -> [{name}] }}"
+            self._variables[name] = isl.PwAff.read_from_str(self.context, text)
+        return self._variables[name]
+
+    def binding(self, node: Any, environment: Environment, affine: Any) -> Binding:
+        """Return what an identifier stands for; ``affine`` reads affine expressions."""
+        symbol = self.names.of(node)
+        if symbol is None:
+            raise self.source.error(node, f"{node.name} is not declared")
+        if symbol in environment.iterators:
+            return environment.iterators[symbol]
+        if symbol in environment.arguments:
+            return environment.arguments[symbol]
+        if isinstance(symbol.declaration, tuple):
+            return self._enumerator(symbol)
+        if self.names.iterates_in_region(symbol):
+            raise self.source.error(
+                node,
+                f"{environment.role} uses the counter {symbol.name} outside its loop, "
+                "where its value is not known",
+            )
+        shape = self.shape(symbol, node)
+        if self.is_alias(symbol, shape, environment, affine):
+            return Alias(symbol.initialiser, shape.type, environment)
+        return Variable(symbol, shape)
+
+    def _enumerator(self, symbol: Symbol) -> Constant:
+        """Return the constant of an enumerator: its own value, or one more than the previous."""
+        offset = 0
+        current: Symbol | None = symbol
+        while current is not None:
+            enumerator, previous = current.declaration
+            if enumerator.value is not None:
+                return Constant(enumerator.value, offset)
+            offset += previous is not None
+            current = previous
+        return Constant(None, offset)
+
+    def is_alias(self, symbol: Symbol, shape: Shape, environment: Environment, affine: Any) -> bool:
+        """Whether a variable only ever has the value of its affine initialiser."""
+        if symbol not in self.aliases:
+            self.aliases[symbol] = False  # an initialiser that mentions itself ends here
+            self.aliases[symbol] = (
+                shape.type.is_integer
+                and not shape.sizes
+                and not shape.pointer
+                and symbol.initialiser is not None
+                and (symbol.home is not Home.FILE or "const" in symbol.declaration.quals)
+                and not self.names.assignments(symbol)
+                and self.attempt(affine, symbol.initialiser, environment) is not None
+            )
+        return self.aliases[symbol]
+
+    def attempt(self, reader: Any, node: Any, environment: Environment) -> Any:
+        """Return ``reader(node, environment)``, or None, without a trace, where it refuses."""
+        before = dict(self.parameters)
+        try:
+            return reader(node, environment)
+        except SourceError:
+            self.parameters = before
+            return None
+
+    def parameter(self, variable: Variable, node: Any, role: str) -> Any:
+        """Make a variable a parameter and return its value, or say why it cannot be one."""
+        symbol, shape = variable.symbol, variable.shape
+        name = symbol.name
+        if shape.sizes or shape.pointer:
+            raise self.source.error(node, f"{role} depends on data: {name} is an array")
+        if not shape.type.is_integer:
+            raise self.source.error(
+                node, f"{role} uses {name}, which is {shape.type.value}; only int and long can"
+            )
+        if symbol.home is Home.REGION:
+            raise self.source.error(
+                node,
+                f"{role} depends on data: {name} is computed in the region",
+                "an int that is initialised by an affine expression and not assigned again can "
+                "be used",
+            )
+        if changes := self.names.assignments(symbol):
+            place = self.source.place(changes[0].node)
+            how = {
+                Mention.ADDRESS: "may change through its address",
+                Mention.ITERATE: "counts a loop outside the region",
+            }.get(changes[0].mention, "is assigned")
+            if self.names.precedes_region(symbol, node):
+                # A size stands far from the assignment that spoils it.
+                raise self.source.error(
+                    changes[0].node,
+                    f"{name} {how} here, and {role} in line {self.source.place(node).line} "
+                    "depends on it",
+                    "a parameter is an int or long that the function never changes; == compares",
+                )
+            raise self.source.error(
+                node,
+                f"{role} depends on data: {name} {how} in line {place.line}",
+                "a parameter is an int or long that the function never changes",
+            )
+        self.parameters[symbol] = shape.type
+        return self.variable(self.name(symbol))

@@ -1,0 +1,255 @@
+"""The bounds check: no access may leave its declared array, for any admitted parameter values.
+
+For an access with instances D, subscripts s_k and sizes e_k, the values of the parameters for which
+it goes wrong are the projection of ``{ D : s_k < 0 or s_k >= e_k }`` onto the parameters. The check
+is exact, and has three results: the set is empty; or lower bounds on single parameters empty it
+(``double A[n]; A[1] = 0;`` is wrong for n = 1 alone), and they join the context as conditions; or
+the access is refused with an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from polygym.compiler.frontend.c.accesses import Touch, as_dimensions
+from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.frontend.c.symbols import Symbol
+from polygym.errors import SourceError
+
+# A lower bound is added only where smaller values are wrong too, give or take so many.
+_LARGEST_GAP = 8
+_LIKELY_VALUES = (5, 4, 6, 3, 7, 2, 8, 10, 1, 0, 16, 20, 50, 100)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extents:
+    """The sizes of an array: as functions of the parameters, and as C text."""
+
+    functions: tuple[Any, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Violation:
+    """A dimension in which an access leaves its array, and the instances that do."""
+
+    touch: Touch
+    dimension: int
+    instances: Any
+
+    def parameters(self, context: Any) -> Any:
+        """Return the parameter values that go wrong, without dimensions."""
+        return _projected(self.instances.intersect(context), self.touch.iterators)
+
+
+def check_bounds(
+    touches: Sequence[Touch], sizes: Mapping[Symbol, Extents], context: Any, source: SourceMap
+) -> tuple[Any, tuple[str, ...]]:
+    """Return the context with the lower bounds that the accesses need, and those as C text."""
+    violations = [
+        violation for touch in touches for violation in _violations(touch, sizes[touch.symbol])
+    ]
+    conditions: list[str] = []
+    declared = context
+    for violation in violations:
+        context, added = _bounded(violation.parameters(context), context)
+        conditions.extend(added)
+    for violation in violations:
+        if not violation.parameters(context).is_empty():
+            raise _refuse(violation, sizes[violation.touch.symbol], context, source)
+        if violation.touch.domain.intersect(context).is_empty():
+            # The bounds would make the access right by keeping it from happening at all.
+            raise _refuse(violation, sizes[violation.touch.symbol], declared, source)
+    return context, _strongest(conditions)
+
+
+def _violations(touch: Touch, extents: Extents) -> list[_Violation]:
+    """Return the dimensions in which some instance of an access leaves the array."""
+    found = []
+    for dimension, (subscript, size) in enumerate(
+        zip(touch.subscripts, extents.functions, strict=True)
+    ):
+        inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
+        if not touch.domain.is_subset(inside):
+            outside = touch.domain.subtract(inside)
+            found.append(_Violation(touch, dimension, outside))
+    return found
+
+
+def _projected(domain: Any, iterators: tuple[str, ...]) -> Any:
+    """Project the iterators, which are among a set's isl parameters, out."""
+    for name in iterators:
+        index = domain.find_dim_by_name(isl.dim_type.param, name)
+        if index >= 0:
+            domain = domain.project_out(isl.dim_type.param, index, 1)
+    return domain.coalesce()
+
+
+def _bounded(wrong: Any, context: Any) -> tuple[Any, list[str]]:
+    """Add lower bounds that exclude as many of the wrong parameter values as they can.
+
+    Each convex piece is excluded by one parameter that the piece bounds above. A piece that starts
+    far above the parameter's own lower bound (``if (n == 1000) A[n] = 0;``) is no matter of a
+    lower bound: the bound would forbid all the smaller values, which are right.
+    """
+    conditions = []
+    for piece in wrong.get_basic_sets():
+        remaining = isl.Set.from_basic_set(piece).intersect(context)
+        if remaining.is_empty():
+            continue
+        choices = []
+        for index in range(remaining.dim(isl.dim_type.param)):
+            name = remaining.get_dim_name(isl.dim_type.param, index)
+            low, high = _range(remaining, name)
+            floor, _ = _range(context, name)
+            if high is None:
+                continue
+            start = 1 if floor is None else floor
+            if low is None or low <= start + _LARGEST_GAP:
+                choices.append((high + 1, index, name))
+        if choices:
+            value, _, name = min(choices)
+            text = f"[{name}] -> {{ [] : {name} >= {value} }}"
+            context = context.intersect(isl.Set.read_from_str(context.get_ctx(), text))
+            conditions.append(f"{name} >= {value}")
+    return context, conditions
+
+
+def _range(domain: Any, name: str) -> tuple[int | None, int | None]:
+    """Return the least and greatest value of a parameter in a set, None where there is none."""
+    index = domain.find_dim_by_name(isl.dim_type.param, name)
+    if index < 0:
+        return None, None
+    line = domain.move_dims(isl.dim_type.set, 0, isl.dim_type.param, index, 1)
+    line = line.project_out(isl.dim_type.param, 0, line.dim(isl.dim_type.param))
+    low = line.dim_min_val(0) if line.dim_has_any_lower_bound(isl.dim_type.set, 0) else None
+    high = line.dim_max_val(0) if line.dim_has_any_upper_bound(isl.dim_type.set, 0) else None
+    return (
+        low.to_python() if low is not None and low.is_int() else None,
+        high.to_python() if high is not None and high.is_int() else None,
+    )
+
+
+def _strongest(conditions: list[str]) -> tuple[str, ...]:
+    """Keep the greatest of several lower bounds on one parameter."""
+    bounds: dict[str, int] = {}
+    for condition in conditions:
+        name, value = condition.split(" >= ")
+        bounds[name] = max(int(value), bounds.get(name, int(value)))
+    return tuple(f"{name} >= {value}" for name, value in bounds.items())
+
+
+def _refuse(
+    violation: _Violation, extents: Extents, context: Any, source: SourceMap
+) -> SourceError:
+    """Return the refusal of an access, with an example and what would make it right."""
+    touch, dimension = violation.touch, violation.dimension
+    wrong = violation.parameters(context)
+    point = _example(violation.instances.intersect(context), touch.iterators)
+    values = {**point}
+    subscript = _evaluate(touch.subscripts[dimension], values)
+    size = _evaluate(extents.functions[dimension], values)
+    given = ", ".join(f"{n} = {v}" for n, v in values.items() if n not in touch.iterators)
+    at = ", ".join(f"{n} = {values[n]}" for n in touch.iterators)
+    when = " ".join(part for part in (f"with {given}," if given else "", f"at {at}" if at else ""))
+    when = when.strip().rstrip(",")
+    array = touch.array + "".join(f"[{text}]" for text in extents.texts)
+    message = (
+        f"{touch.text} leaves dimension {dimension + 1} of {array}: "
+        f"{when + ' ' if when else ''}the subscript is {subscript}, not in 0..{size - 1}"
+    )
+    hint = ""
+    if (safe := _condition_text(context.subtract(wrong), context)) is not None:
+        hint = f"it is safe if {safe}; assert({safe}); before the region states it"
+    return source.error(touch.node, message, hint)
+
+
+def _example(instances: Any, iterators: tuple[str, ...]) -> dict[str, int]:
+    """Return small, readable values of the parameters and iterators of some instance."""
+    values: dict[str, int] = {}
+    names = [
+        instances.get_dim_name(isl.dim_type.param, index)
+        for index in range(instances.dim(isl.dim_type.param))
+    ]
+    for name in [n for n in names if n not in iterators]:
+        values[name] = _fixed(instances, name, _LIKELY_VALUES)
+        instances = _fix(instances, name, values[name])
+    rest = as_dimensions(instances, iterators)
+    point = rest.lexmin().sample_point() if rest.is_bounded() else rest.sample_point()
+    for index, name in enumerate(iterators):
+        values[name] = point.get_coordinate_val(isl.dim_type.set, index).to_python()
+    return values
+
+
+def _fixed(domain: Any, name: str, likely: Sequence[int]) -> int:
+    """Return a value that a parameter has in a set, a likely one if there is one."""
+    for value in likely:
+        if not _fix(domain, name, value).is_empty():
+            return value
+    index = domain.find_dim_by_name(isl.dim_type.param, name)
+    point = domain.sample_point()
+    return int(point.get_coordinate_val(isl.dim_type.param, index).to_python())
+
+
+def _fix(domain: Any, name: str, value: int) -> Any:
+    """Return the part of a set where a parameter has a value."""
+    index = domain.find_dim_by_name(isl.dim_type.param, name)
+    return domain.fix_val(isl.dim_type.param, index, isl.Val(str(value), domain.get_ctx()))
+
+
+def _evaluate(function: Any, values: Mapping[str, int]) -> int:
+    """Return the value of a function of isl parameters."""
+    where = isl.Set.universe(isl.Space.set_alloc(function.get_ctx(), 0, 0))
+    for name, value in values.items():
+        text = f"[{name}] -> {{ [] : {name} = {value} }}"
+        where = where.intersect(isl.Set.read_from_str(function.get_ctx(), text))
+    return int(function.intersect_domain(where).max_val().to_python())
+
+
+def _condition_text(safe: Any, context: Any) -> str | None:
+    """Return a set of parameter values as a short C condition, None if it has none."""
+    short = safe.coalesce().gist(context).coalesce()
+    if short.n_basic_set() != 1 or safe.is_empty():
+        return None
+    (piece,) = short.get_basic_sets()
+    constraints = piece.get_constraints()
+    if not 0 < len(constraints) <= 3 or piece.dim(isl.dim_type.div):
+        return None
+    # `n == 1` would be true to the letter, and no help.
+    if any(constraint.is_equality() and _terms(constraint) == 1 for constraint in constraints):
+        return None
+    return " && ".join(_constraint_text(constraint) for constraint in constraints)
+
+
+def _terms(constraint: Any) -> int:
+    """Return the number of parameters in a constraint."""
+    count = constraint.dim(isl.dim_type.param)
+    values = (constraint.get_coefficient_val(isl.dim_type.param, i) for i in range(count))
+    return sum(not value.is_zero() for value in values)
+
+
+def _constraint_text(constraint: Any) -> str:
+    """Return ``2n - m + 3 >= 0`` as ``2 * n + 3 >= m``: positive terms on either side."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for index in range(constraint.dim(isl.dim_type.param)):
+        factor = constraint.get_coefficient_val(isl.dim_type.param, index).to_python()
+        name = constraint.get_dim_name(isl.dim_type.param, index)
+        if factor:
+            term = name if abs(factor) == 1 else f"{abs(factor)} * {name}"
+            sides[factor < 0].append(term)
+    constant = constraint.get_constant_val().to_python()
+    operator = "==" if constraint.is_equality() else ">="
+    if not constraint.is_equality() and constant == -1 and sides[0] and sides[1]:
+        operator, constant = ">", 0
+    if constant or not (sides[0] and sides[1]):
+        target = constant < 0 or (constant == 0 and not sides[1])
+        if constant or not sides[target]:
+            sides[target].append(str(abs(constant)))
+    left, right = (" + ".join(side) or "0" for side in sides)
+    if operator == ">=" and left.isdecimal():
+        return f"{right} <= {left}"
+    return f"{left} {operator} {right}"

@@ -1,0 +1,77 @@
+"""C conditions to isl sets: which parameter and iterator values make an affine condition true.
+
+Works together with :mod:`polygym.compiler.frontend.c.affine`, which reads the operands. The result
+is exact: ``!`` is the complement, ``&&`` the intersection, ``||`` the union, and an integer ``e``
+by itself means ``e != 0``. As in C the right operand of ``&&`` is only evaluated where the left one
+holds, so ``n > 0 && i % n == 0`` may divide by ``n``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.bindings import Environment
+from polygym.compiler.frontend.c.extremes import nonnegative
+from polygym.errors import SourceError
+
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
+class ReadsExpressions(Protocol):
+    """Whatever turns an affine C expression into a piecewise affine function."""
+
+    def expression(self, node: Any, environment: Environment) -> Any:
+        """Return the expression's value."""
+
+    def checked(self, node: Any, condition: Any) -> Any:
+        """Return a condition that is not too complex to work with."""
+
+
+def read_condition(reader: ReadsExpressions, node: Any, environment: Environment) -> Any:
+    """Return the set where a condition holds (compare :meth:`Affine.condition`)."""
+    match node:
+        case c_ast.BinaryOp(op="&&"):
+            left = read_condition(reader, node.left, environment)
+            both = left.intersect(_right(reader, node.right, environment, left))
+            return reader.checked(node.right, both)
+        case c_ast.BinaryOp(op="||"):
+            left = read_condition(reader, node.left, environment)
+            right = _right(reader, node.right, environment, left.complement())
+            return reader.checked(node.right, left.union(right).coalesce())
+        case c_ast.UnaryOp(op="!"):
+            holds = read_condition(reader, node.expr, environment)
+            return reader.checked(node, holds.complement())
+        case c_ast.BinaryOp() if node.op in COMPARISONS:
+            left = reader.expression(node.left, environment)
+            right = reader.expression(node.right, environment)
+            return compare(node.op, left, right)
+        case _:
+            value = reader.expression(node, environment)
+            return value.ne_set(value.scale_val(0))
+
+
+def _right(reader: ReadsExpressions, node: Any, environment: Environment, reached: Any) -> Any:
+    """Read the right operand of && or ||: where it is reached, if it has no meaning elsewhere."""
+    try:
+        return read_condition(reader, node, environment)
+    except SourceError:
+        return read_condition(reader, node, environment.where(reached))
+
+
+def compare(operator: str, left: Any, right: Any) -> Any:
+    """Return the set where ``left operator right`` holds."""
+    match operator:
+        case "<":
+            return nonnegative(right.sub(left).add_constant_val(-1))
+        case "<=":
+            return nonnegative(right.sub(left))
+        case ">":
+            return nonnegative(left.sub(right).add_constant_val(-1))
+        case ">=":
+            return nonnegative(left.sub(right))
+        case "==":
+            return left.eq_set(right)
+        case _:
+            return left.ne_set(right)

@@ -1,0 +1,159 @@
+"""Declarations: the scalar type and the shape that a C declaration gives a name.
+
+Four element types exist for the rest of polygym; everything else is refused with its name, at the
+place of use, because declarations that the region does not touch may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.ir.types import ScalarType
+
+_MOST_DIMENSIONS = 16
+
+_TYPES = {
+    ("int",): ScalarType.INT,
+    ("signed",): ScalarType.INT,
+    ("int", "signed"): ScalarType.INT,
+    ("long",): ScalarType.LONG,
+    ("int", "long"): ScalarType.LONG,
+    ("long", "signed"): ScalarType.LONG,
+    ("int", "long", "signed"): ScalarType.LONG,
+    ("long", "long"): ScalarType.LONG,
+    ("int", "long", "long"): ScalarType.LONG,
+    ("long", "long", "signed"): ScalarType.LONG,
+    ("int", "long", "long", "signed"): ScalarType.LONG,
+    ("float",): ScalarType.FLOAT,
+    ("double",): ScalarType.DOUBLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a declaration says: element type, the sizes of an array's dimensions, pointer or not.
+
+    ``pointer`` is a plain ``double *x``: a size is missing, and only ``*x`` and ``x[0]`` are known
+    to exist. A size is the syntax tree of its expression.
+    """
+
+    type: ScalarType
+    sizes: tuple[Any, ...] = ()
+    pointer: bool = False
+
+
+class Declarations:
+    """Reads declarations with the typedefs of the file in hand."""
+
+    def __init__(self, typedefs: Mapping[str, Any], source: SourceMap) -> None:
+        """Keep the typedefs (name to type node) and the way back to the user's text."""
+        self._typedefs = typedefs
+        self._source = source
+
+    def scalar(self, node: Any, at: Any, what: str) -> ScalarType:
+        """Return the scalar type that a type node means; ``at`` is where to complain."""
+        shape = self.shape(node, at, what)
+        if shape.sizes or shape.pointer:
+            raise self._source.error(
+                at, f"{what} is a pointer or an array; only scalars are understood here"
+            )
+        return shape.type
+
+    def shape(self, node: Any, at: Any, what: str) -> Shape:
+        """Return the shape of a type node, through typedefs, outermost dimension first."""
+        sizes: list[Any] = []
+        pointer = False
+        kind = node
+        alias = ""
+        while True:
+            match kind:
+                case c_ast.ArrayDecl():
+                    if pointer:
+                        raise self._pointer_to_array(at, what)
+                    if kind.dim is None or not _is_size(kind.dim):
+                        raise self._source.error(
+                            at,
+                            f"{what} has a dimension of unknown size",
+                            "declare every size, as in double A[n][m]",
+                        )
+                    sizes.append(kind.dim)
+                    kind = kind.type
+                case c_ast.PtrDecl():
+                    if pointer or sizes:
+                        raise self._source.error(
+                            at, f"{what} involves pointers in a way that is not understood"
+                        )
+                    pointer = True
+                    kind = kind.type
+                case c_ast.TypeDecl() | c_ast.Typename():
+                    kind = kind.type
+                case c_ast.IdentifierType() if (
+                    len(kind.names) == 1 and kind.names[0] in self._typedefs
+                ):
+                    alias = alias or kind.names[0]
+                    kind = self._typedefs[kind.names[0]]
+                case _:
+                    break
+        if len(sizes) > _MOST_DIMENSIONS:
+            raise self._source.error(
+                at,
+                f"{what} has {len(sizes)} dimensions; at most {_MOST_DIMENSIONS} are understood",
+            )
+        return Shape(self._element(kind, alias, at, what), tuple(sizes), pointer)
+
+    def _pointer_to_array(self, at: Any, what: str) -> Exception:
+        """Return the refusal of ``double (*A)[m]``."""
+        return self._source.error(
+            at,
+            f"{what} is a pointer to arrays: its first size is not declared",
+            "declare every size, as in double A[n][m]",
+        )
+
+    def _element(self, kind: Any, alias: str, at: Any, what: str) -> ScalarType:
+        """Return the scalar type at the bottom of a declaration; ``alias`` is a typedef's name."""
+        if isinstance(kind, c_ast.Enum):
+            return ScalarType.INT
+        names: tuple[str, ...]
+        match kind:
+            case c_ast.IdentifierType():
+                names = tuple(sorted(kind.names))
+                spelled = " ".join(kind.names)
+            case c_ast.Struct() | c_ast.Union():
+                names, spelled = (), f"{type(kind).__name__.lower()} {kind.name or ''}".strip()
+            case c_ast.FuncDecl():
+                names, spelled = (), "a function"
+            case _:
+                names, spelled = (), "something else"
+        if (scalar := _TYPES.get(names)) is not None:
+            return scalar
+        if alias:
+            spelled = f"{alias} ({spelled})"
+        raise self._source.error(
+            at, f"{what} is of type {spelled}; int, long, float and double are understood"
+        )
+
+
+def rank(node: Any, typedefs: Mapping[str, Any]) -> int:
+    """Return the number of an array type's dimensions, through typedefs; 0 for any other type."""
+    count = 0
+    while True:
+        match node:
+            case c_ast.ArrayDecl():
+                count += 1
+                node = node.type
+            case c_ast.TypeDecl():
+                node = node.type
+            case c_ast.IdentifierType(names=[name]) if name in typedefs:
+                node = typedefs[name]
+            case _:
+                return count
+
+
+def _is_size(node: Any) -> bool:
+    """Whether the brackets of an array declaration hold a size (``[*]`` and ``[]`` do not)."""
+    return not (isinstance(node, c_ast.ID) and node.name == "*")

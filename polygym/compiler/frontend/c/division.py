@@ -1,0 +1,82 @@
+"""C's integer division inside affine expressions, by constants and by parameters.
+
+Division by a constant is quasi-affine. Division by a parameter ``p`` is not, but where the program
+keeps ``-K p < e < K p`` for a small K it is *piecewise* affine, one piece for every quotient::
+
+    0 <= i < n:   (i + 1) % n  is  i + 1       where i + 1 < n       (quotient 0)
+                               and i + 1 - n   where n <= i + 1      (quotient 1)
+
+which is what a stencil with periodic boundaries needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+
+from polygym.compiler.frontend.c.conditions import compare
+
+_LARGEST_QUOTIENT = 4
+
+
+def constant_value(function: Any) -> Any:
+    """Return the value of a constant function, None for any other."""
+    if function.n_piece() != 1:
+        return None
+    ((_, piece),) = function.get_pieces()
+    return piece.get_constant_val() if piece.is_cst() else None
+
+
+def truncated(dividend: Any, divisor: Any, domain: Any) -> Any:
+    """Return ``dividend / divisor`` rounded towards zero, for a constant divisor other than zero.
+
+    One piece is enough where the sign of the dividend is known on ``domain``.
+    """
+    if divisor.is_neg():
+        dividend, divisor = dividend.neg(), divisor.neg()
+    if divisor.is_one():
+        return dividend
+    zero = dividend.scale_val(0)
+    ratio = dividend.scale_down_val(divisor)
+    negative = dividend.lt_set(zero)
+    if domain.is_disjoint(negative):
+        return ratio.floor()
+    if domain.is_subset(negative):
+        return ratio.ceil()
+    below = ratio.ceil().intersect_domain(negative)
+    return ratio.floor().intersect_domain(dividend.ge_set(zero)).union_add(below)
+
+
+def symbolic(dividend: Any, divisor: Any, domain: Any) -> list[tuple[Any, int]] | None:
+    """Return the pieces (set, quotient) of a division by a parameter, None if they do not cover.
+
+    Quotient 0 holds for ``-p < e < p``, k > 0 for ``k p <= e < (k+1) p``, and -k for
+    ``-(k+1) p < e <= -k p``. The divisor must be positive everywhere on ``domain``.
+    """
+    if domain.is_empty():
+        return [(domain, 0)]
+    if not domain.is_subset(divisor.gt_set(divisor.scale_val(0))):
+        return None
+
+    def multiple(factor: int) -> Any:
+        """Return a multiple of the divisor."""
+        return divisor.scale_val(isl.Val(factor, domain.get_ctx()))
+
+    pieces: list[tuple[Any, int]] = []
+    left = domain
+    for size in range(_LARGEST_QUOTIENT + 1):
+        for quotient in sorted({size, -size}, reverse=True):
+            lower, upper = multiple(quotient), multiple(quotient + (1 if quotient >= 0 else -1))
+            if quotient == 0:
+                where = compare("<", upper.neg(), dividend).intersect(compare("<", dividend, upper))
+            elif quotient > 0:
+                where = compare("<=", lower, dividend).intersect(compare("<", dividend, upper))
+            else:
+                where = compare("<", upper, dividend).intersect(compare("<=", dividend, lower))
+            if not left.is_disjoint(where):
+                pieces.append((where, quotient))
+                left = left.subtract(where)
+            if left.is_empty():
+                return pieces
+    return None

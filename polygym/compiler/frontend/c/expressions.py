@@ -1,0 +1,268 @@
+"""C expressions to the intermediate representation: what a statement computes.
+
+Types follow C: every implicit conversion becomes a Cast
+(:mod:`polygym.compiler.frontend.c.arithmetic`). An operand of ``?:``, ``&&`` or ``||`` that is
+reached only under an affine condition carries that condition in the domain of its accesses, so ``i
+> 0 ? A[i - 1] : 0`` does not read ``A[-1]``.
+
+A load is written with a mark, ``#3``, in place of its relation: the number of its
+:class:`~polygym.compiler.frontend.c.accesses.Touch`. The texts are put in at the end, when it is
+known which names are parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.accesses import Touch, read_access
+from polygym.compiler.frontend.c.affine import Affine
+from polygym.compiler.frontend.c.arithmetic import (
+    INTEGER_ONLY,
+    binary,
+    choice,
+    comparison,
+    constant_value,
+    convert,
+    truth,
+    zero,
+)
+from polygym.compiler.frontend.c.bindings import (
+    Alias,
+    Bindings,
+    Constant,
+    Environment,
+    Iterator,
+    Variable,
+)
+from polygym.compiler.frontend.c.functions import Functions, wrong_count
+from polygym.compiler.frontend.c.literals import parse_literal
+from polygym.compiler.ir.expr import (
+    Access,
+    BinaryOperator,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Conditional,
+    Expression,
+    IntegerLiteral,
+    IteratorValue,
+    Load,
+    MathFunction,
+    Unary,
+    UnaryOperator,
+)
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import LimitError
+
+_LARGEST_REGION = 50_000
+
+_ARITHMETIC = {operator.value: operator for operator in BinaryOperator}
+_COMPARISONS = {operator.value: operator for operator in ComparisonOperator}
+_MATH = {
+    spelling: (function, scalar)
+    for function in MathFunction
+    if function not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
+    for scalar in (ScalarType.DOUBLE, ScalarType.FLOAT)
+    for spelling in (function.c_name(scalar),)
+} | {
+    "abs": (MathFunction.ABS, ScalarType.INT),
+    "labs": (MathFunction.ABS, ScalarType.LONG),
+    "llabs": (MathFunction.ABS, ScalarType.LONG),
+}
+
+
+class Expressions:
+    """Reads expressions for their value, and keeps a list of the accesses."""
+
+    def __init__(self, bindings: Bindings, affine: Affine, functions: Functions) -> None:
+        """Keep the readers that this one works with."""
+        self._bindings = bindings
+        self._affine = affine
+        self._functions = functions
+        self._source = bindings.source
+        self._size = 0
+        self.touches: list[Touch] = []
+
+    def touch(self, node: Any, environment: Environment) -> tuple[Access, ScalarType]:
+        """Record an access to memory; return it, marked, with the type of the element."""
+        touch = read_access(node, environment, self._bindings, self._affine)
+        self.touches.append(touch)
+        return Access(touch.array, f"#{len(self.touches) - 1}", touch.text), touch.type
+
+    def value(self, node: Any, environment: Environment) -> Expression:
+        """Return the value of an expression."""
+        self._size += 1
+        if self._size > _LARGEST_REGION:
+            raise LimitError.at(self._source.place(node), "the region's expressions are too large")
+        match node:
+            case c_ast.Constant():
+                literal = parse_literal(node.value)
+                if isinstance(literal, str):
+                    raise self._source.error(node, literal)
+                return literal
+            case c_ast.ID():
+                return self._name(node, environment)
+            case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+                return Load(*self.touch(node, environment))
+            case c_ast.UnaryOp():
+                return self._unary(node, environment)
+            case c_ast.BinaryOp(op="&&" | "||"):
+                return self._logical(node, environment)
+            case c_ast.BinaryOp():
+                left = self.value(node.left, environment)
+                right = self.value(node.right, environment)
+                return self.combine(node, node.op, left, right)
+            case c_ast.TernaryOp():
+                condition = self.value(node.cond, environment)
+                reached, otherwise = self._branches(node.cond, environment)
+                return choice(
+                    condition,
+                    self.value(node.iftrue, reached),
+                    self.value(node.iffalse, otherwise),
+                )
+            case c_ast.Cast():
+                scalar = self._bindings.declarations.scalar(
+                    node.to_type, node, "the result of a cast"
+                )
+                return convert(self.value(node.expr, environment), scalar)
+            case c_ast.FuncCall():
+                return self._call(node, environment)
+            case _:
+                raise self._source.error(node, _reason(node))
+
+    def combine(self, node: Any, spelling: str, left: Expression, right: Expression) -> Expression:
+        """Return ``left op right``; refuse what C gives no meaning."""
+        if spelling in _COMPARISONS:
+            return comparison(_COMPARISONS[spelling], left, right)
+        operator = _ARITHMETIC.get(spelling)
+        if operator is None:
+            raise self._source.error(node, f"the operator {spelling} is not understood")
+        if operator in INTEGER_ONLY:
+            for operand in (left, right):
+                if not operand.type.is_integer:
+                    raise self._source.error(
+                        node, f"the operator {spelling} takes integers, not {operand.type.value}"
+                    )
+        result = binary(operator, left, right)
+        if (
+            operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER)
+            and result.type.is_integer
+            and constant_value(right, right.type) == 0
+        ):
+            raise self._source.error(node, f"the operator {spelling} divides an integer by zero")
+        return result
+
+    def _name(self, node: Any, environment: Environment) -> Expression:
+        binding = self._bindings.binding(node, environment, self._affine.expression)
+        match binding:
+            case Iterator(name=name, type=scalar):
+                return IteratorValue(name, scalar)
+            case Constant(node=expression, offset=offset):
+                constant = IntegerLiteral(offset)
+                if expression is None:
+                    return constant
+                value = self.value(expression, environment)
+                return binary(BinaryOperator.ADD, value, constant) if offset else value
+            case Alias():
+                return convert(self.value(binding.node, binding.environment), binding.type)
+            case Variable():
+                return Load(*self.touch(node, environment))
+
+    def _unary(self, node: Any, environment: Environment) -> Expression:
+        if node.op not in ("+", "-", "~", "!"):
+            raise self._source.error(node, _reason(node))
+        operand = self.value(node.expr, environment)
+        match node.op:
+            case "+":
+                return operand
+            case "-":
+                return Unary(UnaryOperator.NEGATE, operand, operand.type)
+            case "!":
+                return Comparison(ComparisonOperator.EQUAL, operand, zero(operand.type))
+            case _:
+                if not operand.type.is_integer:
+                    raise self._source.error(
+                        node, f"the operator ~ takes integers, not {operand.type.value}"
+                    )
+                return Unary(UnaryOperator.BIT_NOT, operand, operand.type)
+
+    def _logical(self, node: Any, environment: Environment) -> Expression:
+        """Return ``a && b`` as ``a ? b != 0 : 0`` and ``a || b`` as ``a ? 1 : b != 0``."""
+        left = self.value(node.left, environment)
+        holds, fails = self._branches(node.left, environment)
+        right = truth(self.value(node.right, holds if node.op == "&&" else fails))
+        if node.op == "&&":
+            return Conditional(left, right, IntegerLiteral(0), ScalarType.INT)
+        return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
+
+    def _branches(self, node: Any, environment: Environment) -> tuple[Environment, Environment]:
+        """Return the environments where a condition may hold and where it may fail.
+
+        A condition on iterators and parameters does one of both; one that reads data can go either
+        way in every instance: ``i > 0 && x[i] > 1`` can hold only where ``i > 0``, fail anywhere.
+        """
+        if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            holds, fails = self._branches(node.expr, environment)
+            return fails, holds
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+            left = self._branches(node.left, environment)
+            goes_on = node.op == "||"
+            right = self._branches(node.right, left[goes_on])
+            done = left[not goes_on]
+            either = environment.where(done.domain.union(right[not goes_on].domain))
+            return (right[0], either) if node.op == "&&" else (either, right[1])
+        found = self._bindings.attempt(self._affine.condition, node, environment)
+        if found is None:
+            return environment, environment
+        return environment.where(found), environment.where(found.complement())
+
+    def _call(self, node: Any, environment: Environment) -> Expression:
+        inlined = self._functions.inline(node, environment)
+        if inlined is not None:
+            return convert(self.value(inlined.node, inlined.environment), inlined.type)
+        name = node.name.name
+        operands = [
+            self.value(operand, environment) for operand in (node.args.exprs if node.args else ())
+        ]
+        if name in _MATH:
+            function, scalar = _MATH[name]
+            if len(operands) != function.arity:
+                raise self._source.error(node, wrong_count(name, function.arity, len(operands)))
+            converted = tuple(convert(operand, scalar) for operand in operands)
+            return Call(function, converted, scalar)
+        if name in ("min", "max") and len(operands) == 2:
+            if all(operand.type.is_integer for operand in operands):
+                less = ComparisonOperator.LESS if name == "min" else ComparisonOperator.GREATER
+                return choice(comparison(less, *operands), *operands)
+            raise self._source.error(
+                node, f"{name} of floating values is no function of C", f"call f{name}"
+            )
+        raise self._source.error(
+            node,
+            f"the call of {name} may have side effects",
+            "the functions of math.h can be called, and functions of this file whose body is a "
+            "single 'return expression;'",
+        )
+
+
+def _reason(node: Any) -> str:
+    """Return the sentence that refuses a node which has no value here."""
+    match node:
+        case c_ast.Assignment():
+            return "an assignment inside an expression is not understood"
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            return f"{node.op.strip('p')} inside an expression is a side effect"
+        case c_ast.UnaryOp(op="&"):
+            return "taking an address is not understood"
+        case c_ast.UnaryOp(op="sizeof"):
+            return "sizeof is not understood"
+        case c_ast.ExprList():
+            return "the comma operator is not understood"
+        case c_ast.StructRef():
+            return "members of structures are not understood"
+        case c_ast.CompoundLiteral() | c_ast.InitList():
+            return "compound literals and initialiser lists are not understood"
+        case _:
+            return "this expression is not understood"

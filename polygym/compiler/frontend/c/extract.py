@@ -1,0 +1,282 @@
+"""The region's statements: a walk over the syntax tree that collects instances and their order.
+
+Every assignment becomes a :class:`Draft`: the loops around it, the set of its instances, the
+element it writes and the expression it stores. The order of execution is written down on the way in
+the "2d + 1" form: the position among its neighbours, a loop's counter, the position inside that
+loop, and so on, the counter negated where the loop runs downwards::
+
+    for (i = 0; i < n; i++) {
+    S:  x[i] = 0;                        S[i]    -> [0, i, 0]
+        for (j = n - 1; j >= 0; j--)
+    T:    x[i] += A[i][j];               T[i, j] -> [0, i, 1, -j, 0]
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.accesses import c_text, pointer_arithmetic
+from polygym.compiler.frontend.c.affine import Affine
+from polygym.compiler.frontend.c.arithmetic import convert
+from polygym.compiler.frontend.c.bindings import Bindings, Environment
+from polygym.compiler.frontend.c.expressions import Expressions
+from polygym.compiler.frontend.c.loops import read_loop, refuse_change
+from polygym.compiler.frontend.c.symbols import Symbol
+from polygym.compiler.ir.expr import Access, Expression, Load
+from polygym.errors import Place
+
+ASSUMPTIONS = frozenset({"assert", "__builtin_assume"})
+
+_REFUSED = {
+    c_ast.While: "while loops are",
+    c_ast.DoWhile: "do loops are",
+    c_ast.Break: "break is",
+    c_ast.Continue: "continue is",
+    c_ast.Goto: "goto is",
+    c_ast.Return: "return inside the region is",
+    c_ast.Switch: "switch is",
+    c_ast.Case: "switch is",
+    c_ast.Default: "switch is",
+}
+
+
+def _refusal(node: Any) -> str:
+    """Return the sentence that refuses a statement."""
+    if type(node) not in _REFUSED:
+        return "this has no effect or is not understood"
+    return (
+        f"{_REFUSED[type(node)]} not understood: which iterations run would depend on what ran "
+        "before; a region is made of for loops and if alone"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One entry of a time stamp: a constant, or a counter with its direction."""
+
+    constant: int = 0
+    iterator: str = ""
+    upwards: bool = True
+
+    def __str__(self) -> str:
+        """Render as isl text."""
+        if not self.iterator:
+            return str(self.constant)
+        return self.iterator if self.upwards else f"-{self.iterator}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A statement before it has its final texts; accesses bear the marks of their touches."""
+
+    label: str
+    number: int
+    environment: Environment
+    time: tuple[Position, ...]
+    write: Access
+    body: Expression
+    touches: range
+    text: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where the walk stands: what surrounds it, the time so far, and a label to be used."""
+
+    environment: Environment
+    time: tuple[Position, ...] = ()
+    label: str = ""
+
+
+class Extractor:
+    """Walks a region."""
+
+    def __init__(self, bindings: Bindings, affine: Affine, expressions: Expressions) -> None:
+        """Keep the readers."""
+        self._bindings = bindings
+        self._affine = affine
+        self._expressions = expressions
+        self._source = bindings.source
+        self._labels: set[str] = set()
+        self._number = 0
+        self.current: Any = None
+        self.declared: list[Symbol] = []
+        self.drafts: list[Draft] = []
+
+    def region(self, items: tuple[Any, ...], environment: Environment) -> None:
+        """Walk a whole region."""
+        self._sequence(items, _Spot(environment))
+
+    def _sequence(self, items: Any, spot: _Spot) -> None:
+        """Walk what stands in a loop's body (or the region), one position after the other."""
+        for position, (item, inner) in enumerate(self._flatten(items, spot)):
+            moment = replace(inner, time=(*inner.time, Position(position)))
+            self._timed(item, moment)
+
+    def _flatten(self, items: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
+        """Yield loops and assignments, through blocks, ifs and labels, each with its spot."""
+        for item in items:
+            self.current = item
+            match item:
+                case None | c_ast.EmptyStatement() | c_ast.Typedef():
+                    continue
+                case c_ast.Compound():
+                    inner = item.block_items or []
+                    yield from self._flatten(inner, self._passed(spot, item, len(inner)))
+                case c_ast.Label():
+                    yield from self._flatten([item.stmt], self._labelled(item, spot))
+                case c_ast.If():
+                    yield from self._branches(item, spot)
+                case c_ast.DeclList():
+                    yield from self._flatten(item.decls, spot)
+                case c_ast.Decl():
+                    if self._needs_statement(item, spot.environment):
+                        yield item, spot
+                case c_ast.ExprList() | c_ast.For() | c_ast.Assignment() | c_ast.UnaryOp():
+                    yield item, spot
+                case c_ast.Pragma():
+                    raise self._source.error(item, "a pragma here is not understood")
+                case c_ast.FuncCall():
+                    self._refuse_call(item)
+                case _:
+                    raise self._source.error(item, _refusal(item))
+
+    def _passed(self, spot: _Spot, node: Any, count: int) -> _Spot:
+        """Hand a label on to the only statement of a block."""
+        if spot.label and count != 1:
+            raise self._source.error(
+                node, f"the label {spot.label} must stand before a single statement"
+            )
+        return spot
+
+    def _labelled(self, node: Any, spot: _Spot) -> _Spot:
+        """Take a label's name for the statement under it."""
+        if node.name in self._labels:
+            raise self._source.error(node, f"the label {node.name} stands twice in the function")
+        self._labels.add(node.name)
+        return replace(spot, label=node.name)
+
+    def _branches(self, node: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
+        """Yield what stands under an if, each branch where its condition holds."""
+        environment = spot.environment
+        holds = self._affine.condition(node.cond, environment.as_role("the condition of an if"))
+        if node.iftrue is not None:
+            inner = replace(spot, environment=environment.where(holds))
+            yield from self._flatten([node.iftrue], inner)
+        if node.iffalse is not None:
+            inner = replace(spot, environment=environment.where(holds.complement()), label="")
+            yield from self._flatten([node.iffalse], inner)
+
+    def _refuse_call(self, node: Any) -> None:
+        """Refuse a call as a statement."""
+        name = getattr(node.name, "name", "a function")
+        if name in ASSUMPTIONS:
+            raise self._source.error(
+                node, f"{name} is only understood before the region and at its start"
+            )
+        raise self._source.error(
+            node, f"the call of {name} may have side effects", "move it out of the region"
+        )
+
+    def _timed(self, item: Any, spot: _Spot) -> None:
+        """Walk a loop or an assignment at its position."""
+        self.current = item
+        match item:
+            case c_ast.For():
+                self._loop(item, spot)
+            case c_ast.Decl():
+                self._store(item, c_ast.ID(item.name, item.coord), "=", item.init, spot)
+            case c_ast.Assignment():
+                self._store(item, item.lvalue, item.op, item.rvalue, spot)
+            case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+                one = c_ast.Constant("int", "1", item.coord)
+                self._store(item, item.expr, f"{item.op.strip('p')[0]}=", one, spot)
+            case c_ast.ExprList():
+                raise self._source.error(item, "the comma operator is not understood")
+            case _:
+                raise self._source.error(item, "this statement has no effect")
+
+    def _loop(self, node: Any, spot: _Spot) -> None:
+        """Walk a loop."""
+        loop = read_loop(node, spot.environment, self._bindings, self._affine)
+        entry = Position(iterator=loop.iterator.name, upwards=loop.upwards)
+        inner = replace(spot, environment=loop.body, time=(*spot.time, entry))
+        self._sequence([node.stmt], inner)
+
+    def _needs_statement(self, node: Any, environment: Environment) -> bool:
+        """Enter a declaration of the region; return whether its initialiser is an assignment."""
+        if node.name is None or isinstance(node.type, c_ast.FuncDecl):
+            return False
+        symbol = self._bindings.names.of(node)
+        assert symbol is not None
+        if set(node.storage) & {"static", "extern"}:
+            raise self._source.error(
+                node, f"{node.name} keeps its value from one run of the region to the next"
+            )
+        shape = self._bindings.shape(symbol, node)
+        if shape.pointer:
+            raise self._source.error(node, f"{node.name} is a pointer; it may alias an array")
+        self.declared.append(symbol)
+        if node.init is None:
+            return False
+        if shape.sizes or isinstance(node.init, c_ast.InitList):
+            raise self._source.error(node.init, "initialiser lists are not understood")
+        return not self._bindings.is_alias(symbol, shape, environment, self._affine.expression)
+
+    def _store(self, node: Any, target: Any, operator: str, operand: Any, spot: _Spot) -> None:
+        """Draft a statement: an assignment, a compound assignment, ++, -- or an initialiser."""
+        environment = spot.environment
+        begin = len(self._expressions.touches)
+        if isinstance(node, c_ast.Decl):
+            symbol = self._bindings.names.of(node)
+            assert symbol is not None
+            self._bindings.names.meaning[id(target)] = symbol
+        self._check_target(target, environment, starts=isinstance(node, c_ast.Decl))
+        if isinstance(operand, c_ast.Assignment):
+            raise self._source.error(operand, "chained assignments are not understood")
+        write, scalar = self._expressions.touch(target, environment)
+        value = self._expressions.value(operand, environment)
+        if operator != "=":
+            read, _ = self._expressions.touch(target, environment)
+            value = self._expressions.combine(node, operator[:-1], Load(read, scalar), value)
+        self.drafts.append(
+            Draft(
+                label=spot.label,
+                number=self._number,
+                environment=environment,
+                time=spot.time,
+                write=write,
+                body=convert(value, scalar),
+                touches=range(begin, len(self._expressions.touches)),
+                text=self._source.statement_text(node) or f"{c_text(node)};",
+                place=self._source.place(node),
+            )
+        )
+        self._number += 1
+
+    def _check_target(self, target: Any, environment: Environment, *, starts: bool) -> None:
+        """Refuse assignments to anything but an array element or a scalar in memory.
+
+        A target that ``starts`` its life here, by its initialiser, may be const.
+        """
+        base = target
+        while isinstance(base, c_ast.ArrayRef) or (
+            isinstance(base, c_ast.UnaryOp) and base.op == "*"
+        ):
+            base = base.name if isinstance(base, c_ast.ArrayRef) else base.expr
+        if base is not target and isinstance(base, (c_ast.BinaryOp, c_ast.UnaryOp, c_ast.Cast)):
+            raise pointer_arithmetic(target, self._bindings)
+        if not isinstance(base, c_ast.ID):
+            raise self._source.error(target, "this cannot be assigned to here")
+        symbol = self._bindings.names.of(base)
+        if symbol is None:
+            raise self._source.error(base, f"{base.name} is not declared")
+        refuse_change(symbol, base, environment, self._bindings)
+        if not starts and "const" in getattr(symbol.declaration, "quals", ()):
+            raise self._source.error(base, f"{base.name} is const")

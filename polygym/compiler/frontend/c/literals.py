@@ -1,0 +1,94 @@
+"""The constants of C: their values and types.
+
+An integer constant is int if it fits, else long; the unsigned ones (suffix ``u``, or hexadecimal
+and octal constants that fit only ``unsigned int``) are outside the language that polygym reads.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from polygym.compiler.ir.expr import FloatLiteral, IntegerLiteral
+from polygym.compiler.ir.types import ScalarType
+
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)([uUlL]*)")
+_FLOATING = re.compile(r"(0[xX][0-9a-fA-F.]+[pP][+-]?\d+|[0-9.]+(?:[eE][+-]?\d+)?)([fFlL]?)")
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
+_ESCAPES |= {"\\": 92, "'": 39, '"': 34, "?": 63}
+
+
+def parse_literal(text: str) -> IntegerLiteral | FloatLiteral | str:
+    """Return the literal that a constant means, or the sentence that refuses it.
+
+    >>> parse_literal("0x10"), parse_literal("1.5f")
+    (IntegerLiteral(value=16, type=<ScalarType.INT: 'int'>), \
+FloatLiteral(value=1.5, type=<ScalarType.FLOAT: 'float'>))
+    """
+    if text.startswith("'"):
+        return _character(text)
+    if found := _INTEGER.fullmatch(text):
+        return _integer(found[1], found[2].lower())
+    if found := _FLOATING.fullmatch(text):
+        return _floating(found[1], found[2].lower())
+    return f"the constant {text} is not understood"
+
+
+def round_to(value: float, scalar: ScalarType) -> float:
+    """Return the nearest value of a floating type; infinite where it is too large for float."""
+    if scalar is not ScalarType.FLOAT:
+        return value
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _integer(digits: str, suffix: str) -> IntegerLiteral | str:
+    """Give an integer constant its type."""
+    if "u" in suffix:
+        return f"unsigned constants such as {digits}{suffix} are not understood"
+    if suffix not in ("", "l", "ll"):
+        return f"the constant {digits}{suffix} is not understood"
+    prefix = digits[:2].lower()
+    decimal = digits[0] != "0"
+    if prefix in ("0x", "0b"):
+        value = int(digits, 0)
+    else:
+        value = int(digits) if decimal else int(digits, 8)
+    if value < 1 << 31:
+        return IntegerLiteral(value, ScalarType.LONG if suffix else ScalarType.INT)
+    if value >= 1 << 63:
+        return f"the constant {digits} does not fit long"
+    if not decimal and not suffix and value < 1 << 32:
+        return f"the constant {digits} is unsigned int in C, which is not understood"
+    return IntegerLiteral(value, ScalarType.LONG)
+
+
+def _floating(digits: str, suffix: str) -> FloatLiteral | str:
+    """Give a floating constant its type."""
+    if suffix == "l":
+        return f"the constant {digits}{suffix} is long double, which is not understood"
+    scalar = ScalarType.FLOAT if suffix else ScalarType.DOUBLE
+    try:
+        value = float.fromhex(digits) if digits[:2].lower() == "0x" else float(digits)
+    except (ValueError, OverflowError):
+        return f"the constant {digits} is not understood"
+    return FloatLiteral(round_to(value, scalar), scalar)
+
+
+def _character(text: str) -> IntegerLiteral | str:
+    """Return the value of a character constant."""
+    body = text[1:-1]
+    if len(body) == 1 and ord(body) < 128:
+        return IntegerLiteral(ord(body))
+    if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
+        return IntegerLiteral(_ESCAPES[body[1]])
+    if found := re.fullmatch(r"\\([0-7]{1,3})", body):
+        value = int(found[1], 8)
+    elif found := re.fullmatch(r"\\x([0-9a-fA-F]{1,2})", body):
+        value = int(found[1], 16)
+    else:
+        return f"the character constant {text} is not understood"
+    # char is signed on the machines that polygym runs on.
+    return IntegerLiteral(value - 256 if 128 <= value < 256 else value)

@@ -1,0 +1,106 @@
+"""Values that come into the region from the function around it, by code that polygym does not run.
+
+A region is run by itself: its arguments and globals are given, its constants known
+(:mod:`polygym.compiler.frontend.c.initial`), and its local variables start with nothing. So a local
+variable that other code fills must not be read before the region writes it::
+
+    double w = 2 * alpha;                      w = 2 * alpha;
+    #pragma scop                               #pragma scop
+    A[i] = A[i] * w;      refused              w = 1; A[i] = A[i] * w;      accepted
+
+Which reads see a value from outside is asked exactly: those instances and elements for which the
+dataflow analysis finds no earlier write in the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import islpy as isl
+
+from polygym.compiler.frontend.c.accesses import Touch, relation
+from polygym.compiler.frontend.c.bindings import Bindings
+from polygym.compiler.frontend.c.extract import Draft
+from polygym.compiler.frontend.c.symbols import Home, Names, Symbol
+from polygym.compiler.ir.scop import Scop
+
+
+def refuse_lost_values(
+    scop: Scop,
+    drafts: Sequence[Draft],
+    touches: Sequence[Touch],
+    symbols: Iterable[Symbol],
+    bindings: Bindings,
+) -> None:
+    """Refuse the first read that sees a value from outside of a variable that has one.
+
+    ``drafts`` are those of the finished statements, in their order; ``symbols`` the variables in
+    memory that have no constant value when the region starts.
+    """
+    suspects = {symbol for symbol in symbols if _is_filled(symbol, bindings.names)}
+    if not suspects:
+        return
+    accesses = _Accesses(scop, drafts, touches, suspects, bindings.context)
+    outside = accesses.reads_from_outside()
+    for touch, reads in accesses.reads:
+        if not reads.intersect(outside).is_empty():
+            name = touch.symbol.name
+            raise bindings.source.error(
+                touch.node,
+                f"{name} gets its value before the region, by code that is not part of it",
+                f"move that code into the region, or make {name} an argument",
+            )
+
+
+def _is_filled(symbol: Symbol, names: Names) -> bool:
+    """Whether code around the region gives a local variable a value before the region."""
+    return symbol.home is Home.FUNCTION and (
+        symbol.initialiser is not None or names.changed_before(symbol)
+    )
+
+
+class _Accesses:
+    """The accesses to some variables, as isl relations restricted to what runs."""
+
+    def __init__(
+        self,
+        scop: Scop,
+        drafts: Sequence[Draft],
+        touches: Sequence[Touch],
+        suspects: set[Symbol],
+        context: Any,
+    ) -> None:
+        """Collect reads, each with its touch, in the order of the text, and all writes."""
+        parameters = isl.Set.read_from_str(context, scop.context)
+        self.domain = isl.UnionSet.read_from_str(context, "{ }")
+        self.writes = isl.UnionMap.read_from_str(context, "{ }")
+        self.reads: list[tuple[Touch, Any]] = []
+        for statement, draft in zip(scop.statements, drafts, strict=True):
+            instances = isl.Set.read_from_str(context, statement.domain)
+            instances = instances.intersect_params(parameters)
+            self.domain = self.domain.union(isl.UnionSet.from_set(instances))
+            for index in draft.touches:
+                touch = touches[index]
+                if touch.symbol not in suspects:
+                    continue
+                found = relation(touch, statement.name, draft.environment.domain, context)
+                accessed = isl.UnionMap.from_map(found.intersect_domain(instances))
+                if index == draft.touches.start:
+                    self.writes = self.writes.union(accessed)
+                else:
+                    self.reads.append((touch, accessed))
+        self.order = isl.UnionMap.read_from_str(context, scop.schedule)
+
+    def reads_from_outside(self) -> Any:
+        """Return the pairs (instance, element) whose value no earlier instance has written."""
+        every = isl.UnionMap.read_from_str(self.domain.get_ctx(), "{ }")
+        for _, reads in self.reads:
+            every = every.union(reads)
+        flow = (
+            isl.UnionAccessInfo.from_sink(every)
+            .set_must_source(self.writes)
+            .set_schedule_map(self.order.intersect_domain(self.domain))
+            .compute_flow()
+        )
+        return flow.get_must_no_source()

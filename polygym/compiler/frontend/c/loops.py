@@ -1,0 +1,219 @@
+"""``for`` headers to isl: the exact set of values that a loop's counter takes.
+
+For ``for (i = L; C; i += s)`` the body runs for ``i = L + s k``, ``k = 0, 1, …`` as long as C has
+held every time so far. In sets, with s > 0 (a downward loop is its mirror image)::
+
+    reached = { i : i >= L and (i - L) mod s = 0 }
+    stops   = reached - C
+    values  = reached ∩ C - { i : i >= i' for some i' in stops }
+
+When C is made of comparisons that bound the counter on the right side (``i < n && i <= m``), no
+value after a stop satisfies C again and the last line is ``reached ∩ C``. In general it is not:
+``for (i = 0; i != n; i++)`` with n < 0 counts away from n and never ends, so the set is unbounded
+and the loop is refused, unless an ``assert(n >= 0)`` says that this cannot be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import islpy as isl
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.accesses import as_dimensions
+from polygym.compiler.frontend.c.affine import Affine
+from polygym.compiler.frontend.c.bindings import Bindings, Environment, Iterator
+from polygym.compiler.frontend.c.division import constant_value
+from polygym.compiler.frontend.c.extremes import nonnegative
+from polygym.compiler.frontend.c.symbols import Home, Symbol
+
+# The cost of the polyhedral model grows exponentially with the depth.
+_DEEPEST_NEST = 24
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop's counter, the environment of its body, and whether it counts upwards."""
+
+    iterator: Iterator
+    body: Environment
+    upwards: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a loop starts: the counter, the node of its first value."""
+
+    symbol: Symbol
+    first: Any
+    node: Any
+
+
+def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: Affine) -> Loop:
+    """Read the header of a ``for`` statement."""
+    source = bindings.source
+    start = _start(node, bindings)
+    symbol = start.symbol
+    if symbol in environment.iterators:
+        raise source.error(start.node, f"{symbol.name} counts a surrounding loop already")
+    if len(environment.iterators) >= _DEEPEST_NEST:
+        raise source.error(node, f"more than {_DEEPEST_NEST} loops stand inside each other")
+    shape = bindings.shape(symbol, start.node)
+    if shape.sizes or shape.pointer or not shape.type.is_integer:
+        raise source.error(
+            start.node, f"a loop's counter must be int or long; {symbol.name} is {shape.type.value}"
+        )
+    first = affine.expression(start.first, environment.as_role("a loop bound"))
+    step = _step(node, symbol, environment, bindings, affine)
+    others = tuple(iterator.name for iterator in environment.iterators.values())
+    iterator = Iterator(bindings.counter(symbol.name, others), shape.type)
+    counter = bindings.variable(iterator.name)
+    reached = nonnegative(counter.sub(first) if step > 0 else first.sub(counter))
+    if abs(step) > 1:
+        distance = counter.sub(first).mod_val(isl.Val(str(abs(step)), bindings.context))
+        reached = reached.intersect(distance.eq_set(distance.scale_val(0)))
+    inner = replace(
+        environment,
+        domain=environment.domain.intersect(reached),
+        iterators={**environment.iterators, symbol: iterator},
+        role="a loop bound",
+        memory={},
+    )
+    if node.cond is None:
+        raise source.error(node, "a loop without a condition does not end")
+    holds = affine.condition(node.cond, inner)
+    values = inner.domain.intersect(holds)
+    if not _bounds_counter(node.cond, symbol, step > 0, bindings):
+        values = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
+        if not as_dimensions(values, (iterator.name,)).is_bounded():
+            raise source.error(
+                node.cond,
+                "the loop does not end for some values of the parameters",
+                "write the condition with < or >, or state before the region what is known of "
+                "the bounds, as in assert(n >= 0);",
+            )
+    body = replace(inner, domain=values.coalesce(), role=environment.role, memory={})
+    return Loop(iterator, body, step > 0)
+
+
+def _start(node: Any, bindings: Bindings) -> _Start:
+    """Read the first part of a header: ``i = e`` or ``int i = e``."""
+    source = bindings.source
+    init = node.init
+    match init:
+        case c_ast.Assignment(op="=") if isinstance(init.lvalue, c_ast.ID):
+            target, first = init.lvalue, init.rvalue
+        case c_ast.DeclList() if len(init.decls) == 1 and init.decls[0].init is not None:
+            target, first = init.decls[0], init.decls[0].init
+        case c_ast.ExprList() | c_ast.DeclList():
+            second = (init.children() or [("", node)])[-1][1]
+            raise source.error(second, "a loop that starts several counters is not understood")
+        case _:
+            raise source.error(init or node, "a loop must start with 'i = …' or 'int i = …'")
+    if isinstance(first, c_ast.Assignment):
+        raise source.error(first, "chained assignments are not understood")
+    symbol = bindings.names.of(target)
+    if symbol is None:
+        raise source.error(target, f"{target.name} is not declared")
+    return _Start(symbol, first, target)
+
+
+def _step(
+    node: Any, symbol: Symbol, environment: Environment, bindings: Bindings, affine: Affine
+) -> int:
+    """Read the last part of a header as a constant other than zero."""
+    source = bindings.source
+    step = node.next
+
+    def is_counter(part: Any) -> bool:
+        """Whether a node is the counter's name."""
+        return isinstance(part, c_ast.ID) and bindings.names.of(part) is symbol
+
+    amount: Any = None
+    sign = 1
+    match step:
+        case None:
+            raise source.error(node, "a loop that does not change its counter is not understood")
+        case c_ast.UnaryOp(op="++" | "p++") if is_counter(step.expr):
+            return 1
+        case c_ast.UnaryOp(op="--" | "p--") if is_counter(step.expr):
+            return -1
+        case c_ast.Assignment(op="+=" | "-=") if is_counter(step.lvalue):
+            amount, sign = step.rvalue, 1 if step.op == "+=" else -1
+        case c_ast.Assignment(op="=") if is_counter(step.lvalue):
+            match step.rvalue:
+                case c_ast.BinaryOp(op="+", left=left, right=right) if is_counter(left):
+                    amount = right
+                case c_ast.BinaryOp(op="+", left=left, right=right) if is_counter(right):
+                    amount = left
+                case c_ast.BinaryOp(op="-", left=left, right=right) if is_counter(left):
+                    amount, sign = right, -1
+    if amount is None:
+        raise source.error(
+            step,
+            f"this change of {symbol.name} is not understood",
+            f"a loop may step by {symbol.name}++, {symbol.name}--, or a constant",
+        )
+    value = constant_value(affine.expression(amount, environment.as_role("a loop's step")))
+    if value is None:
+        raise source.error(amount, "a loop's step must be a constant")
+    if value.is_zero():
+        raise source.error(amount, "a loop's step must not be zero")
+    return sign * int(value.to_python())
+
+
+def _bounds_counter(node: Any, symbol: Symbol, upwards: bool, bindings: Bindings) -> bool:
+    """Whether a condition is a conjunction of bounds that end a loop in this direction."""
+    if not isinstance(node, c_ast.BinaryOp):
+        return False
+    if node.op == "&&":
+        return all(
+            _bounds_counter(part, symbol, upwards, bindings) for part in (node.left, node.right)
+        )
+
+    def mentions(part: Any) -> bool:
+        """Whether the counter stands somewhere in a node."""
+        if isinstance(part, c_ast.ID):
+            return bindings.names.of(part) is symbol
+        return any(mentions(child) for _, child in part.children())
+
+    def is_counter(part: Any) -> bool:
+        """Whether a node is the counter's name."""
+        return isinstance(part, c_ast.ID) and mentions(part)
+
+    if node.op not in _MIRRORED:
+        return False
+    if is_counter(node.left) and not mentions(node.right):
+        operator = node.op
+    elif is_counter(node.right) and not mentions(node.left):
+        operator = _MIRRORED[node.op]
+    else:
+        return False
+    return operator in (("<", "<=") if upwards else (">", ">="))
+
+
+def _until_first_stop(reached: Any, holds: Any, name: str, upwards: bool) -> Any:
+    """Return the values of a counter before the first one at which its condition fails."""
+    stops = reached.subtract(holds)
+    order = ">=" if upwards else "<="
+    later = isl.Map.read_from_str(reached.get_ctx(), f"{{ [a] -> [b] : b {order} a }}")
+    after = as_dimensions(stops, (name,)).apply(later)
+    values = as_dimensions(reached.intersect(holds), (name,)).subtract(after)
+    values = values.set_dim_name(isl.dim_type.set, 0, name)
+    count = values.dim(isl.dim_type.param)
+    return values.move_dims(isl.dim_type.param, count, isl.dim_type.set, 0, 1)
+
+
+def refuse_change(symbol: Symbol, node: Any, environment: Environment, bindings: Bindings) -> None:
+    """Refuse an assignment to a loop's counter."""
+    if symbol in environment.iterators:
+        raise bindings.source.error(
+            node, f"the loop's counter {symbol.name} is changed inside the loop"
+        )
+    if symbol.home is not Home.FILE and bindings.names.iterates_in_region(symbol):
+        raise bindings.source.error(
+            node, f"{symbol.name} counts a loop of the region and is assigned elsewhere in it"
+        )

@@ -1,0 +1,288 @@
+"""Preprocessing: macros and includes resolved by pcpp, with every token's origin kept.
+
+The first step of the front end: text in, :class:`~polygym.compiler.frontend.c.places.SourceMap`
+out. Comments are blanked before pcpp sees the text, pragmas other than ``scop`` and ``endscop`` are
+dropped, GNU annotations too. pcpp's own messages, which it prints, become exceptions here; work is
+bounded in bytes read and tokens produced, because a few lines of macros can expand into more than
+the memory.
+"""
+
+from __future__ import annotations
+
+import stat
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from pcpp.parser import Action, OutputDirective
+from pcpp.preprocessor import Preprocessor
+
+from polygym.compiler.frontend.c.headers import ANNOTATIONS, MACROS, SPELLINGS, TYPEDEFS
+from polygym.compiler.frontend.c.places import Origin, SourceMap, Token, blank_comments
+from polygym.errors import LimitError, Place, PolygymError, SourceError
+
+_MAXIMUM_BYTES = 1 << 20
+_MAXIMUM_TOKENS = 200_000
+_MAXIMUM_EXPANSION = 1_000_000
+_MAXIMUM_INCLUDES = 200
+
+# Pragmas that mean something here: words after "pragma".
+_PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", "OFF", "DEFAULT")))
+
+# Python's line separators that are mere white space in C; str.splitlines must not see them.
+_ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
+
+
+def decode(data: bytes, file: str) -> str:
+    """Return the text of a file, or refuse what cannot be C: too long, not UTF-8, a NUL inside."""
+    if len(data) > _MAXIMUM_BYTES:
+        raise LimitError(f"{file}: {len(data)} bytes; at most {_MAXIMUM_BYTES} are read")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        message = f"not a text: byte 0x{data[error.start]:02x} is not UTF-8"
+        raise SourceError(Place(file, line, column), message) from error
+    return normalise(text, file)
+
+
+def normalise(text: str, file: str) -> str:
+    """Return the text with line feeds as its only line ends; refuse a NUL."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_ODD_SPACES)
+    if (offset := text.find("\0")) >= 0:
+        line = text.count("\n", 0, offset) + 1
+        raise SourceError(
+            Place(file, line, offset - text.rfind("\n", 0, offset)),
+            "not a text: there is a NUL character",
+        )
+    return text
+
+
+def preprocess(text: str, file: str, include_directories: Sequence[str | Path] = ()) -> SourceMap:
+    """Preprocess a C text; ``file`` names it in messages and is where its includes are sought."""
+    if len(text) > _MAXIMUM_BYTES:
+        raise LimitError(f"{file}: {len(text)} characters; at most {_MAXIMUM_BYTES} are read")
+    text = normalise(text, file)
+    engine = _Engine(file, text, [str(directory) for directory in include_directories])
+    try:
+        engine.parse(text, file)
+        stream = list(engine.stream())
+    except PolygymError:
+        raise
+    except RecursionError as error:
+        raise SourceError(engine.here(), "macros or includes nest too deeply") from error
+    except Exception as error:
+        # pcpp meets a malformed directive with whatever exception its code happens to run into.
+        raise SourceError(engine.here(), "this preprocessor directive is malformed") from error
+    return _write(stream, engine)
+
+
+class _Engine(Preprocessor):  # type: ignore[misc]
+    """pcpp, with origins on its tokens, bounded, and silent."""
+
+    def __init__(self, file: str, text: str, include_directories: list[str]) -> None:
+        """Prepare for one main file."""
+        super().__init__()
+        self.main_file = file
+        self.files: dict[str, list[str]] = {file: text.split("\n")}
+        self.budget = _MAXIMUM_EXPANSION
+        self.includes = 0
+        self.system_headers: set[str] = set()
+        self._include_directories = include_directories
+        self._names: dict[str, str] = {}
+        self._last_column: dict[tuple[str, int], int] = {}
+        self.lastdirective: Any = None
+        for directory in include_directories:
+            self.add_path(directory)
+
+    def here(self) -> Place:
+        """Return the place of the directive that was read last."""
+        position = getattr(self.lastdirective, "position", None)
+        if position is None:
+            return Place(self.main_file, 1, 1, self.files[self.main_file][0])
+        return self._place(Origin(*position))
+
+    def _place(self, origin: Origin) -> Place:
+        lines = self.files.get(origin.file, [])
+        text = lines[origin.line - 1] if 0 < origin.line <= len(lines) else ""
+        return Place(origin.file, origin.line, origin.column, text)
+
+    # What pcpp calls.
+
+    def group_lines(self, text: str, source: str) -> Iterator[list[Any]]:
+        """Cut a file into lines of tokens, and write on each token where it stands."""
+        name = self._names.setdefault(source, source if self._names else self.main_file)
+        self.files.setdefault(name, text.split("\n"))
+        text = blank_comments(text)
+        # pcpp takes white space off the line ends before it counts offsets.
+        starts = [0]
+        for whole in text.splitlines():
+            starts.append(starts[-1] + len(whole.rstrip()) + 1)
+        for line_tokens in super().group_lines(text, source):
+            for token in line_tokens:
+                line = bisect_right(starts, token.lexpos)
+                token.position = (name, line, token.lexpos - starts[line - 1] + 1)
+            yield line_tokens
+
+    def define(self, tokens: Any) -> None:
+        """Define a macro; its body is marked, because its place is not where it is used."""
+        if isinstance(tokens, str):
+            tokens = self.tokenize(tokens)
+            for token in tokens:
+                token.position = ("", 1, token.lexpos + 1)
+        for token in tokens:
+            token.in_macro = True
+        super().define(tokens)
+
+    def expand_macros(self, tokens: list[Any], expanding_from: Sequence[str] = ()) -> list[Any]:
+        """Expand macros, within the budget of tokens."""
+        expanded: list[Any] = super().expand_macros(tokens, list(expanding_from))
+        self.budget -= len(expanded)
+        if self.budget < 0:
+            raise LimitError(
+                f"{self.here()}: macros expand to more than {_MAXIMUM_EXPANSION} tokens"
+            )
+        return expanded
+
+    def on_error(self, file: str, line: int, message: str) -> None:
+        """Refuse what pcpp would print."""
+        name = self._names.get(file, self.main_file)
+        raise SourceError(self._place(Origin(name, max(line, 1), 1)), message)
+
+    def on_file_open(self, is_system_include: bool, path: str) -> StringIO:
+        """Open an included file; headers in ``<>`` only from directories that were given."""
+        if is_system_include and not self._include_directories:
+            raise OSError(path)
+        self.includes += 1
+        if self.includes > _MAXIMUM_INCLUDES:
+            raise LimitError(f"{self.here()}: more than {_MAXIMUM_INCLUDES} files are included")
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise OSError(path)
+        return StringIO(decode(Path(path).read_bytes(), path))
+
+    def on_include_not_found(
+        self, is_malformed: bool, is_system_include: bool, directory: str, path: str
+    ) -> None:
+        """Take a system header as read; refuse a user's own file that is not there."""
+        if is_malformed:
+            raise SourceError(self.here(), f"malformed #include: {path}")
+        if not is_system_include:
+            where = directory or "the current directory"
+            raise SourceError(self.here(), f'included file "{path}" is not in {where}')
+        self.system_headers.add(path)
+        for macro in MACROS.get(path, ()):
+            if macro.split()[0] not in self.macros:
+                self.define(macro)
+        raise OutputDirective(Action.IgnoreAndRemove)
+
+    def on_directive_unknown(
+        self, directive: Any, tokens: list[Any], passing: bool, preceding: list[Any]
+    ) -> bool | None:
+        """Pass pragmas on, honour ``#error``, ignore ``#warning``, ``#line`` and ``#ident``."""
+        self.lastdirective = directive
+        match directive.value:
+            case "pragma":
+                return None
+            case "warning" | "line" | "ident":
+                return True
+            case "error":
+                text = "".join(token.value for token in tokens)
+                raise SourceError(self.here(), f"#error {text}".rstrip())
+            case _:
+                raise SourceError(self.here(), f"unknown preprocessor directive #{directive.value}")
+
+    # What comes out.
+
+    def stream(self) -> Iterator[tuple[str, Origin, tuple[str, int, int] | None]]:
+        """Yield each token's text, origin and literal position; white space has an empty text."""
+        pragma: list[Any] = []
+        fresh = True
+        while (token := self.token()) is not None:
+            if pragma:
+                if token.value != "\n":
+                    pragma.append(token)
+                    continue
+                words = "".join(part.value for part in pragma).replace("#", "").split()
+                if words[1:] in _PRAGMAS:
+                    yield f"#{' '.join(words)}", self._origin(pragma[0]), None
+                pragma = []
+            if token.type in self.t_WS:
+                fresh = fresh or "\n" in token.value
+                continue
+            if token.value == "#" and fresh:
+                pragma = [token]
+                continue
+            fresh = False
+            yield token.value, self._origin(token), getattr(token, "position", None)
+
+    def _origin(self, token: Any) -> Origin:
+        """Return where a token stands; for a macro's body, where the outermost macro is called."""
+        position = getattr(token, "position", None)
+        calls = getattr(token, "expanded_from", [])
+        if position is not None and not getattr(token, "in_macro", False):
+            self._last_column[position[:2]] = position[2]
+            return Origin(*position)
+        name = self._names.get(getattr(token, "source", ""), self.main_file)
+        line = max(int(token.lineno), 1)
+        lines = self.files[name]
+        text = lines[line - 1] if line <= len(lines) else ""
+        column = 0
+        if calls:
+            column = text.find(calls[-1], max(self._last_column.get((name, line), 1) - 1, 0)) + 1
+            column = column or text.find(calls[-1]) + 1
+        return Origin(name, line, column or len(text) - len(text.lstrip()) + 1, in_macro=True)
+
+
+def _write(
+    stream: list[tuple[str, Origin, tuple[str, int, int] | None]], engine: _Engine
+) -> SourceMap:
+    """Lay the tokens out in rows; a row continues while tokens stand side by side in one file.
+
+    pcpp cuts ``1.e-3`` into four tokens; laid side by side again they are one number for the
+    parser. Tokens that only meet by expansion (``-X`` where X is ``-1``) must not be glued, so they
+    go into rows of their own.
+    """
+    rows = [TYPEDEFS if engine.system_headers else ""]
+    tokens: list[Token] = []
+    expected: tuple[str, int, int] | None = None
+    switches: list[tuple[int, bool]] = []
+    for text, origin, position in _without_annotations(stream):
+        if text.startswith("#pragma STDC"):
+            switches.append((len(tokens), not text.endswith("OFF")))
+            continue
+        if position is not None and position == expected:
+            column = len(rows[-1]) + 1
+            rows[-1] += text
+        else:
+            column = 1
+            rows.append(text)
+        tokens.append(Token(text, len(rows), column, origin))
+        if len(tokens) > _MAXIMUM_TOKENS:
+            raise LimitError(f"{engine.main_file}: more than {_MAXIMUM_TOKENS} tokens")
+        expected = position and (position[0], position[1], position[2] + len(text))
+    return SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
+
+
+def _without_annotations(
+    stream: list[tuple[str, Origin, tuple[str, int, int] | None]],
+) -> Iterator[tuple[str, Origin, tuple[str, int, int] | None]]:
+    """Yield the tokens without GNU attributes, with GNU spellings made plain."""
+    index = 0
+    while index < len(stream):
+        text, origin, position = stream[index]
+        index += 1
+        if text in ANNOTATIONS:
+            depth = 0
+            while index < len(stream):
+                depth += (stream[index][0] == "(") - (stream[index][0] == ")")
+                index += 1
+                if depth == 0:
+                    break
+        elif text in SPELLINGS:
+            if SPELLINGS[text]:
+                yield SPELLINGS[text], origin, None
+        else:
+            yield text, origin, position

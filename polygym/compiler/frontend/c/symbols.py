@@ -1,0 +1,346 @@
+"""Names: which declaration every identifier of a function means, and what happens to it.
+
+One walk over the function that holds the region, with C's scopes. Everything later asks a
+:class:`Names` about a node instead of looking a spelling up, so shadowing (``int i`` inside ``i``)
+needs no further thought. Each mention of a symbol is recorded with its position in the walk, which
+tells whether it stands before, in or after the region.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.declarations import rank
+from polygym.compiler.frontend.c.parse import Region
+
+
+class Home(Enum):
+    """Where a symbol is declared."""
+
+    FILE = "file scope"
+    ARGUMENT = "argument"
+    FUNCTION = "function, outside the region"
+    REGION = "region"
+
+
+class Mention(Enum):
+    """What a mention of a symbol does to it."""
+
+    READ = "read"
+    WRITE = "write"
+    ITERATE = "iterate"  # the header of a for loop assigns it
+    ADDRESS = "address"  # what it points to may change from now on, by other names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbol:
+    """A declared name; compared by identity. ``declaration`` is a Decl, Enumerator or FuncDef."""
+
+    name: str
+    home: Home
+    declaration: Any
+
+    @property
+    def initialiser(self) -> Any:
+        """The expression after ``=`` in the declaration, or None."""
+        return getattr(self.declaration, "init", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A mention: its position in the walk, its kind and its node."""
+
+    position: int
+    mention: Mention
+    node: Any
+
+
+@dataclass(slots=True)
+class Names:
+    """The result of the walk; ``meaning`` and ``uses`` are keyed by node identity and symbol.
+
+    ``replaced`` holds the symbols whose own value may change, with the first node that does it:
+    ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` about what it points to.
+    ``redeclared`` are declarations of a name that its scope has already, which C forbids.
+    """
+
+    meaning: dict[int, Symbol] = field(default_factory=dict)
+    uses: dict[Symbol, list[Use]] = field(default_factory=dict)
+    typedefs: dict[str, Any] = field(default_factory=dict)
+    functions: dict[str, Any] = field(default_factory=dict)
+    file_scope: dict[str, Symbol] = field(default_factory=dict)
+    begin: int = 0
+    end: int = 0
+    in_loop: bool = False
+    replaced: dict[Symbol, Any] = field(default_factory=dict)
+    redeclared: list[Any] = field(default_factory=list)
+
+    def of(self, node: Any) -> Symbol | None:
+        """Return the symbol that an ID or a declaration node means."""
+        return self.meaning.get(id(node))
+
+    def assignments(self, symbol: Symbol) -> list[Use]:
+        """Return every mention that may change a symbol, its initialiser apart."""
+        return [use for use in self.uses.get(symbol, ()) if use.mention is not Mention.READ]
+
+    def changed_before(self, symbol: Symbol) -> bool:
+        """Whether code around the region may change a symbol before the region runs."""
+        return any(
+            use.position < self.begin or (self.in_loop and use.position > self.end)
+            for use in self.assignments(symbol)
+        )
+
+    def mentioned_after(self, symbol: Symbol) -> bool:
+        """Whether code after the region may see a symbol: by its name, or by its address."""
+        return any(
+            use.position > self.end
+            or (use.position < self.begin and (self.in_loop or use.mention is Mention.ADDRESS))
+            for use in self.uses.get(symbol, ())
+        )
+
+    def precedes_region(self, symbol: Symbol, node: Any) -> bool:
+        """Whether a mention of a symbol stands before the region."""
+        return any(
+            use.node is node and use.position < self.begin for use in self.uses.get(symbol, ())
+        )
+
+    def iterates_in_region(self, symbol: Symbol) -> bool:
+        """Whether a loop of the region counts with a symbol."""
+        return any(
+            use.mention is Mention.ITERATE and self.begin < use.position < self.end
+            for use in self.uses.get(symbol, ())
+        )
+
+
+def resolve(tree: Any, region: Region) -> Names:
+    """Resolve the names of a region's function."""
+    walker = _Walker(region)
+    walker.file_scope(tree)
+    walker.function(region.function)
+    return walker.names
+
+
+def resolve_function(names: Names, function: Any) -> dict[str, Symbol]:
+    """Resolve a function that is to be inlined; return its arguments' symbols by name."""
+    walker = _Walker(None)
+    walker.names = names
+    walker.scopes = [names.file_scope, {}]
+    for argument in _arguments(function):
+        walker.declare(argument, Home.ARGUMENT)
+    walker.visit(function.body)
+    return walker.scopes[-1]
+
+
+def _arguments(function: Any) -> list[Any]:
+    """Return the named argument declarations of a function definition."""
+    listed = function.decl.type.args
+    return [a for a in (listed.params if listed else ()) if isinstance(a, c_ast.Decl)]
+
+
+class _Walker:
+    """The walk itself: a stack of scopes and a counter of positions."""
+
+    def __init__(self, region: Region | None) -> None:
+        """Start outside everything."""
+        self.region = region
+        self.names = Names()
+        self.scopes: list[dict[str, Symbol]] = [self.names.file_scope]
+        self.position = 0
+        self.loops = 0
+
+    def file_scope(self, tree: Any) -> None:
+        """Declare what stands at file scope."""
+        for node in tree.ext:
+            if isinstance(node, c_ast.Typedef):
+                # `typedef T T;` after `typedef int T;` says the same again.
+                self.names.typedefs.setdefault(node.name, node.type)
+                self.enumerators(node)
+            elif isinstance(node, c_ast.FuncDef):
+                self.names.functions[node.decl.name] = node
+            elif isinstance(node, c_ast.Decl):
+                if node.name and not isinstance(node.type, c_ast.FuncDecl):
+                    self.declare(node, Home.FILE)
+                else:
+                    self.enumerators(node)
+
+    def function(self, function: Any) -> None:
+        """Walk the region's function."""
+        self.scopes.append({})
+        for argument in _arguments(function):
+            self.declare(argument, Home.ARGUMENT)
+        self.visit(function.body)
+
+    def declare(self, declaration: Any, home: Home) -> None:
+        """Enter a declaration: its sizes first, then its initialiser, then its name."""
+        self.enumerators(declaration)
+        self.visit(declaration.type)
+        if declaration.init is not None:
+            self.visit(declaration.init)
+        known = self.scopes[-1].get(declaration.name)
+        if home is Home.FILE and known is not None and declaration.init is None:
+            # `extern int n;` after `int n = 5;` declares the same object again.
+            self.names.meaning[id(declaration)] = known
+            return
+        if known is not None and home is not Home.FILE:
+            self.names.redeclared.append(declaration)
+        symbol = Symbol(declaration.name, home, declaration)
+        self.names.meaning[id(declaration)] = symbol
+        self.scopes[-1][declaration.name] = symbol
+
+    def enumerators(self, node: Any) -> None:
+        """Declare the constants of an enumeration that a declaration introduces."""
+        kind = node.type
+        while isinstance(kind, (c_ast.TypeDecl, c_ast.ArrayDecl, c_ast.PtrDecl)):
+            kind = kind.type
+        if not isinstance(kind, c_ast.Enum) or kind.values is None:
+            return
+        previous = None
+        for enumerator in kind.values.enumerators:
+            if not isinstance(enumerator, c_ast.Enumerator):
+                continue
+            if enumerator.value is not None:
+                self.visit(enumerator.value)
+            symbol = Symbol(enumerator.name, Home.FILE, (enumerator, previous))
+            self.scopes[-1][enumerator.name] = symbol
+            previous = symbol
+
+    def lookup(self, name: str) -> Symbol | None:
+        """Return the innermost declaration of a name."""
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
+    def mention(self, node: Any, mention: Mention) -> None:
+        """Record a mention of an identifier."""
+        self.position += 1
+        if (symbol := self.lookup(node.name)) is not None:
+            self.names.meaning[id(node)] = symbol
+            self.names.uses.setdefault(symbol, []).append(Use(self.position, mention, node))
+
+    def visit(self, node: Any) -> None:
+        """Walk a node of any kind."""
+        match node:
+            case None:
+                return
+            case c_ast.ID() | c_ast.ArrayRef():
+                self.read(node)
+            case c_ast.UnaryOp(op="sizeof"):
+                return  # its operand is not evaluated
+            case c_ast.Pragma():
+                self.position += 1
+                if self.region is not None and node is self.region.begin:
+                    self.names.begin = self.position
+                    self.names.in_loop = self.loops > 0
+                elif self.region is not None and node is self.region.end:
+                    self.names.end = self.position
+            case c_ast.Compound():
+                self.in_scope(node.block_items or ())
+            case c_ast.For():
+                self.in_for(node)
+            case c_ast.While() | c_ast.DoWhile():
+                self.in_loop(node)
+            case c_ast.Decl():
+                self.local(node)
+            case c_ast.Typedef():
+                self.enumerators(node)
+                self.names.typedefs.setdefault(node.name, node.type)
+            case c_ast.Assignment():
+                self.change(node.lvalue, Mention.WRITE)
+                self.visit(node.rvalue)
+            case c_ast.UnaryOp(op="&"):
+                self.change(node.expr, Mention.ADDRESS)
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+                self.change(node.expr, Mention.WRITE)
+            case c_ast.StructRef():
+                self.visit(node.name)
+            case c_ast.NamedInitializer():
+                self.visit(node.expr)
+            case _:
+                for _, child in node.children():
+                    self.visit(child)
+
+    def in_scope(self, items: Any) -> None:
+        """Walk the items of a block in a scope of their own."""
+        self.scopes.append({})
+        for item in items:
+            self.visit(item)
+        self.scopes.pop()
+
+    def in_loop(self, node: Any) -> None:
+        """Walk a loop that is no ``for``."""
+        self.loops += 1
+        for _, child in node.children():
+            self.visit(child)
+        self.loops -= 1
+
+    def in_for(self, node: Any) -> None:
+        """Walk a ``for``; what its header assigns is being iterated."""
+        self.scopes.append({})
+        self.loops += 1
+        if isinstance(node.init, c_ast.Assignment):
+            self.change(node.init.lvalue, Mention.ITERATE)
+            self.visit(node.init.rvalue)
+        else:
+            self.visit(node.init)
+        self.visit(node.cond)
+        self.step(node.next)
+        self.visit(node.stmt)
+        self.loops -= 1
+        self.scopes.pop()
+
+    def step(self, node: Any) -> None:
+        """Walk the last part of a loop's header."""
+        if isinstance(node, c_ast.Assignment):
+            self.change(node.lvalue, Mention.ITERATE)
+            self.visit(node.rvalue)
+        elif isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+            self.change(node.expr, Mention.ITERATE)
+        else:
+            self.visit(node)
+
+    def local(self, node: Any) -> None:
+        """Declare a name of a block."""
+        if node.name is None or isinstance(node.type, c_ast.FuncDecl):
+            self.enumerators(node)
+            return
+        inside = self.names.begin > 0 and self.names.end == 0
+        self.declare(node, Home.REGION if inside else Home.FUNCTION)
+
+    def read(self, node: Any) -> None:
+        """Walk ``name[e]…[e]``; an array with too few subscripts stands for its address."""
+        base = node
+        subscripts: list[Any] = []
+        while isinstance(base, c_ast.ArrayRef):
+            subscripts.insert(0, base.subscript)
+            base = base.name
+        if isinstance(base, c_ast.ID):
+            symbol = self.lookup(base.name)
+            kind = getattr(symbol and symbol.declaration, "type", None)
+            partial = rank(kind, self.names.typedefs) > len(subscripts)
+            self.mention(base, Mention.ADDRESS if partial else Mention.READ)
+        else:
+            self.visit(base)
+        for subscript in subscripts:
+            self.visit(subscript)
+
+    def change(self, target: Any, mention: Mention, *, whole: bool = True) -> None:
+        """Walk what is assigned to: the name at its root changes, subscripts are read.
+
+        ``whole`` says that the name itself is the target, not an element that it leads to.
+        """
+        match target:
+            case c_ast.ID():
+                self.mention(target, mention)
+                if whole and (symbol := self.names.of(target)) is not None:
+                    self.names.replaced.setdefault(symbol, target)
+            case c_ast.ArrayRef():
+                self.change(target.name, mention, whole=False)
+                self.visit(target.subscript)
+            case c_ast.UnaryOp(op="*"):
+                self.change(target.expr, mention, whole=False)
+            case c_ast.StructRef():
+                self.change(target.name, mention)
+            case _:
+                self.visit(target)

@@ -1,0 +1,22 @@
+"""The language of tensor comprehensions: a text becomes a :class:`~polygym.compiler.ir.scop.Scop`.
+
+Read top-down: ``tokens`` and ``parse`` (text to the tree of ``syntax``, which ``printer`` turns
+back; ``calls`` puts in what other definitions say, whose ``shapes`` have to fit), ``resolve`` (what
+names mean), then ``lower``, which takes a ``draft`` through its steps: ``declarations``;
+``inference`` (over which values indices run: ``ranges``, of ``affine`` subscripts of ``tensors``);
+``usage`` (what may be read and assigned, ``inplace`` updates); ``emission`` (the statements:
+``environment``, ``types``, ``translate``); ``assembly`` (the program: ``extents``, ``names``).
+``library`` has comprehensions by name.
+
+A text is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
+any other exception than an :class:`~polygym.errors.InputError`.
+"""
+
+from __future__ import annotations
+
+from polygym.compiler.frontend.tc.lower import lower
+from polygym.compiler.frontend.tc.parse import parse
+from polygym.compiler.frontend.tc.resolve import needed_values
+from polygym.compiler.frontend.tc.syntax import Definition
+
+__all__ = ["Definition", "lower", "needed_values", "parse"]

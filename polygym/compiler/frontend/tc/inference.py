@@ -1,0 +1,152 @@
+"""From a statement to the ranges of its indices, and to what sizes must satisfy.
+
+The affine subscripts of everything that it reads go into
+:func:`polygym.compiler.frontend.tc.ranges.infer`, and those of what it assigns, where that has a
+size already. Afterwards it is certain that none of them leaves its tensor: the sizes for which one
+would are excluded, if a ``where`` asked for it, or the statement is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.compiler.frontend.tc.affine import ALWAYS, Affine
+from polygym.compiler.frontend.tc.draft import Draft, expected_sizes, scope_of
+from polygym.compiler.frontend.tc.ends import given_range
+from polygym.compiler.frontend.tc.environment import Environment, elements
+from polygym.compiler.frontend.tc.printer import left_text, text_of
+from polygym.compiler.frontend.tc.ranges import Scope, Subscript, infer, outside
+from polygym.compiler.frontend.tc.resolve import Meaning, names_in
+from polygym.compiler.frontend.tc.subscripts import subscripts
+from polygym.errors import Place, SourceError
+
+
+def infer_ranges(
+    draft: Draft, place: int, meaning: Meaning, scope: Scope, environment: Environment
+) -> dict[str, isl.Set]:
+    """Return the range of every index of the statement at a place, and restrict the sizes."""
+    said = _subscripts(draft, meaning, scope, environment)
+    given = {one.name: given_range(draft, one, scope) for one in meaning.ranges}
+    try:
+        ranges = infer(scope, given, said)
+    except SourceError:
+        borrowed = _from_the_next(draft, place, meaning, given)
+        if not borrowed:
+            raise
+        ranges = infer(scope, {**given, **borrowed}, said)
+    _restrict(draft, meaning, scope, said, ranges)
+    return ranges
+
+
+def _subscripts(
+    draft: Draft, meaning: Meaning, scope: Scope, environment: Environment
+) -> list[Subscript]:
+    """Return what ranges follow from: all subscripts of what is read, and of what is there."""
+    statement = meaning.statement
+    found: list[Subscript] = []
+    for whole in (meaning.value, *meaning.witnesses):
+        for element, condition in elements(whole, environment):
+            values = subscripts(element, scope, environment)
+            all_valid = draft.tensors[element.name].valid
+            for part, value, valid in zip(element.arguments, values, all_valid, strict=True):
+                if value is not None:
+                    said, text = text_of(part), text_of(element)
+                    found.append(Subscript(value, valid, condition, said, text, element.place))
+    valid = expected_sizes(draft, statement.tensor)
+    if valid is not None:
+        if len(valid) != len(statement.indices):
+            raise SourceError(
+                statement.place,
+                f"{statement.tensor} is declared with {len(valid)} dimension(s) and assigned "
+                f"with {len(statement.indices)}",
+            )
+        text = left_text(statement.tensor, (index.name for index in statement.indices))
+        for index, values in zip(statement.indices, valid, strict=True):
+            one = Affine(((index.name, 1),))
+            found.append(Subscript(one, values, ALWAYS, index.name, text, index.place))
+    return found
+
+
+def _from_the_next(
+    draft: Draft, place: int, meaning: Meaning, given: Mapping[str, isl.Set]
+) -> dict[str, isl.Set]:
+    """Return ranges for ``C(i) = 0`` from the statement that goes on with C, if one does.
+
+    ``C(i) = 0`` alone does not say how far i runs; ``C(i) += A(i, k) * x(k)`` below does. It
+    counts if nothing in between reads C.
+    """
+    statement = meaning.statement
+    if statement.tensor in draft.tensors or expected_sizes(draft, statement.tensor) is not None:
+        return {}
+    later = _next_assignment(draft, place, statement.tensor)
+    if later is None or len(later.statement.indices) != len(statement.indices):
+        return {}
+    scope, environment = scope_of(draft, later)
+    said = _subscripts(draft, later, scope, environment)
+    try:
+        ranges = infer(
+            scope, {one.name: given_range(draft, one, scope) for one in later.ranges}, said
+        )
+    except SourceError:
+        return {}
+    return {
+        mine.name: ranges[other.name]
+        for mine, other in zip(statement.indices, later.statement.indices, strict=True)
+        if mine.name not in given
+    }
+
+
+def _next_assignment(draft: Draft, place: int, tensor: str) -> Meaning | None:
+    """Return the next statement that assigns a tensor, None if one reads it before that is done."""
+    for later in draft.meanings[place + 1 :]:
+        parts = (later.value, *later.witnesses)
+        if any(one.name == tensor for part in parts for one in names_in(part)):
+            return None
+        if later.statement.tensor == tensor:
+            return later
+    return None
+
+
+def _restrict(
+    draft: Draft,
+    meaning: Meaning,
+    scope: Scope,
+    said: list[Subscript],
+    ranges: Mapping[str, isl.Set],
+) -> None:
+    """Add to the context what the sizes must satisfy, or refuse an access that leaves."""
+    for name, found in ranges.items():
+        _require(draft, found.params(), scope.indices[name], f"the range of {name} is empty")
+    inferred = scope.indices.keys() - {one.name for one in meaning.ranges}
+    for one in said:
+        mentioned = one.value.names | one.condition.names
+        indices = [name for name in scope.indices if name in mentioned]
+        leaving = outside(scope, indices, one, ranges).params().intersect(draft.context)
+        if leaving.is_empty():
+            continue
+        free = sorted(one.value.names & inferred)
+        if free:
+            raise SourceError(
+                one.place,
+                f"the range of {free[0]} is ambiguous: {one.text} leaves its tensor for some "
+                "sizes, whatever else bounds it",
+                f"say it: where {free[0]} in 0:...",
+            )
+        good = draft.context.subtract(leaving)
+        _require(draft, good, one.place, f"{one.text} leaves its tensor")
+
+
+def _require(draft: Draft, good: isl.Set, place: Place, otherwise: str) -> None:
+    """Restrict the sizes to those that are good, where that is a plain condition."""
+    context = draft.context.intersect(good).coalesce()
+    if context.is_empty():
+        raise SourceError(place, f"{otherwise}, whatever the sizes are")
+    if context.n_basic_set() > 1:
+        raise SourceError(
+            place,
+            f"{otherwise} for some sizes, and which ones is no plain condition",
+            "say smaller ranges: where i in 0:...",
+        )
+    draft.context = context

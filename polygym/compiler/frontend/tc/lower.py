@@ -1,0 +1,119 @@
+"""Definition → Scop: statements with domains, accesses and bodies, one after the other.
+
+Each statement of a comprehension becomes one statement of the program, or two where it initialises:
+``C(i) +=! A(i, k) * x(k)`` is ``C(i) = 0`` for all i, then ``C(i) += A(i, k) * x(k)`` for all i, k.
+The original order runs them as they stand, each with the loops of its left side outside, then those
+of its reductions::
+
+    { S0[i] -> [0, i, 0];  S1[i, k] -> [1, i, k] }
+
+A tensor that a statement defines is as large as its indices run. (Elements below a range that does
+not start at 0 are zero.) Sizes are parameters of the program, and what they must satisfy, so that
+no range is empty and no access leaves its tensor, is its context. A scalar whose value is known is
+a parameter too, which has only that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.compiler.frontend.tc.assembly import assemble
+from polygym.compiler.frontend.tc.declarations import check_constants, declare, tensor_types
+from polygym.compiler.frontend.tc.draft import Draft, begin, scope_of
+from polygym.compiler.frontend.tc.emission import defined_tensor, emit
+from polygym.compiler.frontend.tc.inference import infer_ranges
+from polygym.compiler.frontend.tc.resolve import Meaning, check_names, meaning_of
+from polygym.compiler.frontend.tc.syntax import Definition
+from polygym.compiler.frontend.tc.types import is_narrowing, named, type_of
+from polygym.compiler.frontend.tc.usage import check_assignment, check_reads, check_writes
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.verify import verify
+from polygym.errors import InternalError, LimitError, SourceError
+
+# About a hundred times what the largest comprehension of the library needs.
+_MOST_OPERATIONS = 5_000_000
+
+
+def lower(
+    definition: Definition,
+    constants: Mapping[str, int] | None = None,
+    sizes: Mapping[str, int] | None = None,
+) -> Scop:
+    """Return the program that a definition stands for.
+
+    ``constants`` are values of scalar integer parameters; those that :func:`needed_values` lists
+    must be among them. With ``sizes`` the program is for these alone, and is refused where it has
+    none for them.
+
+    Raises:
+        SourceError: the definition makes no sense; says where and why.
+        LimitError: its ranges take too much work.
+    """
+    context = isl.Context()
+    context.set_on_error(isl.on_error.CONTINUE)
+    context.set_max_operations(_MOST_OPERATIONS)
+    try:
+        return _lowered(definition, dict(constants or {}), dict(sizes or {}), context)
+    except isl.Error as error:
+        if _is_exhausted(context):
+            raise LimitError.at(
+                definition.place, f"{definition.name}: its ranges are too complicated"
+            ) from None
+        raise InternalError(f"{definition.name}: {error}") from error
+    except RecursionError as error:
+        raise SourceError(definition.place, f"{definition.name} nests too deeply") from error
+
+
+def _is_exhausted(context: isl.Context) -> bool:
+    """Whether the bound was passed; then even reading a set fails, as if it had no sense."""
+    try:
+        isl.Set.read_from_str(context, "{ [i] : i > 0 }")
+    except isl.Error:
+        return True
+    return False
+
+
+def _lowered(
+    definition: Definition,
+    constants: dict[str, int],
+    sizes: dict[str, int],
+    context: isl.Context,
+) -> Scop:
+    check_names(definition)
+    draft = begin(definition, constants, sizes, context)
+    check_constants(draft)
+    for parameter in definition.parameters:
+        declare(draft, parameter)
+    draft.meanings = [meaning_of(one, definition, constants) for one in definition.statements]
+    draft.types = tensor_types(draft)
+    for place, meaning in enumerate(draft.meanings):
+        _statement(draft, place, meaning)
+    for output in definition.outputs:
+        if output.name not in draft.tensors:
+            raise SourceError(output.place, f"the output {output.name} is never assigned")
+    return verify(assemble(draft))
+
+
+def _statement(draft: Draft, place: int, meaning: Meaning) -> None:
+    """Lower one statement."""
+    statement = meaning.statement
+    scope, environment = scope_of(draft, meaning)
+    check_reads(draft, meaning, environment)
+    check_assignment(draft, meaning)
+    for one in (*meaning.witnesses, *meaning.asides):
+        type_of(one, environment)
+    found = type_of(meaning.value, environment)
+    target = draft.types[statement.tensor]
+    if is_narrowing(found, target):
+        raise SourceError(
+            statement.place,
+            f"{statement.tensor} is {named(target)} and the value {named(found)}: that would "
+            "narrow it",
+            f"convert it: {named(target)}(...)",
+        )
+    ranges = infer_ranges(draft, place, meaning, scope, environment)
+    tensor = defined_tensor(draft, meaning, ranges, target)
+    check_writes(draft, meaning, scope, environment, ranges)
+    emit(draft, meaning, scope, environment, ranges, tensor)

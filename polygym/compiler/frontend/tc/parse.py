@@ -1,0 +1,321 @@
+"""Text → syntax tree, by recursive descent; a text that is none is refused at its first wrong word.
+
+::
+
+    text        = definition+
+    definition  = "def" name "(" [parameter {"," parameter}] ")" "->" "(" [output {"," output}] ")"
+                  "{" statement+ "}"
+    parameter   = type ["(" [size {"," size}] ")"] name
+    output      = [type ["(" [size {"," size}] ")"]] name
+    size        = name | number
+    statement   = name ["(" [name {"," name}] ")"] assign expression ["where" where {"," where}]
+                | (name | "(" name {"," name} ")") "=" definition "(" [argument {"," argument}] ")"
+    argument    = name | ["-"] number
+    assign      = "=" | ("+=" | "*=" | "min=" | "max=") ["!"]
+    where       = name "in" expression ":" expression | name "=" expression | "exists" expression
+    expression  = or ["?" expression ":" expression]
+    or          = and {"||" and}                        and so on, with the precedences of C
+    primary     = number | name ["(" [expression {"," expression}] ")"] | "(" expression ")"
+                | name "." number
+
+Here ``definition`` is the name of one that stands before; a call of it becomes its statements
+(:mod:`polygym.compiler.frontend.tc.calls`). ``A.0`` is the first size that A is declared with.
+
+Nothing separates statements: an expression ends where no operator follows, and the next word is the
+name of the next statement's tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from polygym.compiler.frontend.tc.calls import Call, inlined
+from polygym.compiler.frontend.tc.expressions import Expressions
+from polygym.compiler.frontend.tc.functions import function_named, similar
+from polygym.compiler.frontend.tc.syntax import (
+    TYPE_NAMES,
+    Assign,
+    Definition,
+    Element,
+    Exists,
+    In,
+    Let,
+    Name,
+    Number,
+    Output,
+    Parameter,
+    Scalar,
+    Statement,
+    Where,
+)
+from polygym.compiler.frontend.tc.tokens import Kind, Token, tokens
+from polygym.errors import SourceError
+
+_ASSIGNMENTS = {
+    **{assign.value: (assign, False) for assign in Assign},
+    **{f"{assign.value}!": (assign, True) for assign in Assign if assign is not Assign.SET},
+}
+
+# What other languages write, and is a name here, as a rule of a statement's tensor.
+_FOREIGN_WORDS = {
+    "and": "both hold is x && y",
+    "or": "one of them holds is x || y",
+    "not": "the opposite is !x",
+    "if": "a choice is condition ? value : other",
+    "else": "a choice is condition ? value : other",
+    "for": "an index runs by itself; where i in 0:N says how far",
+    "return": "what is returned stands behind ->",
+}
+
+
+def parse(text: str, file: str = "<text>") -> tuple[Definition, ...]:
+    """Return the definitions of a text.
+
+    Raises:
+        SourceError: it is not one; with the place, what was expected, and what was found.
+    """
+    words = tokens(text, file)
+    reader = _Reader(words, names=_definitions_in(words))
+    found: dict[str, Definition] = {}
+    while reader.next.kind is not Kind.END:
+        one = reader.definition(found)
+        if one.name in found:
+            raise SourceError(one.place, f"{one.name} is defined twice")
+        found[one.name] = one
+    if not found:
+        place = reader.next.place
+        place = replace(place, text=place.text or " ")  # there is a caret even if there is no line
+        raise SourceError(place, "expected a definition, found an empty text")
+    return tuple(found.values())
+
+
+def _definitions_in(words: tuple[Token, ...]) -> frozenset[str]:
+    """Return the names of all definitions of a text."""
+    return frozenset(name.text for word, name in pairwise(words) if word.text == "def")
+
+
+@dataclass
+class _Reader(Expressions):
+    """The words of a text; ``names`` are those of its definitions."""
+
+    names: frozenset[str] = field(default_factory=frozenset)
+
+    # Definitions
+
+    def definition(self, known: Mapping[str, Definition]) -> Definition:
+        """Read a definition, which may call those that are known."""
+        self.expect("def", "to begin a definition")
+        name = self.name("the name of the definition")
+        self.expect("(", "and the parameters")
+        parameters: list[Parameter] = []
+        while not self.is_next(")"):
+            if parameters:
+                self.expect(",", "or ')' after a parameter")
+            parameters.append(self.parameter())
+        self.take()
+        self.expect("->", "and the outputs")
+        self.expect("(", "and the outputs")
+        outputs: list[Output] = []
+        while not self.is_next(")"):
+            if outputs:
+                self.expect(",", "or ')' after an output")
+            outputs.append(self.output())
+        closing = self.take()
+        if not outputs:
+            raise SourceError(closing.place, "expected at least one output, found none")
+        self.expect("{", "and the statements")
+        self.sizes_of = {one.name: one.sizes for one in outputs if one.sizes is not None}
+        self.sizes_of |= {one.name: one.sizes for one in parameters}
+        own = {*(one.name for one in parameters), *(one.name for one in outputs)}
+        callees = {one: found for one, found in known.items() if one not in own}
+        self.definitions = set(self.names - own)
+        statements: list[Statement | Call] = []
+        while not self.is_next("}"):
+            if self.next.kind is Kind.END:
+                raise self.wrong("'}' to end the definition")
+            read = self.next_statement(callees, name)
+            if isinstance(read, Statement):
+                callees.pop(read.tensor, None)
+                self.definitions.discard(read.tensor)
+                own.add(read.tensor)
+                _check_called(read, own, callees)
+            else:
+                own |= {one.name for one in read.outputs}
+            statements.append(read)
+        closing = self.take()
+        if not statements:
+            raise SourceError(closing.place, "expected at least one statement, found none")
+        body = inlined(parameters, outputs, statements)
+        return Definition(name.text, tuple(parameters), tuple(outputs), body, name.place)
+
+    def parameter(self) -> Parameter:
+        """Read ``float(M, N) A``."""
+        scalar = self.type_name("a type such as float")
+        sizes = self.sizes() if self.is_next("(") else ()
+        name = self.name("the name of the parameter")
+        return Parameter(scalar, sizes, name.text, name.place)
+
+    def output(self) -> Output:
+        """Read ``C`` or ``float(M, N) C``."""
+        if self.next.text in TYPE_NAMES and self.after(1).text not in (",", ")"):
+            scalar = self.type_name("a type")
+            sizes = self.sizes() if self.is_next("(") else None
+            name = self.name("the name of the output")
+            return Output(scalar, sizes, name.text, name.place)
+        name = self.name("the name of an output")
+        return Output(None, None, name.text, name.place)
+
+    def type_name(self, what: str) -> Scalar:
+        """Read the type of elements."""
+        if self.next.text not in TYPE_NAMES:
+            known = ", ".join(TYPE_NAMES)
+            raise self.wrong(what, f"the types are {known}")
+        return TYPE_NAMES[self.take().text]
+
+    def sizes(self) -> tuple[Name | Number, ...]:
+        """Read ``(M, 4)``."""
+        self.expect("(", "and the sizes")
+        found: list[Name | Number] = []
+        while not self.is_next(")"):
+            if found:
+                self.expect(",", "or ')' after a size")
+            if self.next.kind is Kind.NUMBER:
+                number = self.number()
+                if not isinstance(number.value, int):
+                    raise SourceError(number.place, f"expected a whole size, found {number.text}")
+                found.append(number)
+            else:
+                name = self.name("a size: a name or a number")
+                found.append(Name(name.text, name.place))
+        self.take()
+        return tuple(found)
+
+    # Statements
+
+    def next_statement(self, known: Mapping[str, Definition], caller: Token) -> Statement | Call:
+        """Read a statement of either kind; what is none may be a word of another language."""
+        start = self.position
+        try:
+            return self.call(known, caller) or self.statement()
+        except SourceError as error:
+            hint = error.hint or self.foreign(start)
+            raise SourceError(error.place, error.message, hint) from None
+
+    def foreign(self, start: int) -> str:
+        """Return a hint if a conversion of C, or a word of Python's, is at or before a place."""
+        third, second, first = (self.words[max(start - back, 0)].text for back in (1, 2, 3))
+        if (first, third) == ("(", ")") and second in TYPE_NAMES:
+            return f"a conversion is {second}(x)"
+        here = self.words[start].text
+        return _FOREIGN_WORDS.get(here, "") or _FOREIGN_WORDS.get(third, "")
+
+    def call(self, known: Mapping[str, Definition], caller: Token) -> Call | None:
+        """Read ``(C, D) = f(A, B)``, None where a statement of another kind stands."""
+        several = self.is_next("(")
+        is_one = self.after(1).text == "=" and self.after(3).text == "("
+        callee = self.after(2)
+        if not several and not (is_one and callee.text in self.definitions):
+            return None
+        if not several and callee.text not in known and function_named(callee.text) is not None:
+            return None
+        outputs: list[Name] = []
+        if self.skip("("):
+            while not self.is_next(")"):
+                if outputs:
+                    self.expect(",", "or ')' after a result")
+                word = self.name("a result, a name")
+                outputs.append(Name(word.text, word.place))
+            self.take()
+        else:
+            word = self.name("a result, a name")
+            outputs.append(Name(word.text, word.place))
+        self.expect("=", "and a call")
+        if self.next.text == caller.text and caller.text not in known:
+            raise SourceError(
+                self.next.place,
+                f"{caller.text} calls itself: expected a definition that stands before",
+            )
+        if self.next.text not in known:
+            there = ", ".join(known) or "there is none"
+            raise self.wrong("a definition that stands before", f"those are: {there}")
+        callee = self.take()
+        self.expect("(", "and the arguments")
+        arguments: list[Name | Number] = []
+        while not self.is_next(")"):
+            if arguments:
+                self.expect(",", "or ')' after an argument")
+            arguments.append(self.argument())
+        self.take()
+        return Call(tuple(outputs), known[callee.text], tuple(arguments), callee.place)
+
+    def argument(self) -> Name | Number:
+        """Read an argument of a call: ``A``, ``2`` or ``-2``."""
+        is_negative = self.is_next("-") and self.after(1).kind is Kind.NUMBER
+        sign = self.take().place if is_negative else None
+        if self.next.kind is not Kind.NUMBER:
+            word = self.name("an argument: a tensor or a number")
+            return Name(word.text, word.place)
+        number = self.number()
+        return number if sign is None else Number(-number.value, f"-{number.text}", sign)
+
+    def statement(self) -> Statement:
+        """Read a statement with its ``where``."""
+        tensor = self.name("a statement, such as C(i) = ..., or '}'")
+        indices: list[Name] = []
+        if self.skip("("):
+            while not self.is_next(")"):
+                if indices:
+                    self.expect(",", "or ')' after an index")
+                index = self.name("an index, a name")
+                if self.is_next("("):
+                    raise SourceError(
+                        index.place,
+                        f"expected an index, found the subscript {index.text}(...)",
+                        "which elements are assigned must be known beforehand; only what is read "
+                        "can be chosen by a tensor",
+                    )
+                indices.append(Name(index.text, index.place))
+            self.take()
+        if self.next.text not in _ASSIGNMENTS or self.next.kind is not Kind.SYMBOL:
+            raise self.wrong(f"one of {', '.join(_ASSIGNMENTS)}")
+        assign, initialises = _ASSIGNMENTS[self.take().text]
+        value = self.expression()
+        where: list[Where] = []
+        if self.skip("where"):
+            where.append(self.condition())
+            while self.skip(","):
+                where.append(self.condition())
+        return Statement(
+            tensor.text, tuple(indices), assign, initialises, value, tuple(where), tensor.place
+        )
+
+    def condition(self) -> Where:
+        """Read one entry of a ``where``."""
+        if self.is_next("exists"):
+            place = self.take().place
+            return Exists(self.expression(), place)
+        name = self.name("an index, or exists")
+        if self.skip("in"):
+            lower = self.expression()
+            self.expect(":", "between the ends of a range")
+            return In(name.text, lower, self.expression(), name.place)
+        if not self.skip("="):
+            hint = f"a range is {name.text} in 0:..., a condition is x < y ? value : 0"
+            raise self.wrong("'=' or in after a name of a where", hint)
+        return Let(name.text, self.expression(), name.place)
+
+
+def _check_called(statement: Statement, own: set[str], callees: Mapping[str, Definition]) -> None:
+    """Refuse ``C = g(A, 2)`` where g is nothing at all: it was to be a definition."""
+    value = statement.value
+    if statement.indices or statement.assign is not Assign.SET or not isinstance(value, Element):
+        return
+    is_call = all(isinstance(one, Name | Number) for one in value.arguments)
+    if is_call and value.name not in own and function_named(value.name) is None:
+        raise SourceError(
+            value.place,
+            f"{value.name} is neither a tensor, a function nor a definition that stands before",
+            similar(value.name, [*own, *callees]),
+        )

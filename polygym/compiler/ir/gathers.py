@@ -1,0 +1,49 @@
+"""Where a program computes subscripts: the sites at which one may turn out to be out of range.
+
+They are numbered in the order of the text: statement by statement, gather by gather as
+:func:`polygym.compiler.ir.expr.loads` has them, dimension by dimension. In ``Z[i] =
+X[I[J[i]]][K[i]]`` the sites 0 and 1 are the two dimensions of X, and 2 is that of I. Generated code
+says by this number which subscript left its array; it names the first, if several do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.compiler.ir.expr import Expression, Gather, Load, walk
+from polygym.compiler.ir.scop import Scop, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A computed subscript: of read number ``read`` of a statement, in dimension ``dimension``."""
+
+    statement: str
+    read: int
+    dimension: int
+    array: str
+    text: str
+    subscript: Expression
+
+    def leaving(self, size: int) -> str:
+        """Say that the subscript is out of range, in an array of that size."""
+        return (
+            f"{self.text} leaves {self.array}: expected a subscript from 0 to {size - 1} in "
+            f"dimension {self.dimension}, of size {size}, found one outside"
+        )
+
+
+def gathers(statement: Statement) -> tuple[tuple[int, Gather], ...]:
+    """Return the gathers of a statement, each with its number among the reads."""
+    reading = [node for node in walk(statement.body) if isinstance(node, Load | Gather)]
+    return tuple((number, node) for number, node in enumerate(reading) if isinstance(node, Gather))
+
+
+def sites(scop: Scop) -> tuple[Site, ...]:
+    """Return every computed subscript of a program, in the order of the text."""
+    return tuple(
+        Site(statement.name, number, dimension, gather.access.array, gather.access.text, subscript)
+        for statement in scop.statements
+        for number, gather in gathers(statement)
+        for dimension, subscript in zip(gather.access.gathered, gather.subscripts, strict=True)
+    )

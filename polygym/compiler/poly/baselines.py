@@ -1,0 +1,60 @@
+"""The schedules to compare with: the order of the source, and what isl's own scheduler finds.
+
+isl's scheduler (in the line of Pluto and Feautrier) minimises dependence distances band by band.
+It is the "ISL heuristic" of the comparison; the usual options are the settings Polly gives it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import assert_never
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.restricted import restricted_schedule
+from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.compiler.poly.scheduler import SchedulingTask
+from polygym.compiler.poly.strategy import ISL, IslOptions, Original, Strategy
+from polygym.errors import LimitError
+
+DEEPEST_NEST = 9
+
+
+@lru_cache(maxsize=64)
+def original(scop: Scop) -> Schedule:
+    """Return the order in which the source runs the statements."""
+    return parse(scop.schedule, scop)
+
+
+def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
+    """Return the schedule that isl computes from the program's dependences.
+
+    isl's result is a tree; it is flattened to one affine map per statement.
+
+    Raises:
+        InputError: isl finds none, or none without what ``options`` exclude.
+        LimitError: it would take too long; nests too deep for isl's solver are not begun with,
+            since no bound counts its steps.
+    """
+    if scop.depth > DEEPEST_NEST:
+        raise LimitError(
+            f"isl's scheduler: expected at most {DEEPEST_NEST} loops inside each other, found "
+            f"{scop.depth}; deeper ones take it minutes or more"
+        )
+    with bounded("isl's scheduler"):
+        task = SchedulingTask.of(scop, options)
+        if options.is_restricted:
+            return restricted_schedule(task, original(scop))
+        text = str(task.solved().get_map())
+    return parse(text, scop)
+
+
+def schedule_by(strategy: Strategy, scop: Scop) -> Schedule:
+    """Return the schedule that a strategy gives a program; raises as :func:`isl_schedule` does."""
+    match strategy:
+        case Original():
+            return original(scop)
+        case IslOptions():
+            return isl_schedule(scop, strategy)
+        case _:
+            assert_never(strategy)

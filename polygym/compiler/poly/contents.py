@@ -1,0 +1,69 @@
+"""Which arrays owe nothing to what their memory held before the program ran.
+
+An array does not if every element is written, and no element is read before that. ::
+
+    C(i) = 0                                     C(i) = A(i) where i in 1:N
+    C(i) += A(i, j)      owes nothing            C(i) += B(i)         reads C(0) before
+
+Both are asked exactly, at certain sizes. The order of the text decides what is before: every legal
+schedule keeps each read behind the write whose value it sees, and before those whose it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.dependences import accesses, dataflow, union
+from polygym.compiler.poly.evaluate import evaluate, fixed
+from polygym.compiler.poly.quota import bounded
+from polygym.errors import LimitError
+
+_OPERATIONS = 2_000_000
+
+
+def self_sufficient(scop: Scop, parameters: Mapping[str, int]) -> frozenset[str]:
+    """Return the arrays that owe nothing to what their memory held before.
+
+    A computed subscript may read any element. What takes isl too long is taken to owe something.
+    """
+    names = ", ".join(one.name for one in scop.parameters)
+    sizes = fixed(isl.Set(f"[{names}] -> {{ : }}"), parameters)
+    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
+    order = isl.UnionMap(scop.schedule).intersect_domain(domain).intersect_params(sizes)
+    found = set()
+    for name in {statement.write.array for statement in scop.statements}:
+        try:
+            with bounded(f"what {name} held before", _OPERATIONS):
+                elements = _elements(scop, name, parameters).intersect_params(sizes)
+                if _owes_nothing(scop, name, elements, order, sizes):
+                    found.add(name)
+        except LimitError:
+            continue
+    return frozenset(found)
+
+
+def _owes_nothing(
+    scop: Scop, name: str, elements: isl.UnionSet, order: isl.UnionMap, sizes: isl.Set
+) -> bool:
+    writes = accesses(scop, name, writing=True)
+    reads = accesses(scop, name, writing=False)
+    if writes is None:
+        return False
+    writes = writes.intersect_params(sizes)
+    if not elements.is_subset(writes.range()):
+        return False
+    if reads is None:
+        return True
+    flow = dataflow(reads.intersect_params(sizes), writes, order)
+    return bool(flow.get_must_no_source().is_empty())
+
+
+def _elements(scop: Scop, name: str, parameters: Mapping[str, int]) -> isl.UnionSet:
+    """Return all elements of an array."""
+    sizes = [evaluate(extent, parameters) for extent in scop.array(name).extents]
+    places = [f"x{place}" for place in range(len(sizes))]
+    bounds = [f"0 <= {place} < {size}" for place, size in zip(places, sizes, strict=True)]
+    return isl.UnionSet(f"{{ {name}[{', '.join(places)}] : {' and '.join(bounds) or '1 = 1'} }}")

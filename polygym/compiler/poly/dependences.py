@@ -1,0 +1,191 @@
+"""Which statement instances must keep their order: the dependences of a Scop.
+
+Two instances s (source) and t (sink), s before t in the original order, depend on each other when
+both touch one element of an array and at least one of them writes it:
+
+* FLOW, value-based: t reads the very value that s wrote (no write in between);
+* ANTI, memory-based: s reads the element that t writes later;
+* OUTPUT, memory-based: both write it.
+
+A schedule that keeps all three orders computes what the original order computes: a value-based flow
+relation says which write a read must see, and the memory-based relations keep every other write out
+of the time between the two.
+
+The relations of all kinds and arrays between one pair of statements overlap heavily, and what
+legality asks is the order of the pair, not its reason. So they are united, coalesced, and split
+into convex pieces; each :class:`Dependence` is one convex relation which remembers the kinds and
+arrays that it stands for. In y = Ax (see :mod:`polygym.compiler.ir.scop`) this leaves two::
+
+    S -> T  flow, output  { S[i] -> T[i, j] : 0 <= i, j < n }
+    T -> T  flow, anti, output  { T[i, j] -> T[i, j'] : 0 <= i, j and j < j' < n }
+
+The order of the tuple is deterministic: by the source's position in the text, then the sink's, then
+the text of the relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Flag
+from functools import lru_cache
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.quota import bounded
+
+
+class Kind(Flag):
+    """Why two instances keep their order; a dependence may have several reasons."""
+
+    FLOW = 1
+    ANTI = 2
+    OUTPUT = 4
+
+    def names(self) -> tuple[str, ...]:
+        """Return the reasons in lower case, ``("flow", "output")``."""
+        return tuple(str(kind.name).lower() for kind in Kind if kind in self)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """One convex set of pairs (source instance, sink instance), as isl text of a basic map."""
+
+    source: str
+    sink: str
+    kind: Kind
+    arrays: tuple[str, ...]
+    relation: str
+
+
+RelationsOfArray: TypeAlias = dict[tuple[Kind, str], isl.UnionMap]
+
+
+def dependences(scop: Scop) -> tuple[Dependence, ...]:
+    """Return every dependence of the program, in the order that the module's docstring fixes."""
+    return _dependences(scop)
+
+
+@lru_cache(maxsize=64)
+def _dependences(scop: Scop) -> tuple[Dependence, ...]:
+    with bounded("finding the dependences"):
+        relations = relations_by_array(scop)
+        position = {statement.name: index for index, statement in enumerate(scop.statements)}
+        pairs = _group_by_pair(relations)
+        ordered = sorted(pairs, key=lambda pair: (position[pair[0]], position[pair[1]]))
+        return tuple(
+            dependence for pair in ordered for dependence in _convex_pieces(*pair, pairs[pair])
+        )
+
+
+def relations_by_array(scop: Scop) -> RelationsOfArray:
+    """Return the unsplit relation of each kind on each array, empty ones left out.
+
+    Parameter values outside the program's context are left out too.
+    """
+    context = isl.Set(scop.context)
+    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
+    order = isl.UnionMap(scop.schedule).intersect_domain(domain)
+    before = order.lex_lt_union_map(order)
+    result: RelationsOfArray = {}
+    for array in scop.arrays:
+        writes = accesses(scop, array.name, writing=True)
+        if writes is None:
+            continue
+        reads = accesses(scop, array.name, writing=False)
+        found = {Kind.OUTPUT: writes.apply_range(writes.reverse()).intersect(before)}
+        if reads is not None:
+            found[Kind.FLOW] = dataflow(reads, writes, order).get_must_dependence()
+            found[Kind.ANTI] = reads.apply_range(writes.reverse()).intersect(before)
+        for kind in Kind:
+            if kind not in found:
+                continue
+            relation = found[kind].intersect_params(context).coalesce()
+            if not relation.is_empty():
+                result[kind, array.name] = relation
+    return result
+
+
+def union(parts: Iterable[isl.UnionSet]) -> isl.UnionSet:
+    """Return the union of one or more sets."""
+    first, *others = parts
+    for other in others:
+        first = first.union(other)
+    return first
+
+
+def accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
+    """Return the union of one array's accesses, restricted to the instances that run."""
+    found: isl.UnionMap | None = None
+    for statement in scop.statements:
+        for access in (statement.write,) if writing else statement.reads:
+            if access.array != array:
+                continue
+            relation = isl.UnionMap(access.relation).intersect_domain(
+                isl.UnionSet(statement.domain)
+            )
+            found = relation if found is None else found.union(relation)
+    return found
+
+
+def dataflow(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionFlow:
+    """Return which reads see the value of which write, and which of none.
+
+    Every write is certain (statements run unconditionally on their domain), so the last write
+    before a read is *the* source and no pair is a mere possibility.
+    """
+    return (
+        isl.UnionAccessInfo.from_sink(reads)
+        .set_must_source(writes)
+        .set_schedule_map(order)
+        .compute_flow()
+    )
+
+
+def _group_by_pair(
+    relations: RelationsOfArray,
+) -> dict[tuple[str, str], list[tuple[Kind, str, isl.Map]]]:
+    """Sort the relations by (source statement, sink statement)."""
+    pairs: dict[tuple[str, str], list[tuple[Kind, str, isl.Map]]] = {}
+    for (kind, array), relation in relations.items():
+        for part in maps(relation):
+            pair = (part.get_tuple_name(isl.dim_type.in_), part.get_tuple_name(isl.dim_type.out))
+            pairs.setdefault(pair, []).append((kind, array, part))
+    return pairs
+
+
+def _convex_pieces(
+    source: str, sink: str, reasons: list[tuple[Kind, str, isl.Map]]
+) -> list[Dependence]:
+    """Unite the relations between two statements and split the union into convex pieces."""
+    united = reasons[0][2]
+    for _, _, relation in reasons[1:]:
+        united = united.union(relation)
+    pieces = []
+    for piece in basic_maps(united.coalesce()):
+        as_map = piece.to_map()
+        kind, arrays = Kind(0), set()
+        for reason, array, relation in reasons:
+            if not relation.is_disjoint(as_map):
+                kind |= reason
+                arrays.add(array)
+        pieces.append(Dependence(source, sink, kind, tuple(sorted(arrays)), str(piece)))
+    return sorted(pieces, key=lambda dependence: dependence.relation)
+
+
+def maps(relation: isl.UnionMap) -> list[isl.Map]:
+    """Return the maps of a union, one for each pair of spaces."""
+    return _collect(relation.foreach_map)
+
+
+def basic_maps(relation: isl.Map) -> list[isl.BasicMap]:
+    """Return the convex pieces of a map."""
+    return _collect(relation.foreach_basic_map)
+
+
+def _collect(visit: Callable[[Callable[[object], None]], None]) -> list:  # type: ignore[type-arg]
+    found: list[object] = []
+    visit(found.append)
+    return found

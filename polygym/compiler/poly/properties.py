@@ -1,0 +1,224 @@
+"""What a schedule does to a program, exactly: what it carries, what is parallel, what moves how.
+
+This is the view of a schedule that scores and observations are made from; nothing is run and
+nothing is estimated. For a dependence D let D_k be the pairs of D with δ = 0 in the dimensions
+before k (see :mod:`polygym.compiler.poly.distance`): those that dimension k may still order.
+
+* Dimension k *carries* D completely when it is the first with D_{k+1} empty.
+* Statements part ways at a dimension in which each of a group of them has a constant: those with
+  different constants run one after the other from there on, in loops of their own. The statements
+  that have not parted from S before dimension k are the *group* of S at k, and share its loop.
+  (A statement with a constant among others with a loop stays: it runs within that loop.)
+* Dimension k is *parallel* for S when δ = 0 on all of D_k, for every D between statements of the
+  group of S at k. Then the iterations of that loop may run at the same time. (What is between
+  different groups has been ordered by the constants: D_k is empty.)
+
+Example, y = Ax in the original order, rows S: (0, i, 0) and T: (1, i, j)::
+
+    dimension            0              1                 2
+    S -> T               δ = 1          nothing left
+    T -> T               δ = 0          δ = 0             δ = j' - j ≥ 1
+    groups               {S, T}         {S} {T}           {S} {T}
+    parallel for S       no             yes               yes
+    parallel for T       no             yes               no
+
+so S -> T is carried by dimension 0 and T -> T by dimension 2. Dimension 0 is no loop of either: a
+row is a *loop* of a statement when its iterator part is linearly independent of those before it.
+Loops that the schedule does not have, because it leaves instances of one statement tied, are taken
+from the original order; they are parallel when nothing is left to order in the group.
+
+All this is defined for any schedule. For a legal one δ ≥ 0 on D_k, so what is carried is satisfied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.distance import Pairs, all_pairs
+from polygym.compiler.poly.innermost import (
+    Innermost,
+    Movement,
+    equations,
+    independent,
+    innermost,
+    movement,
+)
+from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.schedule import Row, Schedule
+
+# For every statement, what it has in common with those that it shares a loop with.
+_Groups: TypeAlias = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of a statement: the schedule's dimension, or None for one of the original order."""
+
+    dimension: int | None
+    parallel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatementProperties:
+    """What a schedule does to one statement.
+
+    ``parallel`` has a flag for every dimension, whether or not it is a loop of the statement;
+    ``loops`` are its loops, outermost first. ``movements`` says of the write and then of the reads
+    how they move with the innermost loop. ``size`` is the number of bits that the statement's
+    coefficients take, constants included: 0 takes none, 1 one, 2 and 3 two, and a minus sign one.
+    """
+
+    statement: str
+    parallel: tuple[bool, ...]
+    loops: tuple[Loop, ...]
+    innermost: Innermost | None
+    movements: tuple[Movement, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What a schedule does to a program.
+
+    ``carried`` has the dimension that carries each dependence completely, or None, in the order of
+    :func:`polygym.compiler.poly.dependences.dependences`; ``statements`` are in the order of the
+    text.
+    """
+
+    dimensions: int
+    carried: tuple[int | None, ...]
+    statements: tuple[StatementProperties, ...]
+
+    @property
+    def parallel(self) -> tuple[bool, ...]:
+        """For every dimension, whether it is parallel for all statements."""
+        flags = [statement.parallel for statement in self.statements]
+        return tuple(map(all, zip(*flags, strict=True)))
+
+    def of(self, statement: str) -> StatementProperties:
+        """Return the properties of the statement of that name."""
+        return next(found for found in self.statements if found.statement == statement)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """One dependence's way through the dimensions.
+
+    ``ordering`` are the dimensions that order pairs which no earlier one does; ``carried`` is the
+    last of them if no pair is left after it.
+    """
+
+    source: str
+    ordering: tuple[int, ...]
+    carried: int | None
+
+
+@lru_cache(maxsize=1024)
+def properties(scop: Scop, schedule: Schedule) -> Properties:
+    """Return what the schedule, legal or not, does to the program."""
+    source = _original(scop)
+    with bounded("analysing the schedule"):
+        walks = tuple(_walk(pairs, schedule) for pairs in all_pairs(scop))
+        groups = _groups(schedule)
+        return Properties(
+            schedule.dimensions,
+            tuple(walk.carried for walk in walks),
+            tuple(
+                _statement(one, schedule.rows(one.name), source.rows(one.name), walks, groups)
+                for one in scop.statements
+            ),
+        )
+
+
+def _walk(pairs: Pairs, schedule: Schedule) -> _Walk:
+    """Follow what is left of a dependence from dimension to dimension."""
+    dependence, left = pairs.dependence, pairs
+    rows = zip(schedule.rows(dependence.source), schedule.rows(dependence.sink), strict=True)
+    ordering: list[int] = []
+    for dimension, (source, sink) in enumerate(rows):
+        if source.is_constant and sink.is_constant:
+            # δ is a number: isl need not be asked.
+            if source.constant == sink.constant:
+                continue
+            return _Walk(dependence.source, (*ordering, dimension), dimension)
+        rest = left.untouched_by(left.distance(source, sink, schedule.parameters))
+        if left.points.is_subset(rest.points):
+            continue
+        ordering.append(dimension)
+        if rest.is_empty:
+            return _Walk(dependence.source, tuple(ordering), dimension)
+        left = rest
+    return _Walk(dependence.source, tuple(ordering), None)
+
+
+def _groups(schedule: Schedule) -> tuple[_Groups, ...]:
+    """Return the groups at every dimension, and a last time behind all of them.
+
+    Two statements are in one group when they have equal keys: the constants by which their groups
+    were split so far.
+    """
+    keys: _Groups = {part.statement: () for part in schedule.statements}
+    found = [keys]
+    for dimension in range(schedule.dimensions):
+        rows = {part.statement: part.rows[dimension] for part in schedule.statements}
+        looping = {keys[name] for name, row in rows.items() if not row.is_constant}
+        keys = {
+            name: key if key in looping else (*key, rows[name].constant)
+            for name, key in keys.items()
+        }
+        found.append(keys)
+    return tuple(found)
+
+
+def _statement(
+    statement: Statement,
+    rows: tuple[Row, ...],
+    original_rows: tuple[Row, ...],
+    walks: tuple[_Walk, ...],
+    groups: tuple[_Groups, ...],
+) -> StatementProperties:
+    """Put together what is known of one statement."""
+    name = statement.name
+    parallel = tuple(
+        not any(dimension in walk.ordering and keys[walk.source] == keys[name] for walk in walks)
+        for dimension, keys in enumerate(groups[:-1])
+    )
+    last = groups[-1]
+    nothing_left = not any(
+        walk.carried is None and last[walk.source] == last[name] for walk in walks
+    )
+    vectors = [row.iterators for row in (*rows, *original_rows)]
+    chosen = independent(vectors, equations(statement.domain))
+    loop = innermost(statement.domain, [vectors[position] for position in chosen])
+    return StatementProperties(
+        name,
+        parallel,
+        tuple(
+            Loop(position, parallel[position]) if position < len(rows) else Loop(None, nothing_left)
+            for position in chosen
+        ),
+        loop,
+        tuple(movement(statement, one, loop) for one in (statement.write, *statement.reads)),
+        sum(map(_size, rows)),
+    )
+
+
+@lru_cache(maxsize=64)
+def _original(scop: Scop) -> Schedule:
+    return original(scop)
+
+
+def _size(row: Row) -> int:
+    """Return the number of bits of a row's coefficients.
+
+    >>> _size(Row((1, -2, 0), (3,), 0))
+    6
+    """
+    return sum(
+        abs(value).bit_length() + (value < 0)
+        for value in (*row.iterators, *row.parameters, row.constant)
+    )

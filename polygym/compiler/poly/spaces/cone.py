@@ -1,0 +1,136 @@
+"""The rows that weakly satisfy some dependences: a polyhedral cone, taken apart.
+
+For a set R of dependences, W = { x : every condition of R holds with ε = 0 }. W is the sum of its
+lines (directions in which a row can move both ways) and a pointed cone, which is
+
+1. in the subspace where the implicit equalities of W hold
+   (:mod:`polygym.compiler.poly.spaces.interior`),
+2. and, there, where the pivots of the lines are 0.
+
+A basis b_1 … b_m of that subspace gives the pointed cone coordinates, x = Σ z_k b_k, in which it is
+*full-dimensional*, has fewer constraints, and is what the double description is good at: for ludcmp
+46 coordinates and 623 conditions become 12 coordinates and 66.
+
+A dependence of R can be carried strongly by a row in W iff none of its vertex conditions is 0 on W:
+the interior point, scaled up, carries all such dependences at once. So which dependences can be
+carried does not depend on which others are.
+
+The rows that satisfy R weakly and a subset S strongly are a polyhedron whose rays and lines are
+those of W, whatever S is; only its vertices are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from polygym.compiler.poly.spaces.farkas import Conditions
+from polygym.compiler.poly.spaces.generators import Constraint, Effort, Vertex, describe
+from polygym.compiler.poly.spaces.integers import Vector, dot, null_space, primitive, reduce_by_all
+from polygym.compiler.poly.spaces.interior import interior
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """The rows that weakly satisfy some dependences, with lines and pointed part apart.
+
+    ``conditions`` are the dependences' own; ``lines`` the canonical basis with pivots; ``basis``
+    spans the pointed part, whose constraints in these coordinates are ``facets`` (each ≥ 0, not
+    necessarily irredundant); ``carryable`` are the indices into ``conditions`` of the dependences
+    that a row can carry.
+    """
+
+    conditions: tuple[Conditions, ...]
+    width: int
+    lines: tuple[tuple[Vector, int], ...]
+    basis: tuple[Vector, ...]
+    facets: tuple[Vector, ...]
+    carryable: frozenset[int]
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of the pointed part."""
+        return len(self.basis)
+
+    def inside(self, form: Vector) -> Vector:
+        """Return a form over rows as a form over the coordinates of the pointed part."""
+        return tuple(dot(form, vector) for vector in self.basis)
+
+    def row(self, coordinates: Sequence[int]) -> Vector:
+        """Return the row at a point of the pointed part."""
+        total = [0] * self.width
+        for factor, vector in zip(coordinates, self.basis, strict=True):
+            if factor:
+                for place, value in enumerate(vector):
+                    if value:
+                        total[place] += factor * value
+        return tuple(total)
+
+    def strong(self, carried: frozenset[int]) -> tuple[Constraint, ...]:
+        """Return what the carried dependences demand on top, in the pointed part's coordinates."""
+        found: dict[Constraint, None] = {}
+        for index in sorted(carried):
+            one = self.conditions[index]
+            for form, weight in zip(one.vertices, one.weights, strict=True):
+                found[Constraint(self.inside(form), -weight)] = None
+        return tuple(found)
+
+
+def cone(conditions: tuple[Conditions, ...], width: int) -> Cone:
+    """Return the cone of the rows that weakly satisfy every one of the conditions."""
+    forms = _distinct(form for one in conditions for form in one.vertices + one.rays)
+    equalities = _distinct(form for one in conditions for form in one.lines)
+    found = interior(forms, equalities, width)
+    lines = null_space((*forms, *equalities), width)
+    pivots = tuple(tuple(int(place == pivot) for place in range(width)) for _, pivot in lines)
+    basis = null_space((*found.implicit, *equalities, *pivots), width)
+    vectors = tuple(vector for vector, _ in basis)
+    facets = _distinct(
+        tuple(dot(form, vector) for vector in vectors)
+        for form in forms
+        if form not in found.implicit
+    )
+    carryable = frozenset(
+        index
+        for index, one in enumerate(conditions)
+        if not any(not any(form) or primitive(form) in found.implicit for form in one.vertices)
+    )
+    return Cone(conditions, width, lines, vectors, facets, carryable)
+
+
+def rays(cone: Cone, effort: Effort) -> tuple[Vector, ...] | None:
+    """Return the extreme rays of the pointed part, as rows, or None past the effort."""
+    if not cone.dimension:
+        return ()
+    found = describe([Constraint(form) for form in cone.facets], cone.dimension, effort)
+    if found is None:
+        return None
+    assert not found.lines, "the pointed part has no lines"
+    return tuple(primitive(cone.row(ray)) for ray in found.rays)
+
+
+def vertices(cone: Cone, carried: frozenset[int], effort: Effort) -> tuple[Vertex, ...] | None:
+    """Return the vertices of the rows that also carry some dependences, or None past the effort.
+
+    Their coordinates at the pivots of the lines are 0, which makes them unique. No vertex at all
+    means that no row carries these dependences.
+    """
+    if not carried <= cone.carryable:
+        return ()
+    if not carried or not cone.dimension:
+        return (Vertex((0,) * cone.width),)
+    constraints = [Constraint(form) for form in cone.facets]
+    found = describe([*constraints, *cone.strong(carried)], cone.dimension, effort)
+    if found is None:
+        return None
+    return tuple(Vertex.of(cone.row(one.numerators), one.denominator) for one in found.vertices)
+
+
+def canonical(cone: Cone, row: Vector) -> Vector:
+    """Return a row's primitive multiple moved along the lines until their pivots are 0."""
+    return primitive(reduce_by_all(row, cone.lines))
+
+
+def _distinct(forms: Iterable[Vector]) -> tuple[Vector, ...]:
+    """Return the forms that differ, up to a positive factor, zero left out, in a fixed order."""
+    return tuple(dict.fromkeys(primitive(form) for form in forms if any(form)))

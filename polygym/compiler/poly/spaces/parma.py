@@ -1,0 +1,73 @@
+"""The one place where the Parma Polyhedra Library is imported, and where its import is tamed.
+
+pplpy brings cysignals, which on import replaces the handlers of SIGINT and of every signal that
+means a crash, prints a long report when one of those arrives, and refuses to be imported outside
+the main thread. A library has no business doing so to its user: here the handlers are as they were
+before, at the level of C and of Python, and the import works in any thread. What is lost is that
+Ctrl-C cannot interrupt the inside of a single call, which is why calls are kept short (see
+:mod:`polygym.compiler.poly.spaces.generators`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+# Larger than the C library's `struct sigaction` and `stack_t` on any Linux.
+_ROOM = 1024
+
+_importing = threading.Lock()
+
+
+def parma() -> ModuleType:
+    """Return the library, imported at first use."""
+    with _importing:
+        return _import()
+
+
+@lru_cache(maxsize=1)
+def _import() -> ModuleType:
+    with _handlers_kept():
+        import ppl
+    return ppl  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Put back every signal handler that the body changes, and the stack that handlers run on.
+
+    What other threads set meanwhile stays.
+    """
+    library = ctypes.CDLL(None)
+    library.sigaction.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    library.sigaltstack.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    stack = ctypes.create_string_buffer(_ROOM)
+    library.sigaltstack(None, stack)
+    actions = {}
+    for number in range(1, signal.NSIG):
+        action = ctypes.create_string_buffer(_ROOM)
+        if library.sigaction(number, None, action) == 0:
+            actions[number] = action
+    python_signal = signal.signal
+    importing = threading.get_ident()
+
+    def not_in_this_thread(signalnum: Any, handler: Any) -> Any:
+        if threading.get_ident() == importing:
+            return signal.getsignal(signalnum)
+        actions.pop(signalnum, None)
+        return python_signal(signalnum, handler)
+
+    signal.signal = not_in_this_thread
+    try:
+        yield
+    finally:
+        signal.signal = python_signal
+        for number, action in list(actions.items()):
+            library.sigaction(number, action, None)
+        library.sigaltstack(stack, None)

@@ -1,0 +1,136 @@
+"""The arguments of an environment: checked one by one before anything is made of them.
+
+They come from configuration files and command lines as often as from code, so each is refused by
+its name, with what was expected, in the constructor. NumPy's integers are taken for what they are;
+``True`` is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from operator import index
+from typing import Any
+
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.episodes import kernels
+from polygym.episodes.episode import TaskOptions
+from polygym.episodes.policies import policy
+from polygym.episodes.reward import Reward
+from polygym.errors import InputError
+from polygym.measure.evaluation import EvaluationOptions
+
+_MOST_GENERATORS = 100_000
+
+# Those that decide which episodes there are and what they are worth; render_mode does not.
+NAMES = (
+    "kernel", "dataset", "parameters", "function", "max_coefficient", "max_dimensions", "max_rays",
+    "max_vertices", "reward", "threads", "timeout_factor", "mapping", "policy", "seed",
+)  # fmt: skip
+
+
+def whole(name: str, value: object) -> int:
+    """Return an integer argument.
+
+    >>> whole("max_rays", 3)
+    3
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(f"{name}: expected an integer, found {value!r}") from None
+
+
+def text(name: str, value: object) -> str:
+    """Return a text argument."""
+    if not isinstance(value, str):
+        raise InputError(f"{name}: expected a text, found {value!r}")
+    return value
+
+
+def function(value: object) -> str | None:
+    """Return the name of a function, if there is one."""
+    if value is None:
+        return None
+    if not text("function", value).strip():
+        raise InputError(f"function: expected None or the name of a function, found {value!r}")
+    return str(value)
+
+
+def seed(value: object) -> int | None:
+    """Return the seed, if there is one."""
+    if value is None:
+        return None
+    number = whole("seed", value)
+    if number < 0:
+        raise InputError(f"seed: expected None or an integer from 0 on, found {value!r}")
+    return number
+
+
+def render_mode(value: object, modes: Sequence[str]) -> str | None:
+    """Return the render mode, if there is one."""
+    if value is not None and value not in modes:
+        raise InputError(f"render_mode: expected None or one of {modes}, found {value!r}")
+    return None if value is None else str(value)
+
+
+def task_options(
+    max_coefficient: object, max_dimensions: object, max_rays: object, max_vertices: object
+) -> TaskOptions:
+    """Return the size of the processes."""
+    limits = []
+    for name, value in (("max_rays", max_rays), ("max_vertices", max_vertices)):
+        number = whole(name, value)
+        if not 1 <= number <= _MOST_GENERATORS:
+            raise InputError(f"{name}: expected 1 to {_MOST_GENERATORS:,}, found {number}")
+        limits.append(number)
+    rays, vertices = limits
+    return TaskOptions(
+        whole("max_coefficient", max_coefficient),
+        whole("max_dimensions", max_dimensions),
+        Limits(rays=rays, vertices=vertices),
+    )
+
+
+def evaluation_options(
+    threads: object, timeout_factor: object, mapping: object
+) -> EvaluationOptions:
+    """Return how schedules are judged."""
+    if isinstance(timeout_factor, bool) or not isinstance(timeout_factor, int | float):
+        raise InputError(
+            "timeout_factor: expected a number from 1 on, times the original's time, found "
+            f"{timeout_factor!r}"
+        )
+    try:
+        factor = float(timeout_factor)
+    except OverflowError:
+        factor = inf
+    number, chosen = whole("threads", threads), parse_mapping(text("mapping", mapping))
+    if chosen.threads not in (1, number):
+        raise InputError(
+            f"mapping: expected {number} threads, as the argument threads has it, found "
+            f"threads={chosen.threads}"
+        )
+    return EvaluationOptions(threads=number, timeout_factor=factor, mapping=chosen)
+
+
+def check(given: Mapping[str, Any]) -> None:
+    """Refuse arguments that no environment takes; ``given`` has every one of :data:`NAMES`.
+
+    A kernel need only be a text: whether there is such a file is for who opens it.
+    """
+    if not text("kernel", given["kernel"]).strip():
+        raise InputError(f"kernel: expected a kernel or a C file, found {given['kernel']!r}")
+    kernels.dataset(text("dataset", given["dataset"]))
+    kernels.parse_parameters(given["parameters"])
+    function(given["function"])
+    task_options(
+        given["max_coefficient"], given["max_dimensions"], given["max_rays"], given["max_vertices"]
+    )
+    Reward.named(text("reward", given["reward"]))
+    evaluation_options(given["threads"], given["timeout_factor"], given["mapping"])
+    policy(text("policy", given["policy"]))
+    seed(given["seed"])

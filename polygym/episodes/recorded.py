@@ -1,0 +1,180 @@
+"""What a record says, every entry of it checked, before anything is loaded or played.
+
+An entry that no step of a replay needs (the environment, its arguments, the outcome) is checked
+like the others: whoever edits it would otherwise believe that it counts. What a record says twice
+(the arguments of the environment, and what came of them for this program) it has to say alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polybench import Dataset
+from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.episodes import arguments, kernels
+from polygym.episodes.arguments import evaluation_options
+from polygym.episodes.entries import LARGEST_INTEGER, Entries
+from polygym.episodes.episode import LARGEST_COEFFICIENT, Phase, TaskOptions
+from polygym.episodes.ids import IDS
+from polygym.episodes.kernels import Source
+from polygym.errors import InputError
+from polygym.measure.evaluation import EvaluationOptions
+from polygym.measure.worker.outcome import Status
+
+_WHOLE = (
+    "format", "version", "polygym", "environment", "arguments", "program", "process", "actions",
+    "phase", "schedule", "outcome",
+)  # fmt: skip
+# Those of a line of a search's journal.
+_OF_A_SEARCH = ("index", "repeats", "reason")
+_PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
+_PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
+_OUTCOME = (
+    "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
+    "error_type", "error_details", "mapping", "done", "parameters",
+)  # fmt: skip
+
+# The phase of a record about a schedule that no episode led to.
+GIVEN = "given"
+
+_MOST_GENERATORS = 100_000
+_DATASETS = tuple(one.name.lower() for one in Dataset)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record's entries.
+
+    ``file`` and ``digest`` are of the C file; ``measured_for`` has the sizes of the outcome, None
+    where there is no outcome. ``phase`` is None where the schedule is given, without an episode.
+    """
+
+    source: Source
+    file: str
+    digest: str
+    options: TaskOptions
+    measuring: EvaluationOptions
+    actions: tuple[int, ...]
+    phase: Phase | None
+    schedule: str
+    measured_for: Mapping[str, int] | None
+
+
+def recorded(record: Mapping[str, Any], name: str) -> Recorded:
+    """Return what a record says; ``name`` is its file's, for messages."""
+    whole = Entries(name, "", record)
+    whole.only((*_WHOLE, *_OF_A_SEARCH))
+    whole.text("polygym")
+    whole.one_of("environment", IDS)
+    program, process = whole.part("program"), whole.part("process")
+    source = _source(program)
+    options = _options(process)
+    measuring = _arguments(whole.part("arguments"))
+    _agree(whole.part("arguments"), program, process)
+    actions = whole.items("actions")
+    schedule = whole.text("schedule")
+    phase = whole.one_of("phase", [*(one.value for one in Phase), GIVEN])
+    if phase == GIVEN and actions.values:
+        raise whole.wrong("actions", "none, since the schedule is given")
+    return Recorded(
+        source,
+        program.text("file"),
+        program.text("sha256"),
+        options,
+        measuring,
+        tuple(actions.integer(key, 0, options.actions - 1) for key in actions.values),
+        None if phase == GIVEN else Phase(phase),
+        schedule,
+        None
+        if whole.any("outcome") is None
+        else _outcome(whole.part("outcome"), schedule, measuring.mapping),
+    )
+
+
+def _source(program: Entries) -> Source:
+    program.only(_PROGRAM)
+    function = None if program.any("function") is None else program.text("function")
+    return Source(
+        program.text("target"),
+        function,
+        Dataset[program.one_of("dataset", _DATASETS).upper()],
+        tuple(_sizes(program).items()),
+    )
+
+
+def _sizes(of: Entries) -> dict[str, int]:
+    """Return the sizes in the entry ``parameters``."""
+    sizes = of.part("parameters")
+    return {key: sizes.integer(key, -LARGEST_INTEGER) for key in sizes.values}
+
+
+def _options(process: Entries) -> TaskOptions:
+    process.only(_PROCESS)
+    limits = Limits(
+        rays=process.integer("max_rays", 1, _MOST_GENERATORS),
+        vertices=process.integer("max_vertices", 1, _MOST_GENERATORS),
+        seed=process.integer("seed"),
+    )
+    return TaskOptions(
+        process.integer("max_coefficient", 1, LARGEST_COEFFICIENT),
+        process.integer("max_dimensions", 1, 32),
+        limits,
+    )
+
+
+def _arguments(given: Entries) -> EvaluationOptions:
+    """Return how to measure; the arguments are those of an environment."""
+    given.only(arguments.NAMES)
+    values = {key: given.any(key) for key in arguments.NAMES}
+    try:
+        arguments.check(values)
+        return evaluation_options(values["threads"], values["timeout_factor"], values["mapping"])
+    except InputError as error:
+        raise InputError(f"{given.file}: the entry arguments: {error}") from None
+
+
+def _agree(given: Entries, program: Entries, process: Entries) -> None:
+    """Refuse arguments that say something else than what came of them."""
+    twice = [(program, "dataset"), (program, "function")]
+    twice += [(process, key) for key in _PROCESS if key != "seed"]
+    for of, key in twice:
+        if given.any(key) != of.any(key):
+            raise given.wrong(key, f"{of.any(key)!r} as {of.place(key)} has it")
+    sizes = program.part("parameters")
+    for key, value in kernels.parse_parameters(given.any("parameters")):
+        if key not in sizes.values or value != sizes.values[key]:
+            found = sizes.values.get(key, "none")
+            raise given.wrong("parameters", f"{key} = {found} as {sizes.place(key)} has it")
+
+
+def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping) -> Mapping[str, int]:
+    """Check what was measured, and return the sizes for which it was."""
+    outcome.only(_OUTCOME)
+    if outcome.text("schedule") != schedule:
+        raise outcome.wrong("schedule", "the episode's schedule")
+    outcome.one_of("status", [one.value for one in Status])
+    for key in ("speedup", "seconds", "baseline_seconds"):
+        outcome.number(key)
+    for key in ("samples", "baseline_samples"):
+        samples = outcome.items(key)
+        for position in samples.values:
+            samples.number(position)
+    for key in ("error_type", "error_details"):
+        outcome.text(key)
+    if _mapping(outcome, "mapping") != mapping:
+        raise outcome.wrong("mapping", f"{str(mapping)!r} as the arguments have it")
+    if outcome.values.get("done") is not None:  # older versions do not say
+        _mapping(outcome, "done")
+    return _sizes(outcome)
+
+
+def _mapping(outcome: Entries, key: str) -> MachineMapping:
+    text = outcome.text(key)
+    try:
+        return parse_mapping(text)
+    except InputError as error:
+        raise InputError(f"{outcome.file}: the entry {outcome.place(key)}: {error}") from None

@@ -1,0 +1,22 @@
+"""Schedule → measured speedup, whatever happens on the way.
+
+``compiler`` generates code in a process of its own (``compile_server``) with a time limit, since
+there are legal schedules whose code takes minutes to generate; ``compiling`` makes what a worker
+runs, ``foreign`` has other C compilers do so; ``evaluator`` has the result run
+beside the original order and puts every end into one value, an :class:`Evaluation`.
+"""
+
+from polygym.measure.evaluation.compiler import Compiler, c_text
+from polygym.measure.evaluation.evaluation import NOISE, Evaluation, EvaluationOptions
+from polygym.measure.evaluation.evaluator import Evaluator, evaluator_for, rounds_within
+
+__all__ = [
+    "NOISE",
+    "Compiler",
+    "Evaluation",
+    "EvaluationOptions",
+    "Evaluator",
+    "c_text",
+    "evaluator_for",
+    "rounds_within",
+]

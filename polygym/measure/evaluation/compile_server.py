@@ -1,0 +1,157 @@
+"""The process that generates code, at the other end of :mod:`polygym.measure.evaluation.compiler`.
+
+It answers one request at a time: a pickled program comes with it, by which the server remembers
+what it unpickled, and the pickled result goes back. (Pickles pass only between a process and the
+child that it started itself.) Failures that are answers, a schedule that is too irregular say, go
+back as a type and a message; what else fails ends the process.
+
+The server is two processes, since one call into isl can last for hours and nothing can interrupt
+it: the generator answers, and a watcher, which does nothing else, sees the parent end and ends as
+well; the kernel then ends the generator. (The kernel could tell the generator of the parent's end
+directly, but it takes the end of the *thread* that started a process for the end of the parent.)
+The watcher ends as its generator does, by the same signal or with the same status.
+
+Memory that isl and LLVM do not give back is the generator's own: it says how much it has, and the
+other side replaces it when that is too much.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import parse
+from polygym.errors import PolygymError
+from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
+from polygym.measure.worker.channel import Channel, ChannelClosedError
+from polygym.measure.worker.job import Json
+from polygym.measure.worker.runner import die_with
+from polygym.measure.worker.supervisor import ParentGoneError, ParentWatch
+from polygym.programs import Program
+
+# isl and LLVM need some hundred megabytes; a schedule for which they ask more than this has failed.
+_MOST_MEMORY = 8 * 2**30
+
+
+def main(descriptor: int, parent: int) -> None:
+    """Be a compile server for the process ``parent``, which holds the other end of the socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignoring it is inherited and loses exit codes
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir("/")
+    try:
+        watch = ParentWatch(parent)
+    except ParentGoneError:
+        sys.exit(0)
+    watcher = os.getpid()
+    generator = os.fork()
+    if generator == 0:
+        die_with(watcher)
+        _generate(descriptor)
+    os.close(descriptor)
+    _end_as(_wait_for(generator, watch))
+
+
+def _wait_for(generator: int, watch: ParentWatch) -> int:
+    """Return the exit code of the generator; 0 when the parent ends before it does."""
+    poller = select.poll()
+    # Where there are no descriptors of processes the loop looks at both from time to time.
+    descriptors = watch.descriptors and (os.pidfd_open(generator), *watch.descriptors)
+    for descriptor in descriptors:
+        poller.register(descriptor, select.POLLIN)
+    while True:
+        poller.poll(500)
+        ended, status = os.waitpid(generator, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        try:
+            watch.check()
+        except ParentGoneError:
+            return 0
+
+
+def _end_as(exit_code: int) -> NoReturn:
+    """End as another process did, whose exit code is as ``os.waitstatus_to_exitcode`` has it."""
+    if exit_code < 0:
+        if -exit_code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-exit_code, signal.SIG_DFL)
+        os.kill(os.getpid(), -exit_code)
+    sys.exit(abs(exit_code))
+
+
+def _generate(descriptor: int) -> NoReturn:
+    """Answer requests until the other side hangs up."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _MOST_MEMORY if most == resource.RLIM_INFINITY else min(_MOST_MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    channel = Channel(socket.socket(fileno=descriptor))
+    try:
+        channel.send({"ready": os.getpid()})
+        _serve(channel)
+    except ChannelClosedError:
+        sys.exit(0)
+
+
+def _serve(channel: Channel) -> NoReturn:
+    programs: dict[bytes, Program] = {}
+    while True:
+        body, blobs = channel.receive()
+        packed = blobs[0]
+        if packed not in programs:
+            programs = dict(list(programs.items())[-7:])
+            programs[packed] = pickle.loads(packed)
+        answer, result = _answer(body, programs[packed])
+        channel.send({**answer, "resident": _resident_bytes()}, result)
+
+
+def _answer(body: Json, program: Program) -> tuple[Json, list[bytes]]:
+    """Do what is asked, and say how it failed if it did."""
+    try:
+        return {}, [pickle.dumps(_TASKS[body["task"]](program, body))]
+    except MemoryError:
+        return {"error_type": "MemoryError", "error": "generating code took too much memory"}, []
+    except RecursionError:
+        return {"error_type": "RecursionError", "error": "the code nests too deeply"}, []
+    except PolygymError as error:
+        return {"error_type": type(error).__name__, "error": str(error)}, []
+
+
+def _compile_schedule(program: Program, body: Json) -> object:
+    mapping = parse_mapping(body["mapping"])
+    return compile_schedule(program, parse(body["schedule"], program.scop), mapping)
+
+
+def _compile_problem(program: Program, body: Json) -> object:
+    return compile_problem(program)
+
+
+def _print_c(program: Program, body: Json) -> object:
+    legal = LegalSchedule(program.scop, parse(body["schedule"], program.scop))
+    loops = lower(legal, parse_mapping(body["mapping"]))
+    return print_c(loops, f"{program.scop.name}: {legal.schedule}, {loops.mapping}")
+
+
+_TASKS: dict[str, Callable[[Program, Json], object]] = {
+    "schedule": _compile_schedule,
+    "problem": _compile_problem,
+    "c": _print_c,
+}
+
+
+def _resident_bytes() -> int:
+    """Return how much memory this process holds."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,172 @@
+"""A compiler in a process of its own, with a time limit.
+
+isl's code generation is worst-case exponential, in single calls that nothing can interrupt, and
+LLVM can end a process. So both run elsewhere: a request that takes too long ends that process, the
+answer is a failure, and the next request starts another one. The process belongs to the one that
+started it: after a fork the child starts its own.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InputError, InternalError
+from polygym.measure.worker.connection import AnswerTimeoutError, Connection, ConnectionLostError
+from polygym.measure.worker.job import Json
+from polygym.measure.worker.problem import Problem
+from polygym.measure.worker.problem import Program as Compiled
+from polygym.programs import Program
+
+Result = TypeVar("Result")
+
+_SERVER = "polygym.measure.evaluation.compile_server"
+
+# A server that has grown beyond this is replaced after its answer.
+_MOST_RESIDENT = 512 << 20
+
+# The original order's code: short, but of the largest programs.
+_PROBLEM_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompiled:
+    """Why there is no code: the name of the error, and what it says."""
+
+    error_type: str
+    reason: str
+
+
+class Compiler:
+    """Generates code in another process; requests of several threads follow one another."""
+
+    def __init__(self, seconds: float = 5.0) -> None:
+        """Keep the usual time limit; the process starts with the first request."""
+        self.seconds = seconds
+        self._start_over()
+
+    def compile_schedule(
+        self,
+        program: Program,
+        schedule: Schedule,
+        mapping: Mapping = SEQUENTIAL,
+        *,
+        seconds: float | None = None,
+    ) -> Compiled | NotCompiled:
+        """Return the code of a legal schedule, or why there is none within ``seconds``."""
+        body = {"task": "schedule", "schedule": str(schedule), "mapping": str(mapping)}
+        answer = self._ask(body, program, self.seconds if seconds is None else seconds)
+        return _expected(answer, Compiled)
+
+    def compile_problem(self, program: Program) -> Problem:
+        """Return the program with its data and its original order, compiled.
+
+        Raises:
+            InputError: it cannot be compiled.
+        """
+        answer = self._ask({"task": "problem"}, program, _PROBLEM_SECONDS)
+        if isinstance(answer, NotCompiled):
+            raise InputError(
+                f"{program.name}: the original order does not compile: {answer.reason}"
+            )
+        found = _expected(answer, Problem)
+        assert not isinstance(found, NotCompiled)
+        return found
+
+    def c_text(
+        self, program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
+    ) -> str | NotCompiled:
+        """Return the C function of a legal schedule, or why there is none."""
+        body = {"task": "c", "schedule": str(schedule), "mapping": str(mapping)}
+        return _expected(self._ask(body, program, self.seconds), str)
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process; None while there is none that belongs to this one."""
+        if self._connection is None or self._connection.is_closed or self._owner != os.getpid():
+            return None
+        return self._connection.process_id
+
+    def close(self) -> None:
+        """End the process; the next request starts another one."""
+        if self._owner == os.getpid():
+            with self._lock:
+                self._end()
+
+    def __reduce__(self) -> tuple[Callable[[float], Compiler], tuple[float]]:
+        """Copies and pickles share nothing but the limit."""
+        return Compiler, (self.seconds,)
+
+    def _start_over(self) -> None:
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+
+    def _ask(self, body: Json, program: Program, seconds: float) -> Any:
+        """Return the server's result, or NotCompiled."""
+        if self._owner != os.getpid():
+            self._start_over()
+        with self._lock:
+            try:
+                return self._attempt(body, program, seconds)
+            except AnswerTimeoutError:
+                return NotCompiled("Timeout", f"generating code took more than {seconds:g} s")
+            except ConnectionLostError as lost:
+                return NotCompiled("Crash", f"twice, {lost}")
+            except InternalError as error:
+                return NotCompiled("InternalError", str(error))
+
+    def _attempt(self, body: Json, program: Program, seconds: float) -> Any:
+        packed = pickle.dumps(program)
+        try:
+            answer, results = self._connected().exchange(body, [packed], seconds)
+        except ConnectionLostError:
+            # It may have been killed while it waited; if it is the request, it ends again.
+            answer, results = self._connected().exchange(body, [packed], seconds)
+        if answer["resident"] > _MOST_RESIDENT:
+            self._end()
+        if "error" in answer:
+            return NotCompiled(answer["error_type"], answer["error"])
+        return pickle.loads(results[0])
+
+    def _connected(self) -> Connection:
+        if self._connection is None or self._connection.is_closed:
+            self._connection = Connection(_SERVER)
+        return self._connection
+
+    def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.kill()
+
+
+def _expected(answer: object, kind: type[Result]) -> Result | NotCompiled:
+    if isinstance(answer, kind | NotCompiled):
+        return answer
+    raise InternalError(f"the compile server: expected {kind.__name__}, found {answer!r}")
+
+
+_shared: Compiler | None = None
+
+
+def shared_compiler(seconds: float = 5.0) -> Compiler:
+    """Return the compiler of this process, with a time limit."""
+    global _shared
+    if _shared is None:
+        _shared = Compiler(seconds)
+    _shared.seconds = seconds
+    return _shared
+
+
+def c_text(
+    program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL, seconds: float = 10.0
+) -> str:
+    """Return the C function of a schedule, or a comment that says why there is none."""
+    found = shared_compiler(seconds).c_text(program, schedule, mapping)
+    return f"/* no code: {found.reason} */" if isinstance(found, NotCompiled) else found

@@ -1,0 +1,107 @@
+"""Program → what the worker runs: buffers, the initial-data program, the original, a candidate."""
+
+from __future__ import annotations
+
+from math import prod
+
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.pipeline import compile_program, lower
+from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.evaluate import longest_sum
+from polygym.compiler.poly.gathers import complaints
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InputError
+from polygym.measure.worker import problem as measure
+from polygym.measure.worker.compare import SINGLE
+from polygym.programs.program import Program
+
+# Half a unit in the last place of a number in single precision.
+_ROUNDING = 2.0**-24
+
+
+def compile_problem(program: Program) -> measure.Problem:
+    """Return the program with its data and its original order, compiled."""
+    written = {statement.write.array for statement in program.scop.statements}
+    return measure.Problem(
+        tuple(
+            measure.Buffer(
+                name,
+                array.type,
+                prod(program.shape(array)),
+                _is_compared(array),
+                constant=name not in written,
+            )
+            for name, array in _buffers(program)
+        ),
+        _compile(program, program.initial_data, original(program.initial_data), SEQUENTIAL),
+        compile_schedule(program, original(program.scop)),
+    )
+
+
+def compile_schedule(
+    program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
+) -> measure.Program:
+    """Return a schedule of the program, compiled; an illegal one is refused."""
+    return _compile(program, program.scop, schedule, mapping)
+
+
+def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping) -> measure.Program:
+    """Compile one Scop and bind its arrays and parameters to the program's."""
+    loops = lower(LegalSchedule(scop, schedule), mapping, dict(program.parameters))
+    names = [name for name, _ in _buffers(program)]
+    return measure.Program(
+        compile_program(loops),
+        tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
+        tuple(program.value(parameter.name) for parameter in scop.parameters),
+        _tolerance(program, scop, mapping),
+        complaints(scop, dict(program.parameters)),
+        loops.mapping,
+    )
+
+
+def _tolerance(program: Program, scop: Scop, mapping: Mapping) -> float | None:
+    """Return the tolerance to which outputs are compared.
+
+    A sum of L numbers in single precision, added one after the other, is known to L roundings of
+    the numbers' sum: the original order's as well, which the other one is compared with.
+    """
+    if mapping.tolerance is None:
+        return None
+    if not any(array.type is ScalarType.FLOAT for array in scop.arrays):
+        return mapping.tolerance
+    terms = longest_sum(scop, dict(program.parameters))
+    return max(mapping.tolerance, terms * _ROUNDING / SINGLE)
+
+
+def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
+    """Return the arrays of the program and those that only its initial data need, by name.
+
+    Where both name an array, the two must agree on its type and size: one writes, the other reads.
+    """
+    found = {array.name: array for array in program.scop.arrays}
+    for array in program.initial_data.arrays:
+        name = _buffer_name(program, program.initial_data, array)
+        there = found.setdefault(name, array)
+        if (array.type, program.shape(array)) != (there.type, program.shape(there)):
+            raise InputError(
+                f"{program.initial_data.file}: {program.initial_data.name} fills {array.name} as "
+                f"{array.type.value} {list(program.shape(array))}, but {program.scop.name} has it "
+                f"as {there.type.value} {list(program.shape(there))}"
+            )
+    return tuple(found.items())
+
+
+def _buffer_name(program: Program, scop: Scop, array: Array) -> str:
+    """Return the buffer of an array; what is private to the initial data shares nothing."""
+    private = array.storage in (Storage.LOCAL, Storage.BLOCK)
+    return f"{array.name} of {scop.name}" if private and scop != program.scop else array.name
+
+
+def _is_compared(array: Array) -> bool:
+    """Whether an array must end as in the original order: private variables need not."""
+    return array.storage not in (Storage.BLOCK, Storage.VALUE) and (
+        array.live_out or array.storage is not Storage.LOCAL
+    )

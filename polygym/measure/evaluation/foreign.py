@@ -1,0 +1,262 @@
+"""C compilers as contenders: the program's own C file, compiled by clang, gcc, or clang with Polly.
+
+What comes out has the convention of polygym's own code (``polygym_run``), so that the worker runs
+it on the same buffers, by the same clock, and compares its output. A few lines of C behind the file
+do that, and nothing is declared there that the file might declare as well: the clock stands in a
+file of its own. OpenMP's threads are started before it.
+
+The function is called as a whole, so it must do nothing but its region. A comprehension, which is
+no C, is given to them as C in its original order.
+
+A compiler is found on the PATH, under its name or with a version (``clang-19``), newest first. What
+is not there is said, with the Debian package that has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.mapping import TOLERANCE, TOLERANCES
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.frontend.c import line_outside
+from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.errors import InputError
+from polygym.measure.worker.problem import Program as Compiled
+from polygym.programs.comprehensions import ENDING as COMPREHENSION
+from polygym.programs.program import Program
+
+_SECONDS = 300.0
+_BLOCK, _SOURCE = "polygym_arguments", "polygym_source.c"
+_COMMON = ("-O3", "-march=native")
+_POLLY = (
+    "-polly",
+    "-polly-parallel",
+    "-polly-tiling",
+    "-polly-default-tile-size=64",
+    "-polly-vectorizer=none",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A compiler to compare with: its family of names, what installs it, whether it is Polly."""
+
+    name: str
+    family: str
+    packages: str
+    polly: bool = False
+
+    def flags(self, threads: int) -> tuple[str, ...]:
+        """Return what it is called with."""
+        if not self.polly:
+            return _COMMON
+        # One thread is no parallel code at all: that would not be a fair comparison.
+        wanted = [flag for flag in _POLLY if threads > 1 or flag != "-polly-parallel"]
+        if threads > 1:
+            wanted.append(f"-polly-num-threads={threads}")
+        return (*_COMMON, *(part for flag in wanted for part in ("-mllvm", flag)))
+
+
+FOREIGN = {
+    found.name: found
+    for found in (
+        Foreign("clang", "clang", "clang-19"),
+        Foreign("gcc", "gcc", "gcc"),
+        Foreign("polly", "clang", "clang-19 libpolly-19-dev libgomp1", polly=True),
+    )
+}
+
+
+@cache
+def executable(name: str) -> str | None:
+    """Return the compiler's path, or None when it is missing, or has no Polly where that is it."""
+    foreign = FOREIGN[name]
+    for path in _on_the_path(foreign.family):
+        if not foreign.polly or _accepts(path, foreign.flags(2)):
+            return path
+    return None
+
+
+@cache
+def version(name: str) -> str:
+    """Return what a compiler that is there calls itself."""
+    path = executable(name)
+    if path is None:
+        raise InputError(missing(name))
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return path
+    return next(iter(done.stdout.splitlines()), path)
+
+
+def compared(names: Sequence[str]) -> str:
+    """Return the sentence about the outputs of other compilers; "" without any."""
+    if not names:
+        return ""
+    return f"outputs of {', '.join(names)}: compared to a relative tolerance of {TOLERANCES}"
+
+
+def missing(name: str) -> str:
+    """Return the sentence about a compiler that is not there."""
+    foreign = FOREIGN[name]
+    what = "clang with Polly" if foreign.polly else foreign.family
+    return f"{name}: no {what} found; on Debian: apt-get install {foreign.packages}"
+
+
+def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
+    """Return the program compiled by another compiler, which may add in another order.
+
+    Raises:
+        InputError: the compiler is missing, or refuses the file.
+    """
+    path = executable(name)
+    if path is None:
+        raise InputError(missing(name))
+    scop = program.scop
+    source = Path(scop.file).resolve()
+    is_c = source.suffix != COMPREHENSION
+    if is_c:
+        _check_source(name, scop, source)
+    with tempfile.TemporaryDirectory() as folder:
+        if is_c:
+            # A name without quotes and the like; its own includes are looked for where it is.
+            Path(folder, _SOURCE).symlink_to(source)
+        else:
+            plain = print_c(lower(LegalSchedule(scop, original(scop))))
+            Path(folder, _SOURCE).write_text(plain, encoding="utf-8")
+        texts = {"program": _wrapper(scop), "clock": _clock(threads)}
+        objects = []
+        for part, text in texts.items():
+            where, result = Path(folder, f"{part}.c"), Path(folder, f"{part}.o")
+            where.write_text(text, encoding="utf-8")
+            flags = [*FOREIGN[name].flags(threads), "-w", "-fPIC", "-Dmain=polygym_other_main"]
+            flags += ["-iquote", str(source.parent)]
+            _run([path, *flags, "-c", str(where), "-o", str(result)], name)
+            objects.append(str(result))
+        whole = Path(folder, "whole.o")
+        _run([path, "-r", "-nostdlib", *objects, "-o", str(whole)], name)
+        code = whole.read_bytes()
+    names = [array.name for array in scop.arrays]
+    return Compiled(
+        code,
+        tuple(names.index(array.name) for array in _passed(scop)),
+        tuple(program.value(parameter.name) for parameter in scop.parameters),
+        TOLERANCE,  # others may round a sum of products once or twice: C leaves that open
+    )
+
+
+def _check_source(name: str, scop: Scop, source: Path) -> None:
+    """Refuse a C file that is not there, or whose function does more than its region."""
+    if not source.is_file():
+        raise InputError(f"{name}: expected the program's C file at {source}, found none")
+    if line := line_outside(source, scop.name):
+        raise InputError(
+            f"{name}: expected a function that does nothing but its region, found that "
+            f"{scop.name} does more in line {line}: other compilers would be timed with it"
+        )
+
+
+def _wrapper(scop: Scop) -> str:
+    """Return C that gives the program the worker's calling convention."""
+    arrays = {array.name: array for array in scop.arrays}
+    parameters = {parameter.name: parameter for parameter in scop.parameters}
+    positions = {array.name: place for place, array in enumerate(_passed(scop))}
+    arguments = []
+    for name in scop.signature:
+        if name in parameters:
+            # Parameters follow the arrays in the argument block.
+            place = len(positions) + list(parameters).index(name)
+            arguments.append(f"({parameters[name].type.value})*(long *){_BLOCK}[{place}]")
+        elif name in arrays:
+            slot = f"{_BLOCK}[{positions[name]}]"
+            by_value = arrays[name].storage is Storage.VALUE
+            arguments.append(f"*({arrays[name].type.value} *){slot}" if by_value else slot)
+        else:
+            arguments.append("0")  # the region does not use it
+    return f"""#include "{_SOURCE}"
+long polygym_now(void);
+void polygym_wake(void);
+int polygym_run(void **polygym_arguments, long *polygym_nanoseconds) {{
+  polygym_wake();
+  long polygym_before = polygym_now();
+  {scop.name}({", ".join(arguments)});
+  *polygym_nanoseconds = polygym_now() - polygym_before;
+  return 0;
+}}
+"""
+
+
+def _clock(threads: int) -> str:
+    """Return C that reads the clock, and that starts the threads."""
+    wake = f"GOMP_parallel(polygym_idle, 0, {threads}, 0);" if threads > 1 else ""
+    return f"""#include <time.h>
+void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
+static void polygym_idle(void *nothing) {{ (void)nothing; }}
+void polygym_wake(void) {{ {wake} }}
+long polygym_now(void) {{
+  struct timespec moment;
+  clock_gettime(CLOCK_MONOTONIC, &moment);
+  return moment.tv_sec * 1000000000L + moment.tv_nsec;
+}}
+"""
+
+
+def _passed(scop: Scop) -> tuple[Array, ...]:
+    """Return the arrays that are arguments of the function.
+
+    Raises:
+        InputError: the program works on globals, which another compiler would have copies of.
+    """
+    if any(array.storage is Storage.GLOBAL for array in scop.arrays):
+        raise InputError(
+            f"{scop.name}: expected a function that gets its arrays as arguments, found globals: "
+            "other compilers cannot be compared on them"
+        )
+    return tuple(array for array in scop.arrays if array.name in scop.signature)
+
+
+def _on_the_path(family: str) -> list[str]:
+    """Return the compilers of a family, the plain name first, then the newest version."""
+    versions: dict[int, str] = {}
+    for folder in os.get_exec_path():
+        try:
+            entries = os.listdir(folder)
+        except OSError:
+            continue
+        for entry in entries:
+            match = re.fullmatch(rf"{family}-(\d+)", entry)
+            if match and (path := shutil.which(entry)):
+                versions.setdefault(int(match[1]), path)
+    plain = shutil.which(family)
+    return [*([plain] if plain else []), *(versions[key] for key in sorted(versions)[::-1])]
+
+
+def _accepts(path: str, flags: tuple[str, ...]) -> bool:
+    """Whether a compiler knows the flags: tried on an empty file."""
+    command = [path, *flags, "-w", "-x", "c", "-c", os.devnull, "-o", os.devnull]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _run(command: list[str], name: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{name}: compiling took more than {_SECONDS:g} s") from None
+    if done.returncode:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
+        raise InputError(f"{name} refuses the program: {first}")

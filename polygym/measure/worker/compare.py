@@ -1,0 +1,129 @@
+"""Comparison of what a program left in a buffer with what the original leaves there.
+
+Bit for bit, two arrays are equal if all their bytes are: a NaN equals itself, 0.0 is not -0.0.
+
+Under a relative tolerance t, for programs that are allowed to add in another order, an element f
+stands for the expected e if both are NaN, or f = e, or
+
+    |f - e| <= t * max(|e|, m),   m = the mean of |e| over all finite elements e of the array.
+
+The mean m is there because a sum whose terms cancel has an error in proportion to the terms, not to
+the result. Elements in single precision have a hundred times the tolerance: a sum of a thousand of
+them is not known to 1e-6.
+
+Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next to elements around
+1e8 and with t = 1e-6 that is accepted (1 <= 1e4), a change of an element 1e8 by 2e4 is not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from polygym.compiler.ir.types import ScalarType
+from polygym.measure.worker.memory import equal_bytes
+from polygym.measure.worker.problem import Buffer
+
+SINGLE = 100.0
+"""How many times the tolerance elements in single precision have."""
+
+_C_TYPE: dict[ScalarType, Any] = {
+    ScalarType.BOOL: ctypes.c_uint8,
+    ScalarType.BYTE: ctypes.c_int8,
+    ScalarType.UNSIGNED_BYTE: ctypes.c_uint8,
+    ScalarType.SHORT: ctypes.c_int16,
+    ScalarType.UNSIGNED_SHORT: ctypes.c_uint16,
+    ScalarType.INT: ctypes.c_int32,
+    ScalarType.UNSIGNED: ctypes.c_uint32,
+    ScalarType.LONG: ctypes.c_int64,
+    ScalarType.UNSIGNED_LONG: ctypes.c_uint64,
+    ScalarType.FLOAT: ctypes.c_float,
+    ScalarType.DOUBLE: ctypes.c_double,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first element (flat offset) that differs, with both values as text."""
+
+    index: int
+    expected: str
+    found: str
+
+
+def first_difference(
+    buffer: Buffer, expected: int, found: int, tolerance: float | None
+) -> Difference | None:
+    """Compare a buffer at two addresses; None means that the contents count as equal."""
+    if equal_bytes(expected, found, buffer.size):
+        return None
+    if tolerance is None or buffer.type.is_integer:
+        index: int | None = _first_different_element(buffer, expected, found)
+    else:
+        index = _first_beyond(buffer, expected, found, tolerance)
+    if index is None:
+        return None
+    offset = index * buffer.type.size
+    return Difference(
+        index, _element(buffer.type, expected + offset), _element(buffer.type, found + offset)
+    )
+
+
+def prepare_tolerance() -> None:
+    """Import numpy ahead of the fork, so that not every runner has to.
+
+    Its linear algebra library must not start threads: a process is forked safely only by its only
+    thread.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    importlib.import_module("numpy")
+
+
+def _first_different_element(buffer: Buffer, expected: int, found: int) -> int:
+    """Find the first different element by bisection; there is one.
+
+    Invariant: the elements below ``low`` are equal, those from ``low`` up to ``high`` are not all.
+    """
+    size = buffer.type.size
+    low, high = 0, buffer.elements
+    while high - low > 1:
+        middle = (low + high) // 2
+        if equal_bytes(expected + low * size, found + low * size, (middle - low) * size):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -> int | None:
+    """Find the first element that the tolerance does not cover."""
+    import numpy as np  # most runners compare bit for bit and never need it
+
+    kind = np.dtype(_C_TYPE[buffer.type])
+    memory = ctypes.c_char * buffer.size
+    e = np.frombuffer(memoryview(memory.from_address(expected)), dtype=kind)
+    f = np.frombuffer(memoryview(memory.from_address(found)), dtype=kind)
+    if buffer.type is ScalarType.FLOAT:
+        tolerance *= SINGLE
+    with np.errstate(all="ignore"):
+        magnitude = np.abs(e.astype(np.float64))
+        finite = magnitude[np.isfinite(magnitude)]
+        mean = float((finite / finite.size).sum())  # no overflow on the way
+        distance = np.abs(f.astype(np.float64) - e)
+        covered = (distance <= tolerance * np.maximum(magnitude, mean)) & np.isfinite(e)
+    equal = (f == e) | (np.isnan(f) & np.isnan(e))
+    beyond = np.flatnonzero(~(covered | equal))
+    return int(beyond[0]) if beyond.size else None
+
+
+def _element(scalar: ScalarType, address: int) -> str:
+    """Return an element as text; a NaN shows its bits, since NaNs may differ in nothing else."""
+    value = _C_TYPE[scalar].from_address(address).value
+    if scalar.is_integer:
+        return str(value)
+    if value == value:
+        return repr(value)
+    return f"nan (0x{ctypes.string_at(address, scalar.size)[::-1].hex()})"

@@ -1,0 +1,113 @@
+"""What is to be run, as values: buffers, programs that work on them, and the two together.
+
+A problem names its buffers once. A program is object code plus the list of the buffers and
+parameter values that it takes, in the order of its argument block, so that programs with
+different arguments (the one that writes the initial data, the original, a candidate) share the
+same memory.
+
+Example: y = Ax has the buffers A, x, y. The initial-data program may write A and x alone, with
+``buffers=(0, 1)``; the original and every candidate take ``buffers=(0, 1, 2)``; only y is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A piece of memory: an array or a scalar of the program.
+
+    ``elements`` is the number of elements of type ``type``. ``compared`` says whether the contents
+    after a run must be those that the original leaves. A ``constant`` one is written by the initial
+    data alone: for every other program it is memory that can only be read.
+    """
+
+    name: str
+    type: ScalarType
+    elements: int
+    compared: bool = True
+    constant: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.elements * self.type.size
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled program and its arguments.
+
+    ``object_code`` is a relocatable object that exports ``polygym_run`` (the contract stands in
+    :mod:`polygym.compiler.codegen.llvm.loader`). Its argument block holds the address of each
+    buffer in ``buffers`` (indices into the problem's), then the address of a 64-bit integer for
+    each of ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
+    ``tolerance``, to a relative one (:mod:`polygym.measure.worker.compare` says relative to what).
+    ``complaints`` are what to say of its computed subscripts, should one be out of range. ``done``
+    is the mapping under which polygym has made it, for those who ask; the worker does not.
+    """
+
+    object_code: bytes
+    buffers: tuple[int, ...]
+    parameters: tuple[int, ...] = ()
+    tolerance: float | None = None
+    complaints: tuple[str, ...] = ()
+    done: Mapping | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Memory, a program that writes the initial data, and the program that every other must equal.
+
+    ``initialise`` starts from zeroed memory.
+    """
+
+    buffers: tuple[Buffer, ...]
+    initialise: Program
+    original: Program
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all buffers together."""
+        return sum(buffer.size for buffer in self.buffers)
+
+
+def check_problem(problem: Problem) -> Problem:
+    """Return the problem if it holds together.
+
+    Raises:
+        InputError: a name stands twice, a size is negative, or a program does not fit.
+    """
+    names = [buffer.name for buffer in problem.buffers]
+    for buffer in problem.buffers:
+        if names.count(buffer.name) > 1:
+            raise InputError(f"buffer {buffer.name}: expected different names, found it twice")
+        if buffer.elements < 0:
+            raise InputError(
+                f"buffer {buffer.name}: expected a number of elements >= 0, found {buffer.elements}"
+            )
+    check_programs(problem, (problem.initialise, problem.original))
+    return problem
+
+
+def check_programs(problem: Problem, programs: Iterable[Program]) -> None:
+    """Accept programs whose arguments exist and fit.
+
+    Raises:
+        InputError: a buffer's index is out of range, or a parameter does not fit 64 bits.
+    """
+    for program in programs:
+        for index in program.buffers:
+            if not 0 <= index < len(problem.buffers):
+                raise InputError(
+                    f"program: expected buffer indices below {len(problem.buffers)}, found {index}"
+                )
+        for value in program.parameters:
+            if not -(2**63) <= value < 2**63:
+                raise InputError(f"program: expected a parameter of 64 bits, found {value}")

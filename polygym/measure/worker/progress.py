@@ -1,0 +1,104 @@
+"""What a runner is doing right now, in a page of memory that it shares with the supervisor.
+
+The runner writes, the supervisor looks when it wakes up to see whether a limit has passed. No
+message is sent before or after a run: a message would wake the supervisor up, and on a machine
+with few cores that disturbs what is being timed.
+
+A run is over its limit L when L has passed by the wall clock *and* the runner has used L of
+processor time, or a second later in any case. A program that the kernel keeps waiting because
+other processes are busy is therefore not cut off for that, one that computes is cut off at L, and
+one that sleeps at L + 1 s.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import time
+from enum import IntEnum
+
+from polygym.measure.worker.memory import map_memory
+
+_GRACE_SECONDS = 1.0
+_NANOSECONDS = 1e-9
+
+
+class Phase(IntEnum):
+    """The phases of a runner's work; only RUNNING executes generated code."""
+
+    WAITING = 0  # for its job: the supervisor sets this one
+    PREPARING = 1
+    LOADING = 2
+    RUNNING = 3
+
+
+class _Page(ctypes.Structure):
+    _fields_ = (
+        ("phase", ctypes.c_int64),
+        ("program", ctypes.c_int64),
+        ("since", ctypes.c_int64),
+        ("processor", ctypes.c_int64),
+    )
+
+
+class Progress:
+    """The shared page; map it before forking."""
+
+    def __init__(self) -> None:
+        """Map the page."""
+        protection = mmap.PROT_READ | mmap.PROT_WRITE
+        self._page = _Page.from_address(map_memory(mmap.PAGESIZE, protection, mmap.MAP_SHARED))
+
+    def enter(self, phase: Phase, program: int) -> None:
+        """Record that a phase begins now, for the program of that position in the job."""
+        page = self._page
+        page.phase = Phase.PREPARING  # while the other fields change, no run can be over its limit
+        page.program = program
+        page.processor = time.process_time_ns()
+        page.since = time.monotonic_ns()
+        page.phase = phase
+
+    @property
+    def phase(self) -> Phase:
+        """The current phase (a value that is none was written by generated code gone wild)."""
+        try:
+            return Phase(self._page.phase)
+        except ValueError:
+            return Phase.RUNNING
+
+    @property
+    def program(self) -> int:
+        """The position of the current program in the job."""
+        return int(self._page.program)
+
+    def remaining(self, run_limit: float, preparation_limit: float, clock: int) -> float:
+        """Return the seconds after which to look again; 0 or less: the limit has passed.
+
+        ``clock`` is the runner's processor-time clock, see :func:`processor_clock`.
+        """
+        since = int(self._page.since)
+        wall = (time.monotonic_ns() - since) * _NANOSECONDS
+        if wall < 0:  # generated code gone wild has written here: nothing can be known any more
+            return wall
+        if self.phase is not Phase.RUNNING:
+            # A run may begin at any moment from now: look again before it can be over its limit.
+            left = preparation_limit - wall
+            return min(left, run_limit) if left > 0 else left
+        left = run_limit - wall
+        if left > 0 or self._page.since != since:
+            return max(left, _GRACE_SECONDS / 1000)
+        try:
+            used = time.clock_gettime_ns(clock) - int(self._page.processor)
+        except OSError:  # the runner has just died, which its socket is about to say
+            return _GRACE_SECONDS / 1000
+        return min(run_limit - used * _NANOSECONDS, run_limit + _GRACE_SECONDS - wall)
+
+
+def processor_clock(process_id: int) -> int:
+    """Return the clock that counts the processor time of a process of the same user."""
+    clock = ctypes.c_int()
+    error = ctypes.CDLL(None).clock_getcpuclockid(process_id, ctypes.byref(clock))
+    if error != 0:
+        raise OSError(error, os.strerror(error))
+    return clock.value

@@ -1,0 +1,239 @@
+"""The runner: the process in which generated code runs. It does one job and is thrown away.
+
+The supervisor forks it (``fork`` in :mod:`polygym.measure.worker.keeper`), so it finds the linker
+ready and the problem's shared memory mapped. One job is all that it is trusted with: generated code
+may have left anything behind in its memory, and a new process costs a millisecond or two.
+
+A run is: restore the buffers from the initial data, but for those that cannot have been written
+since, start the clock inside the generated code, run, stop the clock. After a program's first and
+last run its outputs are compared, outside the clock. A program that keeps something from one run to
+the next is found out by the second comparison.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import assert_never
+
+from polygym.compiler.codegen.llvm import loader
+from polygym.measure.worker.channel import Channel, ChannelClosedError
+from polygym.measure.worker.compare import first_difference
+from polygym.measure.worker.job import (
+    Failed,
+    Finished,
+    Job,
+    Purpose,
+    Verdict,
+    job_from_message,
+    verdict_to_json,
+)
+from polygym.measure.worker.memory import SharedSet, WorkingSet
+from polygym.measure.worker.outcome import (
+    DoesNotCompile,
+    Outcome,
+    OutOfMemory,
+    OutOfRange,
+    WrongOutput,
+)
+from polygym.measure.worker.problem import Buffer, Program
+from polygym.measure.worker.progress import Phase, Progress
+
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_NANOSECONDS = 1e-9
+# The kernel leaves so much room below the stack of a process, whatever its limit was.
+_STACK = 96 << 20
+_MANY_FILES = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemMemory:
+    """The shared memory of an open problem.
+
+    ``expected`` holds only the buffers that are compared; ``results`` is filled on request.
+    """
+
+    buffers: tuple[Buffer, ...]
+    initial: SharedSet
+    expected: SharedSet
+    results: SharedSet
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """The indices of the buffers that are compared."""
+        return tuple(index for index, buffer in enumerate(self.buffers) if buffer.compared)
+
+    @property
+    def constant(self) -> frozenset[int]:
+        """The indices of the buffers that only the initial data write."""
+        return frozenset(index for index, buffer in enumerate(self.buffers) if buffer.constant)
+
+
+def runner_main(
+    connection: socket.socket,
+    memory: ProblemMemory,
+    progress: Progress,
+    address_space: int,
+    rehearsal: bytes | None,
+) -> None:
+    """Be a runner: wait for one job, do it, answer, and wait to be killed.
+
+    ``rehearsal`` is object code that is known to load. Linking it before the job comes makes this
+    process's own copies of the linker's pages, which takes most of the time of its first link.
+    """
+    _confine(connection.fileno(), address_space)
+    channel = Channel(connection)
+    with suppress(ChannelClosedError):
+        if rehearsal is not None:
+            loader.load(rehearsal).close()
+        job = job_from_message(*channel.receive())
+        progress.enter(Phase.PREPARING, 0)
+        try:
+            verdict = execute(job, memory, progress)
+        except MemoryError as error:
+            verdict = Failed(max(progress.program, 0), OutOfMemory(str(error)))
+        channel.send(verdict_to_json(verdict))
+        channel.receive()
+
+
+def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
+    """Do a job in this process.
+
+    Raises:
+        MemoryError: the kernel refuses memory for the buffers.
+    """
+    constant = frozenset() if job.purpose is Purpose.INITIALISE else memory.constant
+    working = WorkingSet([buffer.size for buffer in memory.buffers], constant)
+    executions: list[_Execution] = []
+    for position, program in enumerate(job.programs):
+        progress.enter(Phase.LOADING, position)
+        try:
+            loaded = loader.load(program.object_code)
+        except loader.LoadError as error:
+            return Failed(position, DoesNotCompile(str(error)))
+        executions.append(_Execution(position, loaded, program, working))
+    pending = executions
+    while pending:
+        for execution in pending:
+            if outcome := execution.run_once(job, memory, progress):
+                return Failed(execution.position, outcome)
+        pending = [item for item in pending if not job.repetition.is_enough(item.samples)]
+    return Finished(tuple(tuple(execution.samples) for execution in executions))
+
+
+class _Execution:
+    """A loaded program, its argument block, and its samples so far."""
+
+    def __init__(
+        self, position: int, loaded: loader.LoadedProgram, program: Program, working: WorkingSet
+    ) -> None:
+        self.position = position
+        self.samples: list[float] = []
+        self._loaded = loaded
+        self._working = working
+        self._tolerance = program.tolerance
+        self._complaints = program.complaints
+        parameters = (ctypes.c_int64 * len(program.parameters))(*program.parameters)
+        first = ctypes.addressof(parameters)
+        addresses = [working.addresses[index] for index in program.buffers]
+        addresses += [first + 8 * number for number in range(len(program.parameters))]
+        self._parameters = parameters  # the block below points into it
+        self._block = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self._nanoseconds = ctypes.c_int64()
+
+    def run_once(self, job: Job, memory: ProblemMemory, progress: Progress) -> Outcome | None:
+        """Restore, run, take the sample, look at the outputs; None means that all is well."""
+        self._working.restore(memory.initial)
+        self._nanoseconds.value = -1
+        block = ctypes.addressof(self._block)
+        clock = ctypes.addressof(self._nanoseconds)
+        progress.enter(Phase.RUNNING, self.position)
+        before = time.monotonic_ns()
+        code = self._loaded.call(block, clock)
+        elapsed = time.monotonic_ns() - before
+        progress.enter(Phase.PREPARING, self.position)
+        if code == loader.NO_MEMORY:
+            return OutOfMemory("the program could not allocate memory")
+        site = code - loader.FIRST_OUT_OF_RANGE
+        if 0 <= site < len(self._complaints):
+            return OutOfRange(self._complaints[site])
+        if code != 0 or not 0 <= self._nanoseconds.value <= elapsed:
+            return DoesNotCompile(
+                f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
+                f"found {code} and {self._nanoseconds.value} ns"
+            )
+        self.samples.append(self._nanoseconds.value * _NANOSECONDS)
+        last = job.repetition.is_enough(self.samples)
+        outcome = self._inspect(job, memory) if last or len(self.samples) == 1 else None
+        if job.keep_contents and (last or outcome):
+            memory.results.publish(self._working, range(len(memory.buffers)))
+        return outcome
+
+    def _inspect(self, job: Job, memory: ProblemMemory) -> WrongOutput | None:
+        """Check what the run left behind, or publish it, as the job's purpose says."""
+        samples = tuple(self.samples)
+        for index, buffer in enumerate(memory.buffers):
+            if (offset := self._working.overrun(index)) is not None:
+                element = offset // buffer.type.size
+                return WrongOutput(
+                    buffer.name, element, "no write outside the array", "a write", samples
+                )
+        match job.purpose:
+            case Purpose.INITIALISE:
+                memory.initial.publish(self._working, range(len(memory.buffers)))
+            case Purpose.EXPECT if len(samples) == 1:
+                memory.expected.publish(self._working, memory.compared)
+            case Purpose.EXPECT | Purpose.COMPARE:
+                return self._compare(memory)
+            case _:
+                assert_never(job.purpose)
+        return None
+
+    def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
+        for index in memory.compared:
+            buffer = memory.buffers[index]
+            if buffer.constant:  # nobody could write there
+                continue
+            expected, found = memory.expected.address(index), self._working.addresses[index]
+            if difference := first_difference(buffer, expected, found, self._tolerance):
+                return WrongOutput(
+                    buffer.name,
+                    difference.index,
+                    difference.expected,
+                    difference.found,
+                    tuple(self.samples),
+                )
+        return None
+
+
+def _confine(descriptor: int, address_space: int) -> None:
+    """Keep nothing of the supervisor's but the one socket, and set the limits."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    os.closerange(3, descriptor)
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.closerange(descriptor + 1, _MANY_FILES if soft == resource.RLIM_INFINITY else soft)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Other compilers keep copies of tiles on the stack: more than the usual 8 MB.
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    stack = _STACK if most == resource.RLIM_INFINITY else min(_STACK, most)
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, most))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bound = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")  # when the machine runs out of memory, this process goes first
+
+
+def die_with(supervisor: int) -> None:
+    """Ask the kernel to kill this process when the supervisor ends, however it ends."""
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != supervisor:  # it ended before the line above
+        os._exit(1)

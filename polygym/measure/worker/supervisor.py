@@ -1,0 +1,223 @@
+"""The supervisor: the process between the parent and the code that is measured.
+
+The parent starts it (:mod:`polygym.measure.worker.connection`) and sends requests; the supervisor
+holds the shared memory of the open problems and has each job done by a runner
+(:mod:`polygym.measure.worker.keeper`). It never executes generated code. It ends, and takes its
+runner with it, as soon as the parent closes the connection or ends in whatever way, also while a
+job is running. The processes::
+
+    parent  --socket, JSON and bytes-->  supervisor  --fork, one a job-->  runner
+
+Requests and their answers, as JSON (object code and contents travel as bytes behind it):
+
+* ``open``: allocate a problem, write its initial data, run the original; ``{problem, baseline}`` or
+  ``{stage, outcome}`` where that failed;
+* ``measure``: run programs on an open problem; ``{outcomes}``, one for each program;
+* ``read``: the contents of a buffer in one of the shared sets; ``{}`` and the bytes;
+* ``forget``: nothing more; ``{}``. Every request carries a list ``forget`` of problems whose memory
+  is given back first.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from dataclasses import replace
+from itertools import count
+from typing import assert_never
+
+from polygym.compiler.codegen.llvm import loader
+from polygym.measure.worker.channel import Channel, ChannelClosedError
+from polygym.measure.worker.compare import prepare_tolerance
+from polygym.measure.worker.job import (
+    Failed,
+    Finished,
+    Job,
+    Json,
+    Purpose,
+    job_from_message,
+    problem_from_message,
+)
+from polygym.measure.worker.keeper import Keeper, OpenProblem, open_memory
+from polygym.measure.worker.outcome import Ok, Outcome, OutOfMemory, outcome_to_json
+from polygym.measure.worker.timing import Repetition, available_memory
+
+_ONCE = Repetition(minimum=1, minimum_seconds=0.0)
+
+
+class ParentGoneError(Exception):
+    """The parent ended or spoke out of turn; there is nobody left to work for."""
+
+
+class ParentWatch:
+    """Knows whether the parent process is alive; ``descriptors`` become readable when it ends."""
+
+    def __init__(self, parent: int) -> None:
+        """Begin to watch.
+
+        Raises:
+            ParentGoneError: it is gone already.
+        """
+        self._parent = parent
+        try:
+            self.descriptors: tuple[int, ...] = (os.pidfd_open(parent),)
+        except OSError:  # a kernel or a sandbox without process descriptors: ask from time to time
+            self.descriptors = ()
+        self.check()
+
+    def check(self) -> None:
+        """Raise ParentGoneError if the parent has ended."""
+        if os.getppid() != self._parent:
+            raise ParentGoneError
+
+
+class Supervisor:
+    """The state of the process: open problems, the keeper of the runner, the way to the parent."""
+
+    def __init__(self, connection: socket.socket, watch: ParentWatch) -> None:
+        """Take over the connection to the parent."""
+        self._watch = watch
+        self._connection = connection
+        self._channel = Channel(connection, self._wait_for_parent)
+        self._keeper = Keeper((connection.fileno(), *watch.descriptors), self._check_silence)
+        self._problems: dict[int, OpenProblem] = {}
+        self._numbers = count()
+
+    def serve(self) -> None:
+        """Answer requests until the parent is gone."""
+        try:
+            while True:
+                body, blobs = self._channel.receive()
+                for number in body["forget"]:
+                    self._forget(number)
+                self._channel.send(*self._answer(body, blobs))
+                if body["request"] == "measure":
+                    self._keeper.stop()
+                    self._keeper.prepare_spare(self._problems[body["problem"]])
+        finally:
+            self._keeper.stop()
+
+    def _answer(self, body: Json, blobs: list[bytes]) -> tuple[Json, list[memoryview]]:
+        match body["request"]:
+            case "open":
+                return self._open(body, blobs), []
+            case "measure":
+                job = job_from_message(body["job"], blobs)
+                outcomes = self._measure(self._problems[body["problem"]], job)
+                return {"outcomes": [outcome_to_json(outcome) for outcome in outcomes]}, []
+            case "read":
+                memory = self._problems[body["problem"]].memory
+                sets = {
+                    "initial": memory.initial,
+                    "expected": memory.expected,
+                    "results": memory.results,
+                }
+                return {}, [sets[body["set"]].view(body["buffer"])]
+            case "forget":
+                return {}, []
+            case other:
+                raise ParentGoneError(f"expected a request, found {other!r}")
+
+    def _open(self, body: Json, blobs: list[bytes]) -> Json:
+        problem = problem_from_message(body["problem"], blobs)
+        try:
+            opened = open_memory(problem, body["memory_limit"] or available_memory())
+        except MemoryError as error:
+            return _failure("memory", OutOfMemory(str(error)))
+
+        initialise = Job(
+            Purpose.INITIALISE,
+            (problem.initialise,),
+            _ONCE,
+            body["original_seconds"],
+            body["preparation_seconds"],
+        )
+        original = replace(
+            initialise,
+            purpose=Purpose.EXPECT,
+            programs=(problem.original,),
+            repetition=Repetition(**body["repetition"]),
+        )
+        samples: tuple[float, ...] = ()
+        for stage, job in (("initial data", initialise), ("original program", original)):
+            verdict = self._keeper.run(opened, job)
+            self._keeper.stop()
+            match verdict:
+                case Failed(_, outcome):
+                    opened.close()
+                    return _failure(stage, outcome)
+                case Finished((samples,)):
+                    continue
+        number = next(self._numbers)
+        self._problems[number] = opened
+        self._keeper.prepare_spare(opened)
+        return {"problem": number, "baseline": list(samples)}
+
+    def _measure(self, opened: OpenProblem, job: Job) -> list[Outcome]:
+        """Run the programs together; those left over by one that fails start anew without it."""
+        if any(program.tolerance is not None for program in job.programs):
+            prepare_tolerance()
+        outcomes: dict[int, Outcome] = {}
+        remaining = list(range(len(job.programs)))
+        while remaining:
+            programs = tuple(job.programs[index] for index in remaining)
+            verdict = self._keeper.run(opened, replace(job, programs=programs))
+            match verdict:
+                case Finished(samples):
+                    outcomes.update(zip(remaining, map(Ok, samples), strict=True))
+                    break
+                case Failed(position, outcome):
+                    outcomes[remaining.pop(position)] = outcome
+                    self._keeper.stop()
+                case _:
+                    assert_never(verdict)
+        return [outcomes[index] for index in range(len(job.programs))]
+
+    def _forget(self, number: int) -> None:
+        self._keeper.stop()  # the spare may be for this problem
+        self._problems.pop(number).close()
+
+    def _wait_for_parent(self) -> None:
+        """Wait until the parent sends something; raise ParentGoneError if it never will."""
+        poller = select.poll()
+        for descriptor in (self._connection.fileno(), *self._watch.descriptors):
+            poller.register(descriptor, select.POLLIN)
+        while not any(fd == self._connection.fileno() for fd, _ in poller.poll(500)):
+            self._watch.check()
+
+    def _check_silence(self) -> None:
+        """Raise ParentGoneError if the parent ended, hung up, or sent something during a job."""
+        self._watch.check()
+        poller = select.poll()
+        poller.register(self._connection, select.POLLIN)
+        if poller.poll(0):
+            raise ParentGoneError
+
+
+def _failure(stage: str, outcome: Outcome) -> Json:
+    return {"stage": stage, "outcome": outcome_to_json(outcome)}
+
+
+def main(descriptor: int, parent: int) -> None:
+    """Be a supervisor for the process ``parent``, which holds the other end of the socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignoring it is inherited and loses exit codes
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir("/")
+    try:
+        watch = ParentWatch(parent)
+        connection = socket.socket(fileno=descriptor)
+        supervisor = Supervisor(connection, watch)
+        loader.prepare()
+        gc.collect()
+        gc.freeze()  # what exists now stays: collecting would copy pages shared with the runners
+        Channel(connection).send({"ready": os.getpid()})
+        supervisor.serve()
+    except (ParentGoneError, ChannelClosedError):
+        sys.exit(0)

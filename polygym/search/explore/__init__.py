@@ -1,0 +1,8 @@
+"""The search for fast schedules: episodes are played, their schedules measured, the best is kept.
+
+``explorer`` is the loop without files and terminals: it yields an event for every episode.
+``setting`` is all that determines which schedules it explores, ``journal`` the file that has every
+event the moment it is known, ``search`` the results of one search in one directory, and ``tally``
+what the outcomes amount to; ``tuning`` looks for the mapping of the best few, and ``trials`` keeps
+those.
+"""

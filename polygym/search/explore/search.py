@@ -1,0 +1,261 @@
+"""One search in one folder: explored, written down, continued.
+
+The folder holds
+
+* ``episodes.jsonl``: the journal, every episode in order (:mod:`polygym.search.explore.journal`);
+* ``tuning.jsonl``: the mappings that were tried, in order (:mod:`polygym.search.explore.trials`);
+* ``best.json``: the fastest schedule so far as a record that ``polygym replay`` reads, with the
+  mapping under which it is the fastest;
+* ``best.c``: its C code;
+* ``summary.json``: counts, the best, how it came about. ``best_while_searching`` and
+  ``convergence`` are of the measurements that each schedule got on its own, when it was found;
+  ``best`` is the same until :meth:`Search.confirm` and what follows it have timed the fastest ones
+  again, side by side.
+
+Episodes are counted from 0, in all of these.
+
+The journals are what counts: the other files are written anew from them whenever the best improves,
+and when a search is resumed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import assert_never
+
+from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.episodes import record
+from polygym.episodes.episode import Phase
+from polygym.errors import InputError
+from polygym.files import write_atomically
+from polygym.measure.evaluation import Evaluation
+from polygym.search.explore.explorer import (
+    Explored,
+    Measured,
+    Repeated,
+    Unscheduled,
+    episode_of,
+    explore,
+)
+from polygym.search.explore.journal import Contents, Journal, Json, read
+from polygym.search.explore.setting import Setting, differences
+from polygym.search.explore.tally import NO_SCHEDULE, REPEATED, Finding, Tally
+from polygym.search.explore.trials import Trials
+
+JOURNAL = "episodes.jsonl"
+TUNING = "tuning.jsonl"
+BEST, BEST_C, SUMMARY = "best.json", "best.c", "summary.json"
+_OF_THE_JOURNAL = ("index", "repeats", "reason")
+
+
+@dataclass(slots=True)
+class Search:
+    """A search that is open; ``c_text`` returns the C code of a schedule under a mapping."""
+
+    setting: Setting
+    folder: Path
+    journal: Journal
+    c_text: Callable[[Schedule, Mapping], str]
+    tally: Tally = field(default_factory=Tally)
+    trials: Trials = field(default_factory=Trials)
+
+    def run(self, budget: int, evaluate: Callable[[Schedule], Evaluation]) -> Iterator[Explored]:
+        """Go on until ``budget`` episodes are explored in all; yield each once it is written."""
+        indices = range(self.tally.explored, budget)
+        setting = self.setting
+        known = self.tally.known()
+        for event in explore(
+            setting.subject.task, setting.choose, setting.seed, indices, evaluate, known
+        ):
+            line = _line(setting, event)
+            self.journal.append(line)
+            if _add(self.tally, event) and self.best is self.tally.best:
+                self._write_best(line)
+            yield event
+
+    def add_trial(self, evaluation: Evaluation, names: Dictionary[Schedule, int | str]) -> None:
+        """Write down what became of a schedule under another mapping; ``names`` says whose it is.
+
+        Raises:
+            OSError: it cannot be written; then it counts as not tried.
+        """
+        if self.trials.journal is None:
+            self.trials.journal = Journal.create(self.folder / TUNING, self.setting.to_json())
+        best = self.best
+        finding = Finding(names[evaluation.schedule], evaluation)
+        self.trials.add(finding)
+        if self.best is not best:
+            self.confirm(finding)
+
+    @property
+    def best(self) -> Finding | None:
+        """The fastest so far, each measured once."""
+        found = [one for one in (self.tally.best, self.trials.best) if one is not None]
+        return max(found, key=lambda one: one.evaluation.speedup, default=None)
+
+    def confirm(self, finding: Finding) -> None:
+        """Make a finding the best one, with what measuring it again has shown."""
+        setting, evaluation = self.setting, finding.evaluation
+        if isinstance(finding.index, int):
+            line = read(self.journal.path).episodes[finding.index]
+        else:
+            line = setting.record_of_given(evaluation)
+        outcome = record.outcome_of(evaluation, setting.subject)
+        arguments = {**line["arguments"], "mapping": str(evaluation.mapping)}
+        self._write_best({**line, "arguments": arguments, "outcome": outcome})
+
+    def close(self) -> None:
+        """Close the journals; harmless the second time."""
+        self.journal.close()
+        self.trials.close()
+
+    def write_summary(self, document: Json) -> None:
+        """Write the summary."""
+        self._write(SUMMARY, json.dumps(document, indent=2) + "\n")
+
+    def _write_best(self, line: Json) -> None:
+        """Write the files about the episode of a line, the one by which a reader begins last."""
+        best = {name: value for name, value in line.items() if name not in _OF_THE_JOURNAL}
+        schedule = parse(line["schedule"], self.setting.subject.program.scop)
+        mapping = parse_mapping(line["arguments"]["mapping"])
+        self._write(BEST_C, self.c_text(schedule, mapping))
+        self.write_summary(summary(self))
+        self._write(BEST, json.dumps(best, indent=2) + "\n")
+
+    def _write(self, name: str, text: str) -> None:
+        write_atomically(self.folder / name, text.encode())
+
+
+def begin(setting: Setting, folder: Path, c_text: Callable[[Schedule, Mapping], str]) -> Search:
+    """Begin a search in a folder, which must hold none."""
+    names = (JOURNAL, TUNING, BEST, BEST_C, SUMMARY)
+    there = [name for name in names if (folder / name).exists()]
+    if there:
+        raise InputError(
+            f"{folder}: expected a folder without the files of a search, found {there[0]}; "
+            "--resume continues the search that is there, another folder begins a new one"
+        )
+    return Search(setting, folder, Journal.create(folder / JOURNAL, setting.to_json()), c_text)
+
+
+def resume(setting: Setting, folder: Path, c_text: Callable[[Schedule, Mapping], str]) -> Search:
+    """Continue the search in a folder, which must have the same setting."""
+    journal, contents = Journal.open(folder / JOURNAL)
+    try:
+        _check(setting, journal.path, contents)
+        search = Search(setting, folder, journal, c_text)
+        for line in contents.episodes:
+            _add_line(search.tally, line, setting)
+        if (folder / TUNING).exists():
+            search.trials = _resumed_trials(setting, folder / TUNING)
+        if search.best is not None:
+            search.confirm(search.best)
+    except BaseException:
+        journal.close()
+        raise
+    return search
+
+
+def _resumed_trials(setting: Setting, path: Path) -> Trials:
+    journal, contents = Journal.open(path)
+    try:
+        _check_setting(setting, path, contents)
+        return Trials.of(journal, contents, setting.subject.program.scop)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def summary(search: Search) -> Json:
+    """Return what a search has found so far, as JSON."""
+    setting, tally = search.setting, search.tally
+    return {
+        **setting.to_json(),
+        "explored": tally.explored,
+        "distinct": len(tally.findings),
+        "counts": dict(tally.counts),
+        "mappings_tried": search.trials.count,
+        "best": None if search.best is None else as_json(search.best),
+        "best_while_searching": None if tally.best is None else as_json(tally.best),
+        "convergence": [
+            {"explored": explored, "speedup": speedup} for explored, speedup in tally.curve
+        ],
+    }
+
+
+def as_json(finding: Finding) -> Json:
+    """Return a finding as JSON: the episode's number, or a name, and what was measured."""
+    return {"index": finding.index, **finding.evaluation.to_json()}
+
+
+def _check_setting(setting: Setting, path: Path, contents: Contents) -> tuple[str, str]:
+    """Refuse to continue another search; return polygym's version then and now."""
+    before, now = dict(contents.setting), setting.to_json()
+    version = str(before.pop("polygym", None)), str(now.pop("polygym", None))
+    if found := differences(before, now):
+        raise InputError(
+            f"{path}: expected the search that is to be continued, found another one: "
+            + "; ".join(found)
+        )
+    return version
+
+
+def _check(setting: Setting, path: Path, contents: Contents) -> None:
+    """Refuse to continue a search that would have explored other schedules."""
+    version = _check_setting(setting, path, contents)
+    if not contents.episodes:
+        return
+    index = len(contents.episodes) - 1
+    last = episode_of(setting.subject.task, setting.choose, setting.seed, index)
+    if list(last.actions) != contents.episodes[index].get("actions"):
+        raise InputError(
+            f"{path}: expected episode {index} to be found again, found another one; it was "
+            f"explored with polygym {version[0]}, this is {version[1]}"
+        )
+
+
+def _line(setting: Setting, event: Explored) -> Json:
+    """Return the journal's line about an event."""
+    match event:
+        case Measured(index, episode, evaluation):
+            return _entry(index, setting.record(episode, evaluation))
+        case Repeated(index, episode, _, first):
+            return _entry(index, setting.record(episode, None), repeats=first)
+        case Unscheduled(index, episode, reason):
+            # A complete one with too large numbers has no schedule that could be written either.
+            ended = replace(episode, phase=Phase.INVALID)
+            return _entry(index, setting.record(ended, None), reason=reason)
+        case _:
+            assert_never(event)
+
+
+def _entry(index: int, record: Json, *, repeats: int | None = None, reason: str = "") -> Json:
+    return {"index": index, "repeats": repeats, "reason": reason, **record}
+
+
+def _add(tally: Tally, event: Explored) -> bool:
+    match event:
+        case Measured(index, _, evaluation):
+            return tally.add_measured(index, evaluation)
+        case Repeated():
+            tally.add_unmeasured(REPEATED)
+        case Unscheduled():
+            tally.add_unmeasured(NO_SCHEDULE)
+        case _:
+            assert_never(event)
+    return False
+
+
+def _add_line(tally: Tally, line: Json, setting: Setting) -> None:
+    if line["repeats"] is not None:
+        tally.add_unmeasured(REPEATED)
+    elif line["outcome"] is None:
+        tally.add_unmeasured(NO_SCHEDULE)
+    else:
+        scop = setting.subject.program.scop
+        tally.add_measured(line["index"], Evaluation.from_json(line["outcome"], scop))

@@ -1,0 +1,156 @@
+"""The process in which one program of a sweep is searched, or its best schedules are confirmed.
+
+The campaign starts it with a request in JSON and ends it with SIGTERM, after which it records the
+schedule in flight and leaves. What it finds goes into the store, and so does why it failed. It has
+a session of its own, so that Ctrl-C on the terminal reaches the campaign only, and it is killed by
+the kernel when the campaign ends, however that ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO, NoReturn, assert_never
+
+from polygym.errors import PolygymError
+from polygym.measure.worker.outcome import crash_from_exit
+from polygym.measure.worker.runner import die_with
+from polygym.search.sweep.confirming import confirm
+from polygym.search.sweep.cores import Place
+from polygym.search.sweep.requests import ConfirmRequest, Request, SearchRequest
+from polygym.search.sweep.searching import search
+from polygym.search.sweep.setting import setting_from_json
+from polygym.search.sweep.store import STORE, Store, open_store, stored_setting
+
+# Exit statuses besides 0: the reason is in the store. Python's own, 1, is of an exception by which
+# nobody has been told anything.
+RECORDED = 3
+_LONGEST_REASON = 2000
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from polygym.search.sweep.process import main; main(sys.argv[2])"
+)
+
+
+@dataclass(slots=True)
+class Running:
+    """A process that was started."""
+
+    kernel: str
+    request: Request
+    process: subprocess.Popen[bytes]
+    log: BinaryIO
+    is_stopped: bool = False
+
+    def stop(self) -> None:
+        """Ask for its end: after the schedule in flight, or at once if all are one flight."""
+        self.is_stopped = True
+        match self.request:
+            case SearchRequest():
+                self.process.terminate()
+            case ConfirmRequest():
+                self.process.kill()
+            case _:
+                assert_never(self.request)
+
+    def failure(self) -> str:
+        """Return what to say of a process that ended without having said it itself, or nothing."""
+        code = self.process.returncode
+        self.log.seek(0)
+        said = self.log.read().decode(errors="replace").strip()
+        self.log.close()
+        if self.is_stopped or code in (0, RECORDED):
+            return ""
+        last = said.splitlines()[-1] if said else "it said nothing"
+        how = crash_from_exit(code).name if code < 0 else f"with {code}"
+        return f"its process ended ({how}): {last[:_LONGEST_REASON]}"
+
+
+def start(folder: Path, kernel: str, request: Request, place: Place, lock: int) -> Running:
+    """Start a process for a program; it holds the lock of the folder as long as it lives."""
+    message = {
+        "folder": str(folder.absolute()),
+        "kernel": kernel,
+        "kind": type(request).__name__,
+        "request": asdict(request),
+        "place": asdict(place),
+        "parent": os.getpid(),
+    }
+    path = json.dumps([os.path.abspath(entry) for entry in sys.path])
+    log = os.fdopen(os.memfd_create("polygym sweep errors"), "w+b")
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _START, path, json.dumps(message)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=log,
+        pass_fds=(lock,),
+        start_new_session=True,
+    )
+    return Running(kernel, request, process, log)
+
+
+def main(text: str) -> None:
+    """Do what the campaign asks for, and exit with 0, or after recording why not with RECORDED.
+
+    What cannot be recorded, because the disk is full say, ends the process as any exception does;
+    the campaign reads what it printed.
+    """
+    message = json.loads(text)
+    with _termination() as is_stopped:
+        die_with(message["parent"])
+        kernel, given, place = message["kernel"], message["request"], message["place"]
+        cores = Place(tuple(place["measuring"]), tuple(place["compiling"]))
+        with open_store(Path(message["folder"]) / STORE) as store:
+            setting = setting_from_json(stored_setting(store.path, store.connection))
+            request = _request(message["kind"], given)
+            try:
+                match request:
+                    case SearchRequest():
+                        search(store, setting, kernel, request, cores, lambda: bool(is_stopped))
+                    case ConfirmRequest(count, against):
+                        confirm(store, setting, kernel, count, against, cores)
+                    case _:
+                        assert_never(request)
+            except (PolygymError, MemoryError, RecursionError) as error:
+                _record(store, kernel, str(error) or type(error).__name__)
+            except Exception as error:  # a defect, or the machine: the others go on
+                _record(store, kernel, f"{type(error).__name__}: {error}")
+
+
+def _request(kind: str, given: dict[str, Any]) -> Request:
+    """Return the request of a message."""
+    against = tuple(given["against"])
+    if kind == ConfirmRequest.__name__:
+        return ConfirmRequest(given["count"], against)
+    return SearchRequest(tuple(given["policies"]), given["budget"], given["seconds"], against)
+
+
+def _record(store: Store, kernel: str, reason: str) -> NoReturn:
+    """Keep why a program was left, and end."""
+    store.fail(kernel, reason[:_LONGEST_REASON])
+    sys.exit(RECORDED)
+
+
+@contextmanager
+def _termination() -> Iterator[list[int]]:
+    """Give a list that is empty until the process is asked to end."""
+    come: list[int] = []
+
+    def remember(number: int, _: FrameType | None) -> None:
+        come.append(number)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    before = signal.signal(signal.SIGTERM, remember)
+    try:
+        yield come
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,98 @@
+"""How far a sweep is, how fast it goes, and how long it may still take."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+
+from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.orders import Orders
+from polygym.search.sweep.store import Store
+
+
+class Phase(Enum):
+    """What is being done."""
+
+    SEARCH = "searching"
+    CONFIRM = "confirming"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A program: how many of its episodes are explored, what the best is, what went wrong."""
+
+    kernel: str
+    explored: int
+    best: float | None
+    wrong: int
+    is_busy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A moment of a sweep; ``left`` is how many seconds it may still take, where that is known."""
+
+    phase: Phase
+    explored: int
+    wanted: int
+    left: float | None
+    standings: tuple[Standing, ...]
+
+    @property
+    def busy(self) -> tuple[Standing, ...]:
+        """The programs that are being worked on."""
+        return tuple(one for one in self.standings if one.is_busy)
+
+    @property
+    def wrong(self) -> int:
+        """How many schedules computed something else than the original order."""
+        return sum(one.wrong for one in self.standings)
+
+
+@dataclass(slots=True)
+class Pace:
+    """Looks at the store, and remembers where this campaign began."""
+
+    store: Store
+    orders: Orders
+    _began: float = field(default_factory=time.monotonic)
+    _first: int | None = None
+
+    def progress(self, phase: Phase, busy: tuple[str, ...]) -> Progress:
+        """Return how far the sweep is now."""
+        connection = self.store.connection
+        counts = dict(
+            connection.execute("SELECT kernel, count(*) FROM episodes GROUP BY kernel").fetchall()
+        )
+        found = {
+            kernel: (best, wrong)
+            for kernel, best, wrong in connection.execute(
+                "SELECT kernel, max(CASE status WHEN ? THEN baseline_seconds / max(seconds, 1e-9) "
+                "END), sum(status = ?) FROM outcomes GROUP BY kernel",
+                (Status.OK.value, Status.WRONG_OUTPUT.value),
+            )
+        }
+        standings = tuple(
+            Standing(name, counts.get(name, 0), *found.get(name, (None, 0)), name in busy)
+            for name in self.orders.kernels
+        )
+        explored = sum(one.explored for one in standings)
+        wanted = len(standings) * len(self.orders.policies) * self.orders.budget
+        wanted = max(wanted, explored)  # an earlier run of the sweep may have wanted more
+        if self._first is None:
+            self._first = explored
+        left = self._left(explored, wanted) if phase is Phase.SEARCH else None
+        return Progress(phase, explored, wanted, left, standings)
+
+    def _left(self, explored: int, wanted: int) -> float | None:
+        """Return how long the rest of the search takes at the pace so far, or until time is up."""
+        elapsed = time.monotonic() - self._began
+        done = explored - (self._first or 0)
+        known = []
+        if done > 0:
+            known.append(elapsed * max(0, wanted - explored) / done)
+        if self.orders.seconds is not None:
+            used = self.store.connection.execute("SELECT sum(seconds) FROM kernels").fetchone()[0]
+            known.append(max(0.0, self.orders.seconds - (used or 0.0)) / self.orders.jobs)
+        return min(known, default=None)

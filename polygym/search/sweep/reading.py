@@ -1,0 +1,177 @@
+"""Reading a sweep's store, also while the sweep is at work, as values.
+
+A reader sees what was committed when it asks. :func:`read` takes everything in one transaction, so
+that its parts belong to one moment.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.rows import (
+    Baseline,
+    Confirmation,
+    Episode,
+    Kernel,
+    Outcome,
+    Reference,
+    Run,
+    Timing,
+)
+from polygym.search.sweep.setting import SweepSetting, setting_from_json
+from polygym.search.sweep.store import STORE, connect, explained, stored_setting
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a store held at a moment; kernels are in the order in which they were named."""
+
+    setting: SweepSetting
+    kernels: tuple[Kernel, ...]
+    outcomes: tuple[Outcome, ...]
+    episodes: tuple[Episode, ...]
+    baselines: tuple[Baseline, ...]
+    confirmations: tuple[Confirmation, ...]
+    references: tuple[Reference, ...]
+    runs: tuple[Run, ...] = ()
+
+
+def read(folder: Path) -> Contents:
+    """Return what the store in a folder holds.
+
+    Raises:
+        InputError: there is none, or it is damaged.
+    """
+    path = folder / STORE
+    connection = connect(path, writing=False)
+    with closing(connection), explained(path):
+        setting = setting_from_json(stored_setting(path, connection))
+        connection.execute("BEGIN")
+        try:
+            return Contents(
+                setting,
+                kernels(connection),
+                outcomes(connection),
+                episodes(connection),
+                _all(connection, "baselines", _baseline),
+                _all(connection, "confirmations", _confirmation),
+                _all(connection, "reference_times", _reference),
+                runs(connection),
+            )
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(
+                f"{path}: expected the rows that polygym sweep writes, found something else "
+                f"({type(error).__name__}: {error})"
+            ) from None
+
+
+def runs(connection: sqlite3.Connection) -> tuple[Run, ...]:
+    """Return when and where the sweep was at work; nothing where the store does not know."""
+    query = "SELECT count(*) FROM sqlite_master WHERE name = 'runs'"
+    if connection.execute(query).fetchone() == (0,):
+        return ()
+    return _all(connection, "runs", _run)
+
+
+def kernels(connection: sqlite3.Connection) -> tuple[Kernel, ...]:
+    """Return the programs, in the order in which they were named."""
+    return _all(connection, "kernels", lambda row: Kernel(*row))
+
+
+def outcomes(connection: sqlite3.Connection, kernel: str | None = None) -> tuple[Outcome, ...]:
+    """Return the outcomes, of one program or of all, in the order in which they were measured."""
+    return _some(connection, "outcomes", kernel, "number", _outcome)
+
+
+def episodes(connection: sqlite3.Connection, kernel: str | None = None) -> tuple[Episode, ...]:
+    """Return the episodes, of one program or of all, each policy's in order."""
+    order = "kernel, policy, number"
+    return _some(connection, "episodes", kernel, order, lambda row: Episode(*row))
+
+
+def confirmations(connection: sqlite3.Connection, kernel: str) -> tuple[Confirmation, ...]:
+    """Return the confirmations of one program."""
+    return _some(connection, "confirmations", kernel, "outcome", _confirmation)
+
+
+def reference_names(connection: sqlite3.Connection, kernel: str, dataset: str) -> frozenset[str]:
+    """Return what a program has been compared with at a size."""
+    found = references(connection, kernel)
+    return frozenset(one.name for one in found if one.dataset == dataset)
+
+
+def references(connection: sqlite3.Connection, kernel: str) -> tuple[Reference, ...]:
+    """Return what there is to compare one program with."""
+    return _some(connection, "reference_times", kernel, "dataset, name", _reference)
+
+
+def explored(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """Return how many episodes there are of every program and policy."""
+    query = "SELECT kernel, policy, count(*) FROM episodes GROUP BY kernel, policy"
+    return {(kernel, policy): count for kernel, policy, count in connection.execute(query)}
+
+
+def _all(
+    connection: sqlite3.Connection, table: str, make: Callable[[Sequence[Any]], Any]
+) -> tuple[Any, ...]:
+    return _some(connection, table, None, "rowid", make)
+
+
+def _some(
+    connection: sqlite3.Connection,
+    table: str,
+    kernel: str | None,
+    order: str,
+    make: Callable[[Sequence[Any]], Any],
+) -> tuple[Any, ...]:
+    """Return rows of a table as values; all names are this module's own."""
+    where = "" if kernel is None else "WHERE kernel = ?"
+    values = () if kernel is None else (kernel,)
+    query = f"SELECT * FROM {table} {where} ORDER BY {order}"
+    return tuple(make(row) for row in connection.execute(query, values))
+
+
+def _timing(row: Sequence[Any]) -> Timing:
+    status, seconds, baseline_seconds, samples, baseline_samples, detail = row
+    return Timing(
+        Status(status),
+        float(seconds),
+        float(baseline_seconds),
+        _samples(samples),
+        _samples(baseline_samples),
+        detail,
+    )
+
+
+def _samples(text: str) -> tuple[float, ...]:
+    return tuple(map(float, json.loads(text)))
+
+
+def _outcome(row: Sequence[Any]) -> Outcome:
+    return Outcome(row[0], row[1], row[2], _timing(row[3:]))
+
+
+def _baseline(row: Sequence[Any]) -> Baseline:
+    return Baseline(row[0], row[1], row[2], _samples(row[3]))
+
+
+def _confirmation(row: Sequence[Any]) -> Confirmation:
+    return Confirmation(row[0], row[1], row[2], _timing(row[3:]))
+
+
+def _reference(row: Sequence[Any]) -> Reference:
+    return Reference(row[0], row[1], row[2], _timing(row[3:]))
+
+
+def _run(row: Sequence[Any]) -> Run:
+    moment, version, processor, cores, system, compilers = row
+    named = tuple((str(name), str(text)) for name, text in json.loads(compilers))
+    return Run(moment, version, processor, cores, system, named)

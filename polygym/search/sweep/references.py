@@ -1,0 +1,72 @@
+"""What a sweep's schedules are compared with: isl's schedule, and other compilers.
+
+A reference is measured at both sizes, beside the original order. Other compilers get the program's
+own C file (:mod:`polygym.measure.evaluation.foreign`); since they may round a sum of products once
+or twice, their outputs are compared to a relative tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import PolygymError
+from polygym.measure.evaluation import Evaluator
+from polygym.measure.evaluation.foreign import compile_foreign
+from polygym.measure.worker.outcome import Ok, Outcome, Status
+from polygym.programs import Program
+from polygym.search.sweep.rows import Timing
+
+ORIGINAL_SEED, ISL_SEED = "original", "isl"
+SEEDS = (ORIGINAL_SEED, ISL_SEED)
+
+
+def seed_or_reason(name: str, program: Program) -> Schedule | str:
+    """Return the schedule that a search may begin with, or why there is none."""
+    return original(program.scop) if name == ORIGINAL_SEED else isl_or_reason(program)
+
+
+def isl_or_reason(program: Program) -> Schedule | str:
+    """Return isl's schedule of a program, or why there is none."""
+    try:
+        return isl_schedule(program.scop)
+    except PolygymError as error:
+        return str(error)
+
+
+def compiler_timings(
+    evaluator: Evaluator,
+    names: Sequence[str],
+    rounds: int,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[str, Timing]]:
+    """Measure other compilers' code of a program, in turn with the original order.
+
+    Nothing more is compiled, and nothing measured, once ``is_stopped``.
+
+    Raises:
+        PolygymError: the machine fails.
+    """
+    codes = {}
+    for name in names:
+        if is_stopped():
+            return
+        try:
+            codes[name] = compile_foreign(name, evaluator.program, evaluator.options.threads)
+        except PolygymError as error:
+            yield name, Timing(Status.DOES_NOT_COMPILE, detail=str(error))
+    if not codes or is_stopped():
+        return
+    session = evaluator.session
+    programs = (session.problem.original, *codes.values())
+    base, *found = session.measure_together(programs, rounds, evaluator.measuring())
+    for name, outcome in zip(codes, found, strict=True):
+        yield name, _timing(outcome, base)
+
+
+def _timing(outcome: Outcome, base: Outcome) -> Timing:
+    seconds, samples = (base.best, tuple(base.samples)) if isinstance(base, Ok) else (0.0, ())
+    if not isinstance(outcome, Ok):
+        return Timing(outcome.status, 0.0, seconds, (), samples, str(outcome))
+    return Timing(Status.OK, outcome.best, seconds, tuple(outcome.samples), samples)

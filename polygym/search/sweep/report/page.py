@@ -1,0 +1,267 @@
+"""The page of a report: one HTML file with everything in it, for browsers without a network.
+
+No scripts. The pictures are SVG files inside of the page; they are drawn on white, also where the
+reader prefers a dark page. Wide things scroll by themselves, so that the page fits narrow screens.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from polygym.compiler.codegen.mapping import TOLERANCES
+from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.report.figures import Figure
+from polygym.search.sweep.rows import ISL, Run
+from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.statistics import (
+    KernelSummary,
+    mean_best,
+    mean_over,
+    mean_reference,
+    other_compilers,
+)
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1f2933; --faint: #5b6774; --paper: #ffffff;
+  --line: #d5dae1; --card: #f5f7fa; --bad: #b00020; --bad-paper: #fdecee; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ee; --faint: #a3adb9; --paper: #14181d; --line: #39424d; --card: #1d232a;
+    --bad: #ff8a94; --bad-paper: #3a161a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 64rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
+  background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
+p { margin: .5rem 0; } .faint { color: var(--faint); }
+.alarm { border: 2px solid var(--bad); background: var(--bad-paper); color: var(--bad);
+  padding: .75rem 1rem; border-radius: .4rem; font-weight: 600; margin: 1rem 0; }
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
+  margin: 1.25rem 0; }
+.number { background: var(--card); border-radius: .4rem; padding: .7rem .9rem; }
+.number b { display: block; font-size: 1.5rem; } .number span { color: var(--faint); }
+figure { margin: 0; } figure img { display: block; width: 100%; background: #fff; }
+.sheet { background: #fff; border: 1px solid var(--line); border-radius: .4rem; padding: .5rem;
+  overflow-x: auto; }
+.sheet img { margin: 0 auto; }
+figcaption { color: var(--faint); font-size: .92rem; margin-top: .5rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums;
+  width: 100%; }
+th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line);
+  white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
+  background: var(--paper); }
+tfoot td { font-weight: 600; border-bottom: 0; } td.bad { color: var(--bad); font-weight: 700; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .92rem; }
+dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the page is about."""
+
+    setting: SweepSetting
+    policies: tuple[str, ...]
+    summaries: tuple[KernelSummary, ...]
+    figures: tuple[Figure, ...]
+    runs: tuple[Run, ...]
+
+
+def html_of(page: Page) -> str:
+    """Return the page."""
+    found = page.summaries
+    parts = [
+        "<h1>polygym sweep</h1>",
+        f'<p class="faint">{escape(_subtitle(page))}</p>',
+        _alarm(page),
+        _errors(found),
+        _numbers(found),
+        *(_figure(one) for one in page.figures),
+        "<h2>All programs</h2>",
+        _table(found),
+        _uncompared(found),
+        "<h2>How it was measured</h2>",
+        _conditions(page),
+    ]
+    body = "\n".join(filter(None, parts))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>polygym sweep</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _subtitle(page: Page) -> str:
+    explored = sum(one.explored for one in page.summaries)
+    threads = page.setting.threads
+    return (
+        f"{len(page.summaries)} programs, {explored} schedules explored by "
+        f"{', '.join(page.policies) or 'nobody yet'}, {threads} "
+        f"thread{'s' if threads > 1 else ''}; speedups are over LLVM -O3 of the original order"
+    )
+
+
+def _alarm(page: Page) -> str:
+    """Say loudly that something was computed wrong; nothing where all was right."""
+    wrong = [one for one in page.summaries if one.wrong]
+    if not wrong:
+        return ""
+    which = ", ".join(f"{one.label} ({one.wrong})" for one in wrong)
+    return (
+        f'<div class="alarm" role="alert">Wrong outputs: {sum(one.wrong for one in wrong)}. '
+        "Schedules computed something else than the original order: "
+        f"{page.setting.measuring.mapping.blame}. "
+        f"Programs: {escape(which)}.</div>"
+    )
+
+
+def _errors(found: Sequence[KernelSummary]) -> str:
+    lines = [f"<li>{escape(one.label)}: {escape(one.error)}</li>" for one in found if one.error]
+    if not lines:
+        return ""
+    return f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
+
+
+def _uncompared(found: Sequence[KernelSummary]) -> str:
+    """Say why some compilers have no speedup."""
+    lines = [
+        f"<li>{escape(one.label)}, {escape(name)}: {escape(reason)}</li>"
+        for one in found
+        for name, reason in one.uncompared.items()
+    ]
+    return f"<p>Not compared:</p><ul>{''.join(lines)}</ul>" if lines else ""
+
+
+def _numbers(found: Sequence[KernelSummary]) -> str:
+    """Return the few numbers that matter, large."""
+    names = list(dict.fromkeys(name for one in found for name in one.references))
+    cards = [(_ratio(mean_best(found)), "best over -O3")]
+    for name in names:
+        cards.append((_ratio(mean_reference(found, name)), f"{name} over -O3"))
+        cards.append((_ratio(mean_over(found, name)), f"best over {name}"))
+    for name in names:
+        pairs = [(one.best, one.references.get(name)) for one in found]
+        both = [(best, other) for best, other in pairs if best and other]
+        count = sum(best >= other for best, other in both)
+        cards.append((f"{count} of {len(both)}", f"at least as fast as {name}"))
+    shown = "".join(
+        f'<div class="number"><b>{escape(value)}</b><span>{escape(what)}</span></div>'
+        for value, what in cards
+    )
+    return f'<div class="numbers">{shown}</div><p class="faint">Geometric means.</p>'
+
+
+def _figure(one: Figure) -> str:
+    data = base64.b64encode(one.picture.svg).decode("ascii")
+    return (
+        f'<h2>{escape(one.title)}</h2>\n<figure><div class="sheet">'
+        f'<img alt="{escape(one.title)}" src="data:image/svg+xml;base64,{data}"></div>'
+        f"<figcaption>{escape(one.caption)}</figcaption></figure>"
+    )
+
+
+def _table(found: Sequence[KernelSummary]) -> str:
+    names = list(dict.fromkeys([ISL, *(name for one in found for name in one.references)]))
+    kinds = [
+        status.value
+        for status in Status
+        if status not in (Status.OK, Status.WRONG_OUTPUT)
+        and any(one.statuses.get(status.value) for one in found)
+    ]
+    head = ["program", "at", "best", *names, "over isl", "explored", "distinct", "ok", *kinds]
+    head += ["wrong output", "drift"]
+    rows = []
+    for one in found:
+        cells = [
+            one.label,
+            one.dataset,
+            _ratio(one.best),
+            *(_ratio(one.references.get(name)) for name in names),
+            _ratio(one.over_isl),
+            str(one.explored),
+            str(one.distinct),
+            str(one.ok),
+            *(str(one.statuses.get(kind, 0)) for kind in kinds),
+        ]
+        bad = ' class="bad"' if one.wrong else ""
+        rows.append(
+            f"<tr>{_cells(cells)}<td{bad}>{one.wrong}</td><td>{_ratio(one.drift)}</td></tr>"
+        )
+    means = [
+        "geometric mean",
+        "",
+        _ratio(mean_best(found)),
+        *(_ratio(mean_reference(found, name)) for name in names),
+        _ratio(mean_over(found, ISL)),
+    ]
+    sums = [
+        sum(one.explored for one in found),
+        sum(one.distinct for one in found),
+        sum(one.ok for one in found),
+        *(sum(one.statuses.get(kind, 0) for one in found) for kind in kinds),
+        sum(one.wrong for one in found),
+    ]
+    foot = _cells([*means, *map(str, sums), ""])
+    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    return (
+        f'<div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>{"".join(rows)}</tbody>'
+        f"<tfoot><tr>{foot}</tr></tfoot></table></div>"
+        '<p class="faint">Drift: the slowest of the original order\'s times during the search over '
+        "the fastest. Distinct schedules are measured once, whoever found them.</p>"
+    )
+
+
+def _conditions(page: Page) -> str:
+    setting = page.setting
+    pairs = (
+        ("searched at", str(setting.search_dataset)),
+        ("confirmed at", str(setting.dataset)),
+        ("policies", ", ".join(page.policies)),
+        ("seed", str(setting.seed)),
+        ("threads", str(setting.threads)),
+        ("mapping", str(setting.measuring.mapping)),
+        ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),
+        ("outputs of other compilers", _tolerance(page.summaries)),
+        ("cut off after", f"{setting.timeout_factor:g} times the original order's time"),
+        ("code given up after", f"{setting.compile_seconds:g} s of generating it"),
+        ("measured on", _each(f"{r.processor}, {r.cores} cores, {r.system}" for r in page.runs)),
+        ("by", _each(f"polygym {run.version}" for run in page.runs)),
+        *_compilers(page.runs),
+    )
+    entries = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs if value
+    )
+    return f"<dl>{entries}</dl>"
+
+
+def _tolerance(found: Sequence[KernelSummary]) -> str:
+    """Say how the outputs of other compilers are compared; nothing where there are none."""
+    others = other_compilers(found)
+    return f"{', '.join(others)}: to a relative tolerance of {TOLERANCES}" if others else ""
+
+
+def _compilers(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each other compiler and what it calls itself."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for name, text in run.compilers:
+            found.setdefault(name, []).append(text)
+    for name, texts in found.items():
+        yield name, _each(texts)
+
+
+def _each(texts: Iterable[str]) -> str:
+    """Return texts, each once."""
+    return "; ".join(dict.fromkeys(texts))
+
+
+def _cells(cells: Iterable[str]) -> str:
+    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"

@@ -1,0 +1,319 @@
+"""What a sweep's outcomes amount to: bests, means, curves, counts, drift.
+
+Numbers of one kind belong to one size: the distribution of speedups and the curves to the search's,
+``best`` to that of the confirmation where there is one. A mean over programs is geometric, the only
+one that is the same whichever side of the ratio is called the baseline.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from polygym.measure.worker.outcome import Status
+from polygym.programs import is_path
+from polygym.search.sweep.reading import Contents
+from polygym.search.sweep.rows import ISL, Episode, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSummary:
+    """What is known of one program.
+
+    ``best`` and ``references`` are speedups over the original order; isl's schedule is among the
+    best if the search began with it. They belong to ``dataset``, where the best were confirmed if
+    ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
+    ran) and ``search_references``. ``uncompared`` says of other compilers why they have no speedup.
+    """
+
+    kernel: str
+    label: str
+    error: str
+    dataset: str
+    is_confirmed: bool
+    best: float | None
+    best_schedule: str
+    references: Mapping[str, float]
+    search_references: Mapping[str, float]
+    speedups: tuple[float, ...]
+    explored: int
+    distinct: int
+    statuses: Mapping[str, int]
+    unscheduled: int
+    wrong: int
+    drift: float | None
+    uncompared: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> int:
+        """How many distinct schedules ran and were right."""
+        return self.statuses.get(Status.OK.value, 0)
+
+    @property
+    def over_isl(self) -> float | None:
+        """How many times faster than isl's schedule the best is."""
+        isl = self.references.get(ISL)
+        return None if self.best is None or not isl else self.best / isl
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "kernel": self.kernel,
+            "error": self.error or None,
+            "dataset": self.dataset,
+            "confirmed": self.is_confirmed,
+            "best": self.best,
+            "best_schedule": self.best_schedule or None,
+            "over_isl": self.over_isl,
+            "references": dict(self.references),
+            "search_references": dict(self.search_references),
+            "explored": self.explored,
+            "distinct": self.distinct,
+            "statuses": dict(self.statuses),
+            "unscheduled": self.unscheduled,
+            "wrong": self.wrong,
+            "drift": self.drift,
+            "uncompared": dict(self.uncompared),
+        }
+
+
+def summaries(contents: Contents) -> tuple[KernelSummary, ...]:
+    """Return what is known of every program, in their order."""
+    labels = labels_of([one.name for one in contents.kernels])
+    return tuple(
+        replace(_summary(contents, one.name, one.error), label=labels[one.name])
+        for one in contents.kernels
+    )
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """Return the geometric mean of positive numbers, None of none.
+
+    >>> round(geometric_mean([2, 8]), 6)
+    4.0
+    """
+    logarithms = [math.log(value) for value in values]
+    return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else None
+
+
+def mean_best(found: Sequence[KernelSummary]) -> float | None:
+    """Return the geometric mean of the best speedups."""
+    return geometric_mean(one.best for one in found if one.best)
+
+
+def mean_reference(found: Sequence[KernelSummary], name: str) -> float | None:
+    """Return the geometric mean of a reference's speedups."""
+    return geometric_mean(one.references[name] for one in found if one.references.get(name))
+
+
+def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
+    """Return the geometric mean of the best over a reference, where there are both."""
+    pairs = [(one.best, one.references.get(name)) for one in found]
+    return geometric_mean(best / other for best, other in pairs if best and other)
+
+
+def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
+    """Return the names of the other compilers that were measured."""
+    names = (name for one in found for name in (*one.references, *one.search_references))
+    return tuple(dict.fromkeys(name for name in names if name != ISL))
+
+
+def labels_of(kernels: Sequence[str]) -> dict[str, str]:
+    """Return short names of programs that tell them apart.
+
+    >>> labels_of(["/a/x/blur.c", "/a/y/blur.c", "gemm"])
+    {'/a/x/blur.c': 'x/blur', '/a/y/blur.c': 'y/blur', 'gemm': 'gemm'}
+    """
+    labels = {kernel: label_of(kernel) for kernel in kernels}
+    for kernel, label in labels.items():
+        alike = [other for other in kernels if label_of(other) == label]
+        parts = Path(kernel).with_suffix("").parts
+        for count in range(2, len(parts) + 1):
+            tails = {Path(other).with_suffix("").parts[-count:] for other in alike}
+            if len(alike) == 1 or not is_path(kernel):
+                break
+            labels[kernel] = "/".join(parts[-count:])
+            if len(tails) == len(alike):
+                break
+    return labels
+
+
+def label_of(kernel: str) -> str:
+    """Return the short name of a program.
+
+    >>> label_of("/home/me/blur.c"), label_of("gemm")
+    ('blur', 'gemm')
+    """
+    return Path(kernel).stem if is_path(kernel) else kernel
+
+
+Curve = tuple[tuple[int, float], ...]
+
+
+def curves(contents: Contents) -> dict[str, Curve]:
+    """Return for each policy the mean of the best so far after 1, 2, 3 … episodes, as steps.
+
+    The mean is over the programs that every policy has explored. One for which nothing has run
+    correctly yet counts with the speedup at which a run is cut off, 1 over the timeout factor; one
+    that was explored less far than others keeps its last best. A pair (n, mean) holds until the
+    next; the last one is where the policy has come to.
+    """
+    policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
+    of: dict[tuple[str, str], list[Episode]] = {}
+    for one in contents.episodes:
+        of.setdefault((one.policy, one.kernel), []).append(one)
+    kernels = [
+        one.name
+        for one in contents.kernels
+        if policies and all((policy, one.name) in of for policy in policies)
+    ]
+    speedups = {one.number: one.timing.speedup for one in contents.outcomes}
+    floor = 1.0 / contents.setting.timeout_factor
+    return {
+        policy: _mean_curve([_best_so_far(of[policy, name], speedups) for name in kernels], floor)
+        for policy in policies
+        if kernels
+    }
+
+
+def curve_kernels(contents: Contents) -> tuple[str, ...]:
+    """Return the programs over which :func:`curves` takes its means."""
+    policies = {one.policy for one in contents.episodes}
+    seen = {(one.policy, one.kernel) for one in contents.episodes}
+    return tuple(
+        one.name
+        for one in contents.kernels
+        if policies and all((policy, one.name) in seen for policy in policies)
+    )
+
+
+def passes(curve: Curve, level: float) -> int | None:
+    """Return after how many episodes a curve is above a level, None if it never is.
+
+    >>> passes(((1, 0.5), (4, 1.2), (9, 1.2)), 1.0)
+    4
+    """
+    return next((number for number, mean in curve if mean > level), None)
+
+
+def _best_so_far(
+    episodes: Sequence[Episode], speedups: Mapping[int, float | None]
+) -> tuple[list[int], list[float], int]:
+    """Return where the best improves (numbers of episodes, bests) and how many there are."""
+    numbers: list[int] = []
+    bests: list[float] = []
+    for count, one in enumerate(sorted(episodes, key=lambda one: one.index), start=1):
+        speedup = None if one.outcome is None else speedups.get(one.outcome)
+        if speedup is not None and (not bests or speedup > bests[-1]):
+            numbers.append(count)
+            bests.append(speedup)
+    return numbers, bests, len(episodes)
+
+
+def _mean_curve(found: Sequence[tuple[list[int], list[float], int]], floor: float) -> Curve:
+    changes = sorted({1, *(number for numbers, _, _ in found for number in numbers)})
+    last = max(count for _, _, count in found)
+    points = []
+    for number in dict.fromkeys((*changes, last)):
+        bests = [
+            max(floor, values[position - 1])
+            if (position := bisect_right(numbers, number))
+            else floor
+            for numbers, values, _ in found
+        ]
+        mean = geometric_mean(bests)
+        assert mean is not None
+        points.append((number, mean))
+    return tuple(points)
+
+
+def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
+    setting = contents.setting
+    outcomes = [one for one in contents.outcomes if one.kernel == kernel]
+    episodes = [one for one in contents.episodes if one.kernel == kernel]
+    statuses = Counter(one.timing.status.value for one in outcomes)
+    again = [one for one in contents.confirmations if one.kernel == kernel]
+    again = [one for one in again if one.dataset == str(setting.dataset)]
+    wrong = statuses[Status.WRONG_OUTPUT.value]
+    wrong += sum(one.timing.status is Status.WRONG_OUTPUT for one in again)
+    speedups = tuple(one.timing.speedup for one in outcomes if one.timing.speedup is not None)
+    dataset = str(setting.dataset if again else setting.search_dataset)
+    texts = {one.number: one.schedule for one in outcomes}
+    best, schedule = _best(outcomes) if not again else (None, "")
+    for one in again:
+        speedup = one.timing.speedup
+        if speedup is not None and (best is None or speedup > best):
+            best, schedule = speedup, texts.get(one.outcome, "")
+    references = _references(contents, kernel, dataset)
+    if again and (seed := _isl_seed(contents, episodes)) is not None:
+        # Explored like the others, and measured beside the best whether or not it was among them.
+        speedup = references.get(ISL)
+        if speedup is not None and (best is None or speedup > best):
+            best, schedule = speedup, texts.get(seed, "")
+    return KernelSummary(
+        kernel,
+        label_of(kernel),
+        error,
+        dataset,
+        bool(again),
+        best,
+        schedule,
+        references,
+        _references(contents, kernel, str(setting.search_dataset)),
+        speedups,
+        len(episodes),
+        len(outcomes),
+        dict(statuses),
+        sum(one.outcome is None for one in episodes),
+        wrong,
+        _drift(contents, kernel),
+        {
+            one.name: f"{one.timing.status.value}: {one.timing.detail}"
+            for one in contents.references
+            if one.kernel == kernel and not one.timing.is_ok
+        },
+    )
+
+
+def _isl_seed(contents: Contents, episodes: Sequence[Episode]) -> int | None:
+    """Return the outcome of isl's schedule, if the search began with it."""
+    seeds = contents.setting.seeds
+    if ISL not in seeds:
+        return None
+    place = seeds.index(ISL)
+    return next((one.outcome for one in episodes if one.index == place), None)
+
+
+def _best(outcomes: Sequence[Outcome]) -> tuple[float | None, str]:
+    best: tuple[float | None, str] = (None, "")
+    for one in outcomes:
+        speedup = one.timing.speedup
+        if speedup is not None and (best[0] is None or speedup > best[0]):
+            best = (speedup, one.schedule)
+    return best
+
+
+def _references(contents: Contents, kernel: str, dataset: str) -> dict[str, float]:
+    """Return the speedups of what there is to compare with, at a size."""
+    return {
+        one.name: speedup
+        for one in contents.references
+        if (one.kernel, one.dataset) == (kernel, dataset)
+        and (speedup := one.timing.speedup) is not None
+    }
+
+
+def _drift(contents: Contents, kernel: str) -> float | None:
+    """Return the slowest of the original order's times during the search over the fastest."""
+    dataset = str(contents.setting.search_dataset)
+    times = [
+        one.seconds
+        for one in contents.baselines
+        if (one.kernel, one.dataset) == (kernel, dataset) and one.samples
+    ]
+    return max(times) / max(min(times), 1e-9) if len(times) > 1 else None

@@ -1,0 +1,13 @@
+"""Tuning: which schedule, under which mapping, is the fastest for a program of given sizes.
+
+``candidates`` says what there is to choose from, ``searches`` who chooses (a genetic algorithm,
+dice alone, or a policy of the gym), ``tuner`` compiles, measures and keeps the best: what it has
+``tuned``.
+"""
+
+from polygym.search.tune.candidates import Candidate
+from polygym.search.tune.searches import search_names
+from polygym.search.tune.tuned import Tuned, read_choice
+from polygym.search.tune.tuner import Plan, Progress, tune
+
+__all__ = ["Candidate", "Plan", "Progress", "Tuned", "read_choice", "search_names", "tune"]

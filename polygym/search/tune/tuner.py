@@ -1,0 +1,332 @@
+"""The tuner: generation after generation, some candidates compiled on all cores, then measured.
+
+Every candidate runs beside the original order of the program, in a process of its own, and its
+outputs are compared bit for bit: one that computes something else never counts. The best few and
+what there was to start from are measured together in the end, since the best of many also is the
+luckiest. It can be stopped at any time, by a limit or by Ctrl-C, and then has what it has found.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from math import inf
+
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import schedule_by
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL, ORIGINAL, Strategy
+from polygym.episodes.policies import Policy
+from polygym.errors import InputError, PolygymError
+from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
+from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.evaluation.evaluator import Choice
+from polygym.measure.worker.outcome import Status
+from polygym.programs import Program
+from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named, schedules_of
+from polygym.search.tune.searches import Random, check_search, make_search
+from polygym.search.tune.tuned import Tuned
+
+# How many are measured together in the end; the runs of the original take so long in all.
+_CONFIRMED = 5
+_SECONDS = 2.0
+_FEWEST_ROUNDS, _MOST_ROUNDS = 2, 51
+
+# Where time is limited, at most this part of it is kept for that.
+_MOST_RESERVED = 0.25
+_COMPILE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a tuner is; ``best`` is a speedup over the original order, 0 before there is one.
+
+    ``candidate`` is the last one, with what became of it.
+    """
+
+    generation: int
+    generations: int
+    tried: int
+    best: float
+    candidate: Candidate
+    evaluation: Evaluation
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the last one is the best so far."""
+        return self.evaluation.speedup == self.best > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a tuner goes about it.
+
+    ``search`` is ``genetic``, ``random``, ``policy:`` and the name of one, or a policy. ``seconds``
+    limits it: no candidate is begun behind, but one is tried in any case, the usual one. ``jobs``
+    says how many are compiled at a time, None that each core has one.
+    """
+
+    generations: int = 10
+    population: int = 100
+    search: str | Policy = "genetic"
+    seed: int = 0
+    seconds: float | None = None
+    jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        check_search(self.search)
+        for name in ("generations", "population", "jobs"):
+            found = getattr(self, name)
+            if (name != "jobs" or found is not None) and (type(found) is not int or found < 1):
+                raise InputError(f"{name}: expected a number from 1 on, found {found!r}")
+        if type(self.seed) is not int or self.seed < 0:
+            raise InputError(f"seed: expected a number from 0 on, found {self.seed!r}")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise InputError(f"seconds: expected a number from 0 on, found {self.seconds!r}")
+
+
+def tune(
+    program: Program,
+    start: Mapping,
+    plan: Plan = Plan(),
+    *,
+    strategy: Strategy = ISL,
+    seeds: Sequence[Candidate] = (),
+    recorded: Sequence[Evaluation] = (),
+    show: Callable[[Progress], None] = lambda _: None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Tuned:
+    """Search for the fastest schedule and mapping of a program.
+
+    ``start`` has the threads; under it ``strategy`` is what the result is compared with, or, where
+    isl has no such schedule, the first that there is. ``seeds`` did well elsewhere. ``show`` is
+    called after every candidate. A KeyboardInterrupt ends the search with what has been found;
+    ``waiting`` surrounds the parts in which one may be raised.
+
+    ``recorded`` are the first candidates of an earlier search with the same seeds and the same plan
+    but for generations, seconds and jobs: what is known of them counts as if it had been measured
+    now, without being shown. So the search goes on where that one ended.
+
+    Raises:
+        InputError: nothing runs to a correct end, or what is recorded is of another search.
+        ProblemError: the program does not run.
+    """
+    started = time.monotonic()
+    known = schedules_of(program.scop)
+    begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
+    ways = tuple(known)
+    begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
+    # What has been measured to compare with may be hard to beat: it is a candidate too.
+    as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program.scop, known, start)
+    begin += [one for one in as_is if one not in begin]
+    begin += _adopted(seeds, program.scop, known, start)
+    genes = Genes.of(program.scop, ways, dict(program.parameters), start)
+    search = make_search(plan.search, program.scop, genes, begin, plan.seed, known)
+    options = EvaluationOptions(
+        threads=start.threads, compile_seconds=_COMPILE_SECONDS, mapping=start
+    )
+    cores = sorted(os.sched_getaffinity(0))
+    with (
+        closing(Compilers(_COMPILE_SECONDS, cores[: plan.jobs])) as compilers,
+        Evaluator(program, options, compiler=compilers) as evaluator,
+    ):
+        before = {(one.schedule, one.mapping): one for one in recorded}
+        course = _Course(
+            plan, evaluator, compilers, known, len(begin), before, started, waiting, show
+        )
+        interrupted = course.run(search)
+        return course.confirmed(begin[0], interrupted)
+
+
+def _adopted(
+    seeds: Sequence[Candidate], scop: Scop, known: dict[Way, Schedule], start: Mapping
+) -> list[Candidate]:
+    """Return what did well elsewhere as candidates here; a schedule that does not exist is none."""
+    found = []
+    for seed in seeds:
+        if isinstance(seed.strategy, Played):
+            continue
+        try:
+            schedule = schedule_by(seed.strategy, scop)
+        except PolygymError:
+            continue
+        mapping = replace(seed.mapping, threads=start.threads, reassociate=start.reassociate)
+        found.append(Candidate(named(known, seed.strategy, schedule), mapping))
+    return found
+
+
+@dataclass(slots=True)
+class _Course:
+    """A search at work."""
+
+    plan: Plan
+    evaluator: Evaluator
+    compilers: Compilers
+    known: dict[Way, Schedule]
+    begin: int
+    recorded: dict[Choice, Evaluation]
+    started: float
+    waiting: Callable[[], AbstractContextManager[None]]
+    show: Callable[[Progress], None]
+    found: dict[Candidate, Evaluation] = field(default_factory=dict)
+    best: Evaluation | None = None
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, below 0 if the time is up."""
+        limit = inf if self.plan.seconds is None else self.plan.seconds
+        return limit - (time.monotonic() - self.started)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up but for what measuring the best together takes."""
+        limit = self.plan.seconds
+        if limit is None or self.left <= 0:
+            return self.left <= 0
+        return self.left <= min(_MOST_RESERVED * limit, self._together_seconds())
+
+    def _together_seconds(self) -> float:
+        """Return about how long it takes to measure the best together, at the least."""
+        if self.best is None:
+            return 0.0
+        fastest = sorted(one.seconds for one in self.found.values() if one.is_ok)[:_CONFIRMED]
+        return _FEWEST_ROUNDS * (sum(fastest) + self.best.baseline_seconds)
+
+    def run(self, search: Random) -> bool:
+        """Go from generation to generation; return whether it was interrupted."""
+        try:
+            for generation in range(self.plan.generations):
+                # All that there is to begin with is tried, however small the population is.
+                count = max(self.plan.population, 0 if generation else self.begin)
+                if not self._try(search, count, generation):
+                    break
+            if self.recorded:
+                raise InputError(
+                    f"generations: expected more than {self.plan.generations}, found "
+                    f"{len(self.recorded)} candidates of the search that is to be continued behind"
+                )
+        except KeyboardInterrupt:
+            if not self.found:
+                raise
+            return True
+        return False
+
+    def _try(self, search: Random, count: int, generation: int) -> bool:
+        """Try a generation, a few at a time; return whether it makes sense to go on.
+
+        The first candidate is tried whatever the limits are.
+        """
+        ready = search.generation(count) if search.is_by_generation else []
+        left = len(ready) if search.is_by_generation else count
+        tried = 0
+        while left > 0:
+            first = generation == tried == 0
+            size = min(left, self.begin if first else search.at_a_time)
+            part = ready[tried : tried + size] or search.generation(size)
+            choices = [(self.known[one.strategy], one.mapping) for one in part]
+            fresh = [one for one in choices if one not in self.recorded]
+            if fresh and not (self.found and self.is_over):
+                self._compile(fresh)
+            for candidate, choice in zip(part, choices, strict=True):
+                if self.found and choice not in self.recorded and self.is_over:
+                    return False
+                self._measure(search, candidate, choice, generation)
+            if not part:
+                break
+            left, tried = left - size, tried + len(part)
+        return tried > 0
+
+    def _compile(self, choices: Sequence[Choice]) -> None:
+        """Generate code as long as there is time, that of the first candidate in any case."""
+
+        def is_over() -> bool:
+            return self.is_over and (bool(self.found) or self.compilers.is_ready(choices[0]))
+
+        with self.waiting():
+            self.compilers.compile_all(self.evaluator.program, choices, is_over)
+
+    def _measure(
+        self, search: Random, candidate: Candidate, choice: Choice, generation: int
+    ) -> None:
+        """Measure one whose code is ready, or take what is known of it."""
+        known = self.recorded.pop(choice, None)
+        evaluation = self._measured(choice) if known is None else known
+        self.found[candidate] = evaluation
+        if evaluation.is_ok and (self.best is None or self._is_better(evaluation)):
+            self.best = evaluation
+        search.learn(candidate, evaluation.speedup)
+        if known is None:
+            self._report(generation, candidate, evaluation)
+
+    def _measured(self, choice: Choice) -> Evaluation:
+        """Measure one; by now all that is recorded has been chosen again."""
+        if self.recorded:
+            raise InputError(
+                f"expected candidate {len(self.found)} of the search that is to be continued to be "
+                "chosen again, found another one: it was begun with another version of polygym, "
+                "perhaps"
+            )
+        with self.waiting():
+            beside = inf if self.best is None else self.best.seconds
+            return self.evaluator.evaluate(*choice, beside=beside)
+
+    def _is_better(self, evaluation: Evaluation) -> bool:
+        assert self.best is not None
+        return evaluation.speedup > self.best.speedup
+
+    def _report(self, generation: int, candidate: Candidate, evaluation: Evaluation) -> None:
+        best = 0.0 if self.best is None else self.best.speedup
+        done, tried = generation + 1, len(self.found)
+        self.show(Progress(done, self.plan.generations, tried, best, candidate, evaluation))
+
+    def _rounds(self) -> int:
+        """Return how often the best are measured together, less often if time is short."""
+        seconds = self.evaluator.baseline_seconds
+        rounds = rounds_within(_SECONDS, seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
+        one = self._together_seconds() / _FEWEST_ROUNDS
+        possible = rounds if self.left == inf or not one else int(self.left / one)
+        return max(_FEWEST_ROUNDS, min(rounds, possible))
+
+    def confirmed(self, start: Candidate, interrupted: bool) -> Tuned:
+        """Measure the best few and the start together, if there is time for that.
+
+        The start stays the best where nothing is faster by more than noise.
+        """
+        ranked = sorted(self.found, key=lambda one: -self.found[one].speedup)[:_CONFIRMED]
+        again = list(dict.fromkeys([*ranked, start]))
+        together = {one: self.found[one] for one in again if one in self.found}
+        choices = [(self.known[one.strategy], one.mapping) for one in again]
+        try:
+            if self.left > 0:
+                with self.waiting():
+                    measured = self.evaluator.evaluate_together(choices, self._rounds())
+                    together = dict(zip(again, measured, strict=True))
+        except KeyboardInterrupt:  # impatient: then each has its own measurement
+            interrupted = True
+        best = max(together, key=lambda one: together[one].speedup)
+        program = self.evaluator.program
+        first = together.get(start, together[best])
+        if not together[best].is_ok:
+            raise InputError(
+                f"{program.name}: no candidate ran to a correct end; the first one: "
+                f"{first.error_details}"
+            )
+        wrong = sum(one.status is Status.WRONG_OUTPUT for one in self.found.values())
+        found = Tuned(
+            program.name,
+            program.parameters,
+            together[best],
+            best.strategy,
+            first,
+            len(self.found),
+            wrong,
+            interrupted,
+        )
+        if first.is_ok and not found.is_faster:
+            return replace(found, best=first, strategy=start.strategy)
+        return found

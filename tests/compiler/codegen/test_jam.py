@@ -1,0 +1,228 @@
+"""Unroll-and-jam and vectors, by brute force: loops are run and every instance accounted for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.duty import SEQUENTIAL, Duty, Jam, Parallel, Vector
+from polygym.compiler.codegen.loops.index import plus
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Index,
+    IndexOperator,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.compiler.codegen.loops.jam import jam_loops
+from polygym.compiler.codegen.loops.lanes import vectorise
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.errors import LimitError
+from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
+from tests.compiler.codegen.test_plan import small_run, some_schedule
+from tests.oracles.loops import check_loops, events
+from tests.oracles.mapped_trees import Run
+
+SQUARE = parse_text(
+    "void f(int n, int m, double A[n][m]) {\n#pragma scop\n"
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)\nS: A[i][j] += 1.0;\n"
+    "#pragma endscop\n}\n"
+)
+ROW, COLUMN, N, M = (Variable(name) for name in "ijnm")
+ZERO = Number(0)
+
+
+def nest(
+    outer: Duty, inner: Duty, low: Index = ZERO, high: Index | None = None, step: int = 1
+) -> Node:
+    """Return two loops around S[i, j], with bounds of the inner one that may depend on i."""
+    high = plus(M, -1) if high is None else high
+    body = Instance("S", (ROW, COLUMN), (ROW, COLUMN), ((ROW, COLUMN),))
+    return Loop("i", Number(0), plus(N, -1), 1, Loop("j", low, high, step, body, inner), outer)
+
+
+def points(node: Node, n: int, m: int) -> list[tuple[int, ...]]:
+    return [event.point for event in events(node, {"n": n, "m": m})]
+
+
+def added(first: Index, second: Index) -> Index:
+    return Operation(IndexOperator.ADD, (first, second))
+
+
+def subtracted(first: Index, second: Index) -> Index:
+    return Operation(IndexOperator.SUBTRACT, (first, second))
+
+
+def floored(first: Index, divisor: int) -> Index:
+    return Operation(IndexOperator.DIVIDE_FLOOR, (first, Number(divisor)))
+
+
+def least(*indices: Index) -> Index:
+    return Operation(IndexOperator.MINIMUM, indices)
+
+
+def greatest(*indices: Index) -> Index:
+    return Operation(IndexOperator.MAXIMUM, indices)
+
+
+BOUNDS: dict[str, tuple[Index, Index]] = {
+    "rectangle": (Number(0), plus(M, -1)),
+    "lower triangle": (Number(0), ROW),
+    "upper triangle": (ROW, plus(M, -1)),
+    "band": (plus(ROW, -2), plus(ROW, 3)),
+    "falling": (subtracted(Number(5), ROW), subtracted(plus(M, 3), ROW)),
+    "bounds that cross": (ROW, subtracted(M, ROW)),
+    "maximum and minimum": (greatest(Number(1), plus(ROW, -1)), least(plus(M, -1), added(ROW, N))),
+    "minimum below": (least(Number(3), ROW), plus(M, -1)),
+    "maximum above": (Number(0), greatest(Number(2), ROW)),
+    "halves": (floored(ROW, 2), floored(added(ROW, M), 2)),
+    "steep": (Operation(IndexOperator.MULTIPLY, (Number(3), ROW)), added(ROW, M)),
+    "product": (Number(0), Operation(IndexOperator.MULTIPLY, (ROW, ROW))),
+    "empty": (Number(5), Number(2)),
+}
+SIZES = [(0, 3), (1, 1), (2, 5), (5, 0), (7, 4), (8, 9), (17, 6)]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 16])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_copies_run_what_the_loop_ran(bounds: str, count: int) -> None:
+    low, high = BOUNDS[bounds]
+    node = nest(Jam(count), SEQUENTIAL, low, high)
+    jammed = jam_loops(node)
+    assert jammed != node
+    for n, m in SIZES:
+        plain, found = points(node, n, m), points(jammed, n, m)
+        assert sorted(found) == sorted(plain)
+        # What one iteration of the jammed loop does stays in its order.
+        for i in range(n):
+            assert [p for p in found if p[0] == i] == [p for p in plain if p[0] == i]
+
+
+@pytest.mark.parametrize(("bits", "count"), [(128, 1), (128, 3), (256, 2), (512, 1)])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_lanes_run_what_the_loop_ran(bounds: str, bits: int, count: int) -> None:
+    low, high = BOUNDS[bounds]
+    node = nest(Vector(bits, count), SEQUENTIAL, low, high)
+    lanes = vectorise(node, SQUARE, frozenset())
+    for n, m in SIZES:
+        plain, found = points(node, n, m), points(lanes, n, m)
+        assert sorted(found) == sorted(plain)
+        for i in range(n):
+            assert [p for p in found if p[0] == i] == [p for p in plain if p[0] == i]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_copies_of_vectors(bounds: str) -> None:
+    low, high = BOUNDS[bounds]
+    node = nest(Jam(3), Vector(256, 2), low, high)
+    both = vectorise(jam_loops(node), SQUARE, frozenset())
+    for n, m in SIZES:
+        assert sorted(points(both, n, m)) == sorted(points(node, n, m))
+
+
+def test_copies_are_interleaved_where_bounds_are_shared() -> None:
+    jammed = jam_loops(nest(Jam(2), SEQUENTIAL))
+    assert points(jammed, 3, 2) == [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1)]
+
+
+def test_a_triangle_runs_its_own_part_apart() -> None:
+    """Rows 4 and 5 of ``j = i .. 6``: 4 alone at 4, then both from 5 on."""
+    jammed = jam_loops(nest(Jam(2), SEQUENTIAL, ROW, Number(6)))
+    assert [p for p in points(jammed, 6, 0) if p[0] >= 4] == [
+        (4, 4), (4, 5), (5, 5), (4, 6), (5, 6),
+    ]  # fmt: skip
+
+
+def test_a_guard_on_the_copy_runs_one_copy_after_the_other() -> None:
+    inner = Instance("S", (ROW, COLUMN), (ROW, COLUMN), ((ROW, COLUMN),))
+    odd = Operation(IndexOperator.REMAINDER_NONNEGATIVE, (ROW, Number(2)))
+    body = Guard(Operation(IndexOperator.EQUAL, (odd, Number(0))), inner, None)
+    node = Loop("j", Number(0), Number(1), 1, Loop("i", Number(0), Number(6), 1, body, Jam(3)))
+    assert points(jam_loops(node), 0, 0) == points(node, 0, 0)
+
+
+@pytest.mark.parametrize("duty", [Jam(1), Jam(4)])
+def test_loops_with_a_stride_are_not_jammed(duty: Jam) -> None:
+    node = nest(SEQUENTIAL, duty, step=2)
+    assert jam_loops(node) == nest(SEQUENTIAL, SEQUENTIAL, step=2)
+
+
+def test_other_duties_stay() -> None:
+    node = nest(Parallel(dynamic=True), Jam(2))
+    match jam_loops(node):
+        case Loop(duty=Parallel(dynamic=True), body=Block((Loop(step=2), Loop(step=1)))):
+            pass
+        case other:
+            pytest.fail(f"the parallel loop is gone: {other}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["A[i] = A[i] / B[i]", "A[i] = A[i] % 5", "A[i] = A[i] << 2", "A[i] = (int)(x[i] * 3.0)"],
+)
+def test_what_has_no_lanes_stays_a_loop(body: str) -> None:
+    scop = parse_text(
+        "void f(int n, int A[n], int B[n], double x[n]) {\n#pragma scop\n"
+        f"for (int i = 0; i < n; i++)\nS: {body};\n#pragma endscop\n}}\n"
+    )
+    reads = tuple((ROW,) for _ in scop.statement("S").reads)
+    node = Loop(
+        "i", Number(0), plus(N, -1), 1, Instance("S", (ROW,), (ROW,), reads), Vector(256, 1)
+    )
+    assert vectorise(node, scop, frozenset()) == replace(node, duty=SEQUENTIAL)
+
+
+def test_guarded_reads_have_no_lanes() -> None:
+    node = nest(SEQUENTIAL, Vector(256, 1))
+    assert vectorise(node, SQUARE, frozenset({"S"})) == nest(SEQUENTIAL, SEQUENTIAL)
+
+
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"time_tiled"}))
+def test_loops_of_random_mappings(name: str) -> None:
+    scop = scop_of(name)
+    run = small_run(scop)
+    for seed in range(2):
+        generator = np.random.default_rng([seed, 77, len(name)])
+        schedule = some_schedule(scop, generator)
+        mapping = replace(random_mapping(generator), threads=2)
+        check_loops(lowered(LegalSchedule(scop, schedule), mapping), run)
+
+
+def lowered(legal: LegalSchedule, mapping: Mapping) -> LoopProgram:
+    try:
+        return lower(legal, mapping)
+    except LimitError:
+        return lower(legal)
+
+
+def test_the_oracle_notices_lanes_that_depend_on_each_other() -> None:
+    scop = parse_text(
+        "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 1; i < n; i++)\n"
+        "S: A[i] = A[i - 1] + 1.0;\n#pragma endscop\n}\n"
+    )
+    run = Run.of(scop, {"n": 9})
+    instance = Instance("S", (ROW,), (ROW,), ((plus(ROW, -1),),))
+    good = LoopProgram(scop, Loop("i", Number(1), plus(N, -1), 1, instance), ((N,),), frozenset())
+    check_loops(good, run)
+    for duty, said in ((Vector(256, 1), "lanes"), (Parallel(dynamic=False), "threads")):
+        marked = replace(good.body, duty=duty)
+        wrong = replace(good, body=vectorise(marked, scop, frozenset()))
+        with pytest.raises(AssertionError, match=said):
+            check_loops(wrong, run)
+
+
+def test_jammed_loops_as_c() -> None:
+    body = jam_loops(nest(Jam(2), SEQUENTIAL, ROW, plus(M, -1)))
+    text = print_c(LoopProgram(SQUARE, body, ((N, M),), frozenset()))
+    assert "i += 2" in text
+    assert "A[i + 1][j]" in text

@@ -1,0 +1,251 @@
+"""Mapped trees: by brute force, whatever a mapping does to a schedule, no dependence is broken."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.duty import Hold, Jam, Parallel, Vector
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
+from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree, without_duties
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.tc import define
+from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
+from tests.compiler.codegen.tree_text import members_of, tree_text
+from tests.oracles.mapped_trees import Run, check_tree
+from tests.oracles.random_schedules import random_legal_schedule
+
+SMALL, LARGE = Machine(), Machine(vector_bits=512, registers=32)
+SIZE_AT_DEPTH = {1: 7, 2: 5, 3: 4}
+
+
+def small_run(scop: Scop) -> Run:
+    """Return a run whose sizes differ, small enough to look at all pairs."""
+    size = SIZE_AT_DEPTH.get(max(statement.depth for statement in scop.statements), 3)
+    return Run.of(scop, {p.name: size + k % 2 for k, p in enumerate(scop.parameters)})
+
+
+def some_schedule(scop: Scop, generator: np.random.Generator) -> Schedule:
+    match generator.integers(4):
+        case 0:
+            return original(scop)
+        case 1:
+            return isl_schedule(scop)
+        case _:
+            return random_legal_schedule(scop, generator, rows=int(generator.integers(1, 4)))
+
+
+def planned(
+    scop: Scop,
+    schedule: Schedule,
+    mapping: Mapping,
+    machine: Machine = SMALL,
+    sizes: Sizes | None = None,
+) -> Tree:
+    legal = LegalSchedule(scop, schedule)
+    return plan(build_tree(legal), legal, mapping, machine, sizes)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_random_mappings_keep_every_dependence(name: str) -> None:
+    scop = scop_of(name)
+    run = small_run(scop)
+    for seed in range(3):
+        generator = np.random.default_rng([seed, len(name)])
+        schedule = some_schedule(scop, generator)
+        mapping = replace(random_mapping(generator), threads=2)
+        sizes = run.sizes if generator.random() < 0.5 else None
+        tree = planned(scop, schedule, mapping, LARGE if seed % 2 else SMALL, sizes)
+        check_tree(tree, run, schedule.parameters)
+
+
+@pytest.mark.parametrize("name", ["product", "jacobi", "lu", "statistics", "torus", "pairing"])
+def test_the_oracle_notices_a_duty_that_breaks_dependences(name: str) -> None:
+    """Every member that is neither coincident nor a tile, made parallel, is found out."""
+    scop = scop_of(name)
+    run, schedule = small_run(scop), isl_schedule(scop)
+    tree = planned(scop, schedule, parse_mapping("vector=off tile=off hold=off jam=1"))
+    waiting = [member for member in members_of(tree) if not member.coincident]
+    assert waiting
+
+    def spoiled(tree: Tree, victim: object) -> Tree:
+        match tree:
+            case Leaf():
+                return tree
+            case Sequence(branches):
+                return Sequence(
+                    tuple(Branch(b.statements, spoiled(b.child, victim)) for b in branches)
+                )
+            case Band(statements, members, child):
+                changed = tuple(
+                    replace(m, duty=Parallel(dynamic=True)) if m is victim else m for m in members
+                )
+                return Band(statements, changed, spoiled(child, victim))
+
+    check_tree(tree, run, schedule.parameters)
+    for member in waiting:
+        with pytest.raises(AssertionError, match="run together"):
+            check_tree(spoiled(tree, member), run, schedule.parameters)
+
+
+def test_the_sequential_mapping_leaves_the_tree_alone() -> None:
+    for name in ("product", "jacobi", "statistics"):
+        scop = scop_of(name)
+        legal = LegalSchedule(scop, isl_schedule(scop))
+        tree = build_tree(legal)
+        assert plan(tree, legal, SEQUENTIAL, SMALL) is tree
+        for text in ("threads=4", "reassociate=on", "threads=2 reassociate=on"):
+            assert plan(tree, legal, parse_mapping(f"sequential {text}"), SMALL) is tree
+
+
+@pytest.mark.parametrize("name", ["product", "jacobi", "statistics", "columns"])
+def test_threads_alone_change_no_order(name: str) -> None:
+    scop = scop_of(name)
+    run, schedule = small_run(scop), original(scop)
+    legal = LegalSchedule(scop, schedule)
+    tree = build_tree(legal)
+    shared = plan(tree, legal, parse_mapping("sequential threads=2 parallel=dynamic"), SMALL)
+    assert without_duties(shared) == without_duties(tree)
+    duties = {type(member.duty) for member in members_of(shared)}
+    assert Parallel in duties
+    assert not duties & {Jam, Vector, Hold}
+    check_tree(shared, run, schedule.parameters)
+
+
+GOLDENS = [
+    ("product", "original", "tile=32 jam=4 vectors=2 threads=2"),
+    ("product", "isl", "default"),
+    ("product", "original", "sink=off"),
+    ("jacobi", "isl", "tile=4x8 threads=2 parallel=static"),
+    ("jacobi", "isl", "tile=4x8 threads=2 diamond=off"),
+    ("jacobi", "isl", "tile=4x8 threads=2 wavefront=off"),
+    ("seidel", "isl", "tile=4 outer=2 threads=2 diamond=off"),
+    ("lu", "isl", "threads=2"),
+    ("recurrence", "original", "threads=2"),
+    ("convolution", "isl", "tile=off vector=128"),
+    ("convolution", "isl", "threads=2"),
+    ("contraction", "isl", "threads=2"),
+    ("contraction", "original", "tile=16x24x4 pack=off"),
+    ("columns", "isl", "default"),
+    ("pairing", "isl", "threads=2"),
+    ("pairing", "isl", "tile=4x8 diamond=off threads=1"),
+]
+
+
+@pytest.mark.parametrize(("name", "which", "text"), GOLDENS)
+def test_goldens(name: str, which: str, text: str, golden: Callable[[str, str], None]) -> None:
+    scop = scop_of(name)
+    schedule = original(scop) if which == "original" else isl_schedule(scop)
+    legal = LegalSchedule(scop, schedule)
+    before = build_tree(legal)
+    after = plan(before, legal, parse_mapping(text), SMALL)
+    check_tree(after, small_run(scop), schedule.parameters)
+    words = text.replace("=", "").replace(" ", "-")
+    golden(
+        f"mapped_trees/{name}-{which}-{words}.txt",
+        f"{schedule}\n\n{tree_text(before, scop, schedule)}\n{text}\n\n"
+        f"{tree_text(after, scop, schedule)}",
+    )
+
+
+@pytest.mark.parametrize("name", ["grouped", "triangular_sum", "contraction"])
+def test_goldens_of_sums_at_known_sizes(name: str, golden: Callable[[str, str], None]) -> None:
+    scop = scop_of(name)
+    run, schedule = small_run(scop), isl_schedule(scop)
+    legal = LegalSchedule(scop, schedule)
+    before = build_tree(legal)
+    after = plan(before, legal, parse_mapping("threads=2"), SMALL, run.sizes)
+    check_tree(after, run, schedule.parameters)
+    sizes = " ".join(f"{name}={value}" for name, value in run.sizes.items())
+    golden(
+        f"mapped_trees/{name}-isl-sizes.txt",
+        f"{schedule}\n\n{tree_text(before, scop, schedule)}\nthreads=2 {sizes}\n\n"
+        f"{tree_text(after, scop, schedule)}",
+    )
+
+
+PRODUCT = parse_text(
+    "void f(int n, double C[n][n], double A[n][n], double B[n][n]) {\n#pragma scop\n"
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)\n"
+    "S: C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n"
+)
+
+
+def duties(tree: Tree) -> list[object]:
+    return [member.duty for member in members_of(tree) if member.duty != ALONE]
+
+
+def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
+    scop = PRODUCT
+    found = duties(planned(scop, original(scop), parse_mapping("tile=off"), LARGE))
+    assert found == [Jam(8), Vector(512, 3), Hold(frozenset({"S"}))]
+    found = duties(
+        planned(scop, original(scop), parse_mapping("tile=off vector=128 jam=3 vectors=1"))
+    )
+    assert found == [Jam(3), Vector(128, 1), Hold(frozenset({"S"}))]
+
+
+LOOKUP = "def f(float(E, D) T, int(B, L) I) -> (Z) { Z(b, d) +=! T(I(b, l), d) }"
+MATRICES = "def f(float(B, L) A, float(L, D) T) -> (Z) { Z(b, d) +=! A(b, l) * T(l, d) }"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "vectors"),
+    [(LOOKUP, 64, 4), (LOOKUP, 48, 3), (LOOKUP, 20, 2), (MATRICES, 64, 2)],
+)
+def test_sums_that_share_nothing_run_across_the_whole_line(
+    text: str, columns: int, vectors: int
+) -> None:
+    """Every row of a lookup sums up lines of its own; those of a product need the same ones."""
+    scop = define(text).scop()
+    sizes = {"E": 1000, "D": columns, "B": 128, "L": 50}
+    tree = planned(scop, isl_schedule(scop), parse_mapping("tile=off"), LARGE, sizes)
+    *_, summed = (duty.count for duty in duties(tree) if isinstance(duty, Vector))
+    assert summed == vectors
+
+
+@pytest.mark.parametrize(("rows", "columns", "whole"), [(100, 9000, True), (100, 900, False)])
+def test_few_rows_stay_together(rows: int, columns: int, whole: bool) -> None:
+    scop = define("def f(float(M, K) A, float(N, K) B) -> (C) { C(m, n) +=! A(m, k) * B(n, k) }")
+    schedule, taken = isl_schedule(scop.scop()), parse_mapping("threads=2")
+    sizes = {"M": rows, "K": 500, "N": columns}
+    tree = planned(scop.scop(), schedule, taken, LARGE, sizes)
+    first = max(part.size for part in next(members_of(tree)).parts)
+    assert (first >= rows) is whole
+
+
+def test_hold_off_is_honoured() -> None:
+    found = duties(planned(PRODUCT, original(PRODUCT), parse_mapping("vector=off hold=off")))
+    assert not any(isinstance(duty, Vector | Hold) for duty in found)
+
+
+@pytest.mark.parametrize("text", ["threads=1", "threads=2 parallel=off"])
+def test_nothing_is_parallel_unless_asked_for(text: str) -> None:
+    for name in ("product", "jacobi", "statistics"):
+        tree = planned(scop_of(name), isl_schedule(scop_of(name)), parse_mapping(text))
+        assert not any(isinstance(duty, Parallel) for duty in duties(tree))
+
+
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"stencil_3d", "time_tiled"}))
+def test_parallel_loops_are_not_nested(name: str) -> None:
+    def deepest(tree: Tree) -> int:
+        match tree:
+            case Leaf():
+                return 0
+            case Sequence(branches):
+                return max(deepest(branch.child) for branch in branches)
+            case Band(_, members, child):
+                return sum(isinstance(m.duty, Parallel) for m in members) + deepest(child)
+
+    scop = scop_of(name)
+    assert deepest(planned(scop, isl_schedule(scop), parse_mapping("threads=2 tile=4"))) <= 1

@@ -1,0 +1,183 @@
+"""Sums over several loops: what is arranged, what is refused, and what registers then hold."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.duty import Hold, Jam, Vector
+from polygym.compiler.codegen.llvm.emit_module import emit_llvm
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.packable import Packing
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.codegen.trees.around import Around
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.model import Copies, block
+from polygym.compiler.codegen.trees.points import Arranger
+from polygym.compiler.codegen.trees.reduction import Reduction, reduction
+from polygym.compiler.codegen.trees.tree import Band, Sequence
+from polygym.compiler.codegen.trees.trips import trips
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.distance import all_pairs
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Row, parse
+from tests.compiler.codegen.mapped import scop_of
+from tests.compiler.codegen.tree_text import members_of
+from tests.oracles.native import random_arrays, run_natively
+
+SIZES = {"g": 2, "c": 4, "w": 40, "r": 3}
+MACHINE = Machine(vector_bits=512, registers=32)
+TOGETHER = (
+    "[g, c, w, r] -> { S0[a, f, x] -> [a, f, x, 0, 0, 0]; S1[a, f, x, b, q] -> [a, f, x, b, q, 1] }"
+)
+
+
+def found(
+    scop: Scop,
+    schedule: str,
+    sizes: dict[str, int] | None,
+    mapping: str = "default",
+    machine: Machine = MACHINE,
+) -> Reduction | None:
+    order = parse(schedule, scop)
+    band = build_tree(LegalSchedule(scop, order))
+    assert isinstance(band, Band)
+    names = tuple(part.statement for part in order.statements)
+    around = Around(all_pairs(scop), {name: () for name in names}, order.parameters)
+    options = parse_mapping(mapping)
+    packing = Packing(scop, None, (frozenset(names),))
+    return reduction(band, around, Arranger(scop, options, machine, packing, sizes))
+
+
+def test_statements_part_ways_and_the_sum_is_held_in_all_of_its_loops() -> None:
+    made = found(scop_of("grouped"), TOGETHER, SIZES)
+    assert made is not None
+    assert made.places == (0, 1, 2)
+    assert made.busy == {1, 2}, "copies along f, which share I, and vectors along x"
+    outer = made.tree
+    assert isinstance(outer, Band)
+    assert [m.rows[0].iterators[:3] for m in outer.members] == [(1, 0, 0)]
+    assert isinstance(outer.child, Sequence)
+    first, second = outer.child.branches
+    assert (first.statements, second.statements) == (("S0",), ("S1",))
+    duties = [type(member.duty) for member in members_of(second.child)]
+    assert duties == [Jam, Vector, Hold, Hold]
+    jam, vector, *_ = (member.duty for member in members_of(second.child))
+    assert jam == Jam(4)
+    assert vector == Vector(512, 3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mapping", "machine"),
+    [
+        (None, "default", MACHINE),
+        (SIZES, "hold=off", MACHINE),
+        (SIZES, "vector=off", MACHINE),
+        ({**SIZES, "c": 40_000}, "default", MACHINE),
+        (SIZES, "default", replace(MACHINE, level_2=1 << 10)),
+    ],
+)
+def test_what_is_refused(sizes: dict[str, int] | None, mapping: str, machine: Machine) -> None:
+    assert found(scop_of("grouped"), TOGETHER, sizes, mapping, machine) is None
+
+
+def test_statements_that_wait_for_each_other_stay_together() -> None:
+    scop = parse_text(
+        "void f(int n, int m, double C[n][m], double D[n][m], double A[n][n][m]) {\n"
+        "#pragma scop\n"
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)\n"
+        " for (int k = 0; k < n; k++) for (int l = 0; l < n; l++) {\n"
+        "S: C[i][j] += A[k][l][j] * D[i][j];\n"
+        "T: D[i][j] += A[l][k][j] * C[i][j];\n"
+        "}\n#pragma endscop\n}\n"
+    )
+    schedule = "[n, m] -> { S[i, j, k, l] -> [i, j, k, l, 0]; T[i, j, k, l] -> [i, j, k, l, 1] }"
+    assert found(scop, schedule, {"n": 4, "m": 40}) is None
+
+
+def test_what_something_else_touches_is_not_held() -> None:
+    text = (
+        "void f(int n, int m, double C[n][m], double A[n][n][m]) {\n#pragma scop\n"
+        "for (int i = 1; i < n; i++) for (int j = 0; j < m; j++)\n"
+        " for (int k = 0; k < n; k++) for (int l = 0; l < n; l++)\n"
+        "S: C[i][j] += A[k][l][j] * C[READ][j];\n#pragma endscop\n}\n"
+    )
+    schedule = "[n, m] -> { S[i, j, k, l] -> [i, j, k, l] }"
+    sizes = {"n": 4, "m": 40}
+    made = found(parse_text(text.replace("READ", "i - 1")), schedule, sizes)
+    assert made is not None, "i, which waits for itself, runs outside"
+    assert isinstance(made.tree, Band)
+    assert [m.rows[0].iterators for m in made.tree.members] == [(1, 0, 0, 0)]
+    everything = parse_text(text.replace("READ", "k"))
+    order = "[n, m] -> { S[i, j, k, l] -> [j, i, k, l] }"
+    assert found(everything, order, sizes) is None
+
+
+def test_explicit_copies_are_honoured() -> None:
+    made = found(scop_of("grouped"), TOGETHER, SIZES, "jam=2 vectors=1 vector=256")
+    assert made is not None
+    duties = {member.duty for member in members_of(made.tree)}
+    assert {Jam(2), Vector(256, 1)} <= duties
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [(Row((1, 0), (0,), 0), 40), (Row((1, 1), (0,), 0), 42), (Row((0, -2), (3,), 1), 5)],
+)
+def test_trips(row: Row, expected: int) -> None:
+    scop = parse_text(
+        "void f(int n, double A[n][3]) {\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) for (int j = 0; j < 3; j++)\nS: A[i][j] = 1.0;\n"
+        "#pragma endscop\n}\n"
+    )
+    assert trips(scop.statements[0], row, ("n",), {"n": 40}) == expected
+    assert trips(scop.statements[0], row, ("n",), {"n": 0}) == 0
+
+
+@pytest.mark.parametrize("registers", [16, 32])
+@pytest.mark.parametrize("rows", [1, 3, 4, 16, 100])
+@pytest.mark.parametrize("columns", [1, 5, 12, 16, 26, 54, 1000])
+def test_blocks_fit_the_registers_and_the_sum(registers: int, rows: int, columns: int) -> None:
+    chosen = block(rows, columns, 16, Machine(registers=registers))
+    assert chosen.jam * chosen.vectors + chosen.vectors + 1 <= registers
+    assert chosen.jam <= rows
+    assert 16 * (chosen.vectors - 1) < columns or chosen == Copies(1, 1)
+
+
+def stores_inside(text: str) -> int:
+    """Return how many blocks of a kernel both add products up and store."""
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("declare"))
+    blocks = re.split(r"\n(?=[\w.\"]+:)", text)
+    adds = re.compile(r"\bfadd\b|llvm\.fmuladd")
+    return sum(bool(adds.search(block)) and "store " in block for block in blocks)
+
+
+@pytest.mark.parametrize("name", ["grouped", "triangular_sum"])
+def test_sums_are_stored_once_they_are_complete(name: str) -> None:
+    scop = scop_of(name)
+    sizes = {parameter.name: 17 for parameter in scop.parameters}
+    legal = LegalSchedule(scop, original(scop))
+    held = emit_llvm(lower(legal, parse_mapping("vector=256"), sizes))
+    without = emit_llvm(lower(legal, parse_mapping("vector=256 hold=off"), sizes))
+    assert stores_inside(without) > 0
+    assert stores_inside(held) == 0
+
+
+@pytest.mark.parametrize("name", ["grouped", "triangular_sum", "contraction"])
+@pytest.mark.parametrize("size", [1, 2, 9, 17])
+def test_the_same_bits_come_out(name: str, size: int) -> None:
+    """Loops of a sum that do not run at all leave what was there."""
+    scop = scop_of(name)
+    sizes = {p.name: size + place % 3 for place, p in enumerate(scop.parameters)}
+    arrays = random_arrays(scop, sizes, np.random.default_rng(size))
+    expected = {key: values.copy() for key, values in arrays.items()}
+    run_natively(scop, original(scop), sizes, expected)
+    for text in ("default", "vector=256 vectors=2 jam=3", "tile=4 vector=128", "separate=on"):
+        result = {key: values.copy() for key, values in arrays.items()}
+        run_natively(scop, original(scop), sizes, result, parse_mapping(text), is_known=True)
+        for key, values in expected.items():
+            assert result[key].tobytes() == values.tobytes(), f"{key} under {text}"

@@ -1,0 +1,158 @@
+"""Rehearsal refuses loops whose instances or order are wrong, whoever made them wrong."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from polygym.compiler.codegen.loops.generate import generate_loops
+from polygym.compiler.codegen.loops.index import plus, replaced_in
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    IndexOperator,
+    Instance,
+    Loop,
+    Node,
+    Number,
+    Operation,
+    Variable,
+)
+from polygym.compiler.codegen.loops.rehearse import rehearse
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.codegen.trees.tree import Tree
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.errors import LimitError
+from tests.compiler.codegen.mapped import scop_of
+
+Tampering = Callable[[Node], Node | None]
+
+
+def generated(name: str, mapping: str) -> tuple[Node, Tree, LegalSchedule]:
+    scop = scop_of(name)
+    legal = LegalSchedule(scop, isl_schedule(scop))
+    tree = plan(build_tree(legal), legal, parse_mapping(mapping), Machine())
+    return generate_loops(tree, legal).body, tree, legal
+
+
+def everywhere(node: Node, tamper: Tampering) -> Iterator[Node]:
+    """Yield the node with one place in it changed, for every place that can be."""
+    changed = tamper(node)
+    if changed is not None:
+        yield changed
+    match node:
+        case Block(children):
+            for place, child in enumerate(children):
+                for other in everywhere(child, tamper):
+                    yield Block((*children[:place], other, *children[place + 1 :]))
+        case Loop(body=body):
+            for other in everywhere(body, tamper):
+                yield replace(node, body=other)
+        case Guard(then=then, otherwise=otherwise):
+            for other in everywhere(then, tamper):
+                yield replace(node, then=other)
+            if otherwise is not None:
+                for other in everywhere(otherwise, tamper):
+                    yield replace(node, otherwise=other)
+        case Instance():
+            return
+
+
+def shorter(node: Node) -> Node | None:
+    return replace(node, upper=plus(node.upper, -1)) if isinstance(node, Loop) else None
+
+
+def later(node: Node) -> Node | None:
+    return replace(node, lower=plus(node.lower, 1)) if isinstance(node, Loop) else None
+
+
+def twice(node: Node) -> Node | None:
+    return Block((node, node)) if isinstance(node, Instance) else None
+
+
+def gone(node: Node) -> Node | None:
+    return Guard(Number(0), node, None) if isinstance(node, Instance) else None
+
+
+def elsewhere(node: Node) -> Node | None:
+    """Move an instance to the neighbour of the one that should run."""
+    if not isinstance(node, Instance) or not node.iterators:
+        return None
+    first, *others = node.iterators
+    return replace(node, iterators=(plus(first, 1), *others))
+
+
+def swapped(node: Node) -> Node | None:
+    """Exchange the first two of several nodes."""
+    match node:
+        case Block((first, second, *others)):
+            return Block((second, first, *others))
+    return None
+
+
+CASES = [("product", "tile=4"), ("product", "default"), ("lu", "tile=3x2"), ("fields", "tile=3")]
+
+
+@pytest.mark.parametrize(("name", "mapping"), CASES)
+def test_what_isl_made_passes(name: str, mapping: str) -> None:
+    body, tree, legal = generated(name, mapping)
+    rehearse(body, tree, legal)
+    # What follows would prove nothing if the loops had no places to change.
+    assert list(everywhere(body, later))
+
+
+@pytest.mark.parametrize("tamper", [twice, gone, elsewhere])
+@pytest.mark.parametrize(("name", "mapping"), CASES[:3])
+def test_wrong_instances_are_refused(name: str, mapping: str, tamper: Tampering) -> None:
+    body, tree, legal = generated(name, mapping)
+    for wrong in list(everywhere(body, tamper))[:6]:
+        with pytest.raises(LimitError, match="do not run every instance once"):
+            rehearse(wrong, tree, legal)
+
+
+@pytest.mark.parametrize("tamper", [shorter, later])
+def test_wrong_bounds_are_refused(tamper: Tampering) -> None:
+    body, tree, legal = generated("product", "sequential")
+    for wrong in everywhere(body, tamper):
+        with pytest.raises(LimitError, match="do not run every instance once"):
+            rehearse(wrong, tree, legal)
+
+
+def test_a_wrong_order_of_statements_is_refused() -> None:
+    body, tree, legal = generated("jacobi", "tile=off")
+    refused = 0
+    for wrong in everywhere(body, swapped):
+        with pytest.raises(LimitError, match="in the wrong order"):
+            rehearse(wrong, tree, legal)
+        refused += 1
+    assert refused
+
+
+def test_a_loop_that_runs_backwards_is_refused() -> None:
+    body, tree, legal = generated("seidel", "sequential")
+
+    def backwards(node: Node) -> Node | None:
+        """Count a loop down: c becomes lower + upper - c inside."""
+        if not isinstance(node, Loop) or not isinstance(node.body, Loop | Instance):
+            return None
+        ends = Operation(IndexOperator.ADD, (node.lower, node.upper))
+        turned = Operation(IndexOperator.SUBTRACT, (ends, Variable(node.variable)))
+        return replace(node, body=replaced_in(node.body, {node.variable: turned}))
+
+    refused = 0
+    for wrong in everywhere(body, backwards):
+        with pytest.raises(LimitError, match="in the wrong order"):
+            rehearse(wrong, tree, legal)
+        refused += 1
+    assert refused == 3
+
+
+def test_loops_that_run_far_too_often_are_refused() -> None:
+    body, tree, legal = generated("product", "sequential")
+    idle = Loop("w0", Number(1), Number(10_000_000), 1, Guard(Number(0), body, None))
+    with pytest.raises(LimitError, match="far more often"):
+        rehearse(Block((body, idle)), tree, legal)

@@ -1,0 +1,70 @@
+"""Which loop around a sum runs in vectors: O[n, f, x] += I[n, c, x + q] * K[f, c, q]."""
+
+from dataclasses import replace
+
+import pytest
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.trees.moves import Move, Moves
+from polygym.compiler.codegen.trees.ways import Sum, best_way
+from polygym.compiler.frontend.c import parse_text
+from tests.compiler.codegen.test_tile_pack import BATCHES
+
+SAME, NEXT, FAR = Move
+ALONG_N = Moves(FAR, (FAR, NEXT, SAME), frozenset({1}))
+ALONG_F = Moves(FAR, (FAR, SAME, NEXT), frozenset({2}))
+ALONG_X = Moves(NEXT, (NEXT, NEXT, SAME))
+N, F, X = range(3)
+MACHINE = Machine(vector_bits=512, registers=32)
+
+
+def sum_of(n: int, f: int, x: int, terms: int = 288) -> Sum:
+    statement = parse_text(BATCHES).statements[1]
+    return Sum(statement, (ALONG_N, ALONG_F, ALONG_X), (n, f, x), terms, is_held=True)
+
+
+def best(found: Sum, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3) -> int:
+    way = best_way(found, usual, coincident, 16, MACHINE)
+    assert way is not None
+    return way.vector
+
+
+def test_vectors_run_where_they_are_full() -> None:
+    assert best(sum_of(32, 32, 64)) == X
+    assert best(sum_of(512, 32, 5)) == F
+    assert best(sum_of(512, 4, 54)) == X
+
+
+def test_what_is_turned_must_be_read_often() -> None:
+    """Two batches of rows of 5 read each weight ten times: turning costs more than it gains."""
+    assert best(sum_of(2, 32, 5)) == X
+    assert best(sum_of(64, 4, 5)) == X, "neither the four channels nor the image, for n"
+
+
+def test_elements_apart_are_stored_after_many_terms() -> None:
+    assert best(sum_of(4096, 32, 10, terms=1000)) == F
+    assert best(sum_of(4096, 32, 10, terms=2)) == X
+
+
+def test_rows_that_are_not_contiguous_leave_the_channels() -> None:
+    """A stride of 2, say: vectors along x could not be loaded."""
+    found = sum_of(8, 32, 27)
+    strided = replace(found, moves=(ALONG_N, ALONG_F, Moves(NEXT, (NEXT, FAR, SAME))))
+    assert best(strided, usual=None) == F
+    assert best_way(strided, None, (False, False, True), 16, MACHINE) is None
+    assert best_way(replace(strided, is_held=False), None, (True,) * 3, 16, MACHINE) is None
+
+
+def test_loops_that_need_the_same_vectors() -> None:
+    found = sum_of(8, 32, 5)
+    assert found.again(F) == {N, X}
+    assert found.again(X) == {F}
+
+
+@pytest.mark.parametrize("lengths", [(0, 32, 5), (4, 0, 5), (4, 32, 0), (1, 1, 1)])
+def test_loops_without_iterations(lengths: tuple[int, int, int]) -> None:
+    for place in (N, F, X):
+        way = sum_of(*lengths).way(place, 16, MACHINE)
+        assert way.cycles >= 0
+        assert way.copies.jam >= 1
+        assert way.copies.vectors >= 1

@@ -1,0 +1,184 @@
+"""What is outside the class is refused at its place, with a sentence that says why."""
+
+from __future__ import annotations
+
+import pytest
+
+from polygym.compiler.frontend.c import parse_text
+from polygym.errors import SourceError
+
+HEAD = (
+    "typedef unsigned long size_t;\ndouble sin(double);\nint foo(int);\nstruct s { int a; };\n"
+    "void f(int n, int m, int k, double A[n][m], double x[n], int I[n], double *p,\n"
+    "       double B[][4], double (*C)[4], unsigned u, short h[n], double **pp) {\n"
+    "  struct s z; int c; double d, *q = x;\n#pragma scop\n"
+)
+TAIL = "\n#pragma endscop\n}\n"
+FIRST_LINE = HEAD.count("\n") + 1
+
+# Region text, line within it, column, fragment of the sentence.
+REFUSED = [
+    ("for (int i = 0; i < n; i++)\n  x[I[i]] = 0;", 2, 5, "a subscript depends on data"),
+    ("for (int i = 0; i < n; i++)\n  x[i * k] = 0;", 2, 5, "multiplies two values"),
+    ("for (int i = 0; i < n; i++)\n  x[k * n] = 0;", 2, 5, "multiplies two values"),
+    ("for (int i = 0; i < n / m; i++) x[0] = 0;", 1, 21, "divides by a value"),
+    ("for (int i = 0; i < n / 0; i++) x[0] = 0;", 1, 21, "divides by zero"),
+    ("for (int i = 0; i < I[0]; i++) x[0] = 0;", 1, 21, "a loop bound depends on data"),
+    ("for (int i = 0; i < d; i++) x[0] = 0;", 1, 21, "which is double"),
+    ("for (int i = 0; i < 1.5; i++) x[0] = 0;", 1, 21, "no integer"),
+    ("for (int i = 0; i < sizeof(int); i++) x[0] = 0;", 1, 21, "sizeof"),
+    ("for (int i = 0; i < n; i *= 2) x[0] = 0;", 1, 24, "this change of i"),
+    ("for (int i = 0; i < n; i += k) x[0] = 0;", 1, 29, "step must be a constant"),
+    ("for (int i = 0; i < n; i += 0) x[0] = 0;", 1, 29, "step must not be zero"),
+    ("for (int i = 0; i < n; c++) x[0] = 0;", 1, 24, "this change of i"),
+    ("for (int i = 0; i < n;) x[0] = 0;", 1, 1, "does not change its counter"),
+    ("for (int i = 0;; i++) x[0] = 0;", 1, 1, "without a condition"),
+    ("for (; c < n; c++) x[0] = 0;", 1, 1, "a loop must start with"),
+    ("for (int i = 0, j = 1; i < n; i++) x[0] = 0;", 1, 17, "several counters"),
+    ("for (float i = 0; i < n; i++) x[0] = 0;", 1, 12, "counter must be int or long"),
+    ("for (u = 0; u < n; u++) x[0] = 0;", 1, 6, "unsigned"),
+    ("for (int i = 0; i != m; i++) x[0] = 0;", 1, 17, "does not end"),
+    ("for (int i = n; i < 2 * n; i--) x[0] = 0;", 1, 17, "does not end"),
+    ("for (int i = 0; i < n; i++)\n  i = 3;", 2, 3, "changed inside the loop"),
+    ("for (int i = 0; i < n; i++)\n  for (i = 0; i < n; i++) x[0] = 0;", 2, 8, "surrounding loop"),
+    ("for (c = 0; c < n; c++) x[c] = 0;\nx[0] = c;", 2, 8, "outside its loop"),
+    ("for (c = 0; c < n; c++) x[c] = 0;\nc = 1;", 2, 1, "assigned elsewhere"),
+    ("for (int i = 0; i < n; i++) {\n  if (i > 3) break;\n}", 2, 14, "break"),
+    ("for (int i = 0; i < n; i++) {\n  if (i > 3) continue;\n}", 2, 14, "continue"),
+    ("if (x[0] > 1) x[1] = 0;", 1, 5, "the condition of an if depends on data"),
+    ("while (c) x[0] = 0;", 1, 1, "while loops"),
+    ("do x[0] = 0; while (c);", 1, 1, "do loops"),
+    ("switch (n) { case 1: x[0] = 0; }", 1, 1, "switch"),
+    ("goto end; end: x[0] = 0;", 1, 1, "goto"),
+    ("return;", 1, 1, "return"),
+    ("foo(3);", 1, 1, "the call of foo may have side effects"),
+    ("x[0] = foo(3);", 1, 8, "the call of foo may have side effects"),
+    ("x[0] = sqrtl(3);", 1, 8, "the call of sqrtl"),
+    ("x[0] = pow(2);", 1, 8, "pow takes 2 arguments"),
+    ("x[0] = max(d, 1.0);", 1, 8, "no function of C"),
+    ("c = c > 0 ? (I[0] = 1) : 2;", 1, 14, "an assignment inside an expression"),
+    ("I[0] = I[1] = 2;", 1, 8, "chained assignments"),
+    ("*(x + 1) = 2;", 1, 3, "pointer arithmetic"),
+    ("(x + 1)[0] = 2;", 1, 2, "pointer arithmetic"),
+    ("-x[0] = 2;", 1, 2, "cannot be assigned to"),
+    ("foo(n)[0] = 2;", 1, 1, "cannot be assigned to"),
+    ("const double v = x[0] * 2;\nv = 1;", 2, 1, "v is const"),
+    ("I[0] = I[0] / 0;", 1, 8, "/ divides an integer by zero"),
+    ("I[0] = 1 + n % (2 - 2);", 1, 12, "% divides an integer by zero"),
+    ("I[0] /= 0;", 1, 1, "/ divides an integer by zero"),
+    (
+        "for (size_t i = 0; i < n; i++) x[0] = 0;",
+        1,
+        13,
+        "i is of type size_t (unsigned long); int,",
+    ),
+    (
+        "for (unsigned i = 0; i < n; i++) x[0] = 0;",
+        1,
+        15,
+        "i is of type unsigned; int, long, float",
+    ),
+    ("x[0] = (size_t)n;", 1, 8, "the result of a cast is of type size_t (unsigned long); int,"),
+    ("q[0] = 1;", 1, 1, "q is a pointer; it may alias"),
+    ("I[0] = c++;", 1, 8, "side effect"),
+    ("x[0] = (c, d);", 1, 9, "comma operator"),
+    ("x[0] = z.a;", 1, 8, "struct s"),
+    ("x[0] = *(x + 1);", 1, 10, "pointer arithmetic"),
+    ("p[1] = 0;", 1, 1, "p is a pointer"),
+    ("B[0][0] = 0;", 1, 1, "unknown size"),
+    ("C[0][0] = 0;", 1, 1, "C "),
+    ("pp[0][0] = 0;", 1, 1, "pointers"),
+    ("h[0] = 0;", 1, 1, "short"),
+    ("A[0] = 0;", 1, 1, "A has 2 dimensions"),
+    ("x[0] = x;", 1, 8, "used with 0 subscripts"),
+    ("x[0] = y;", 1, 8, "y is not declared"),
+    ("x[0] = (char)c;", 1, 8, "char"),
+    ("x[0] = &c;", 1, 9, "taking an address"),
+    ("x[0] %= 2;", 1, 1, "takes integers"),
+    ("x[0] = d << 1;", 1, 8, "takes integers"),
+    ("x[0] = 3u;", 1, 8, "unsigned constants"),
+    ("x[0] = 1.0L;", 1, 8, "long double"),
+    ("x[0] = 0xffffffff;", 1, 8, "unsigned int in C"),
+    ("x[0] = 99999999999999999999;", 1, 8, "does not fit long"),
+    ("int v[2] = {1, 2};", 1, 13, "initialiser lists"),
+    ("static int v = 1; x[v] = 0;", 1, 12, "keeps its value"),
+    ("double *r = x; r[0] = 1;", 1, 8, "may alias"),
+    ("c = 3; x[c] = 0;", 1, 10, "is assigned in line"),
+    ("int r = I[0]; x[r] = 0;", 1, 17, "computed in the region"),
+    ("L: x[0] = 0;\nL: x[1] = 0;", 2, 1, "stands twice"),
+    ("L: { x[0] = 0; x[1] = 0; }", 1, 4, "single statement"),
+    ("x[0];", 1, 1, "no effect"),
+    ("x[0] = 0;\nassert(n > 1);", 2, 1, "only understood before the region"),
+    ("for (int i = 0; i < n; i++) x[i + 1] = 0;", 1, 29, "leaves dimension 1 of x[n]"),
+    ("for (int i = 0; i < n; i++) x[i - 1] = 0;", 1, 29, "the subscript is -1, not in"),
+    ("for (int i = 0; i < m; i++) x[i] = 0;", 1, 29, "leaves dimension 1 of x[n]"),
+    ("x[0] = ;", 1, 8, "syntax error"),
+    ("x[0] = 1", 2, 1, "syntax error"),
+    ("#if 1\nx[0] = 1;", 1, 1, "Unterminated"),
+    ("#error no\nx[0] = 1;", 1, 2, "#error no"),
+    ('#include "missing.h"\nx[0] = 1;', 1, 2, "missing.h"),
+    ("#pragma scop\nx[0] = 1;", 1, 1, "open already"),
+    ("{\n#pragma endscop\n}", 2, 1, "inner block"),
+    (";", 0, 1, "the region does nothing"),
+    ("if (n < 1) x[0] = 0;", 0, 1, "the region does nothing"),
+]
+
+
+@pytest.mark.parametrize(("region", "line", "column", "fragment"), REFUSED)
+def test_refused_at_its_place(region: str, line: int, column: int, fragment: str) -> None:
+    text = HEAD + region + TAIL
+    with pytest.raises(SourceError) as caught:
+        parse_text(text, file="a.c")
+    error = caught.value
+    assert fragment in error.message
+    assert (error.place.file, error.place.line) == ("a.c", FIRST_LINE + line - 1), str(error)
+    assert error.place.column == column, str(error)
+    assert error.place.text == text.split("\n")[error.place.line - 1]
+
+
+def test_the_message_shows_the_line_with_a_caret() -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_text(
+            "void f(int n, double x[n]) {\n#pragma scop\n  x[n] = 0;\n#pragma endscop\n}",
+            file="b.c",
+        )
+    assert str(caught.value).splitlines()[:3] == [
+        "b.c:3:3: error: x[n] leaves dimension 1 of x[n]: with n = 5 the subscript is 5, "
+        "not in 0..4",
+        "      x[n] = 0;",
+        "      ^",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("region", "hint"),
+    [
+        ("for (int i = 0; i < m; i++) x[i] = 0;", "it is safe if n >= m"),
+        ("for (int i = 0; i < 2 * m; i++) x[i] = 0;", "it is safe if n >= 2 * m"),
+        ("if (n == 1000) x[n] = 0;", ""),
+    ],
+)
+def test_the_hint_names_a_condition_that_would_do(region: str, hint: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_text(HEAD + region + TAIL)
+    assert hint in caught.value.hint
+    assert bool(hint) == bool(caught.value.hint)
+
+
+def test_a_hint_is_good_advice() -> None:
+    region = "for (int i = 0; i < m; i++) x[i] = 0;"
+    scop = parse_text(HEAD.replace("#pragma", "  assert(n >= m);\n#pragma") + region + TAIL)
+    assert scop.conditions == ("n >= m",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        ("int n, double x[n], double x[n]", "x[0] = 0;"),
+        ("int n, int n, double x[n]", "x[0] = 0;"),
+        ("int n, double x[n]", "{ double n1; double n1; n1 = 1; x[0] = n1; }"),
+    ],
+)
+def test_a_name_is_declared_once_in_a_scope(arguments: str, body: str) -> None:
+    with pytest.raises(SourceError, match="declared twice"):
+        parse_text(f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")

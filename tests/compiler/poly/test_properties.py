@@ -1,0 +1,416 @@
+"""What a schedule does to a program, against the enumerated pairs and instances."""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+
+import islpy as isl
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polybench
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.innermost import Innermost, Movement
+from polygym.compiler.poly.properties import Loop, properties
+from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.schedule import Row, Schedule, StatementSchedule, parameter_names, parse
+from polygym.errors import LimitError
+from tests.oracles.instances import Instance, instances, pairs, time_vector
+from tests.oracles.random_schedules import random_legal_schedule
+from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop, small_parameters
+
+KERNELS = [kernel.name for kernel in polybench.KERNELS]
+SCOPS = {name: parse_text(text) for name, text in SMALL_PROGRAMS.items()}
+# Programs small enough that several sizes can be enumerated, and one for every oddity.
+ENUMERATED = ["y_ax", "downward", "strided", "triangular_guarded", "periodic", "scalars"]
+
+
+@cache
+def enumerated_pairs(
+    scop: Scop, sizes: tuple[int, ...]
+) -> tuple[list[tuple[Instance, Instance]], ...]:
+    """Return all pairs of every dependence for these values of the parameters."""
+    values = dict(zip(parameter_names(scop), sizes, strict=True))
+    return tuple(
+        [
+            ((one.source, first), (one.sink, second))
+            for first, second in pairs(isl.Map(one.relation), values)
+        ]
+        for one in dependences(scop)
+    )
+
+
+def first_difference(first: tuple[int, ...], second: tuple[int, ...]) -> int | None:
+    return next((k for k, (a, b) in enumerate(zip(first, second, strict=True)) if a != b), None)
+
+
+def deciding_dimensions(
+    scop: Scop, schedule: Schedule, sizes: tuple[int, ...]
+) -> list[set[int | None]]:
+    """Return for every dependence the dimensions that order its pairs, None for tied ones."""
+    values = dict(zip(parameter_names(scop), sizes, strict=True))
+    return [
+        {
+            first_difference(
+                time_vector(schedule, source, values), time_vector(schedule, sink, values)
+            )
+            for source, sink in found
+        }
+        for found in enumerated_pairs(scop, sizes)
+    ]
+
+
+def companions(schedule: Schedule, statement: str, dimension: int) -> set[str]:
+    """Return who shares a statement's loop, by splitting the statements one dimension a time."""
+    group = {part.statement for part in schedule.statements}
+    for earlier in range(dimension):
+        rows = {name: schedule.rows(name)[earlier] for name in group}
+        if all(row.is_constant for row in rows.values()):
+            group = {
+                name
+                for name, row in rows.items()
+                if row == rows[statement] or (row.constant == rows[statement].constant)
+            }
+    return group
+
+
+def check_dimensions(scop: Scop, schedule: Schedule, *, sizes: list[int], exact: bool) -> None:
+    """Compare what is carried and what is parallel with the enumerated pairs.
+
+    For fixed sizes fewer pairs may be left than for all: without ``exact`` what is enumerated must
+    be possible under what is said, with it the two are the same.
+    """
+    found = properties(scop, schedule)
+    count = len(parameter_names(scop))
+    deciding: list[set[int | None]] = [set() for _ in dependences(scop)]
+    for size in sizes:
+        rising = tuple(size + k for k in range(count))
+        for values in {rising, rising[::-1]}:
+            for known, new in zip(
+                deciding, deciding_dimensions(scop, schedule, values), strict=True
+            ):
+                known |= new
+    for carried, seen in zip(found.carried, deciding, strict=True):
+        if exact:
+            assert carried == (None if None in seen else max(k for k in seen if k is not None))
+        elif carried is not None:
+            assert all(k is not None and k <= carried for k in seen)
+    for part in found.statements:
+        for dimension, parallel in enumerate(part.parallel):
+            group = companions(schedule, part.statement, dimension)
+            moved = any(
+                dimension in seen and dependence.source in group
+                for dependence, seen in zip(dependences(scop), deciding, strict=True)
+            )
+            assert not (parallel and moved)
+            if exact:
+                assert parallel is not moved
+
+
+@st.composite
+def small_schedules(draw: st.DrawFn, scop: Scop) -> Schedule:
+    """Return any schedule with small numbers, legal or not."""
+    names = parameter_names(scop)
+    dimensions = draw(st.integers(1, 4))
+    # Often a dimension of constants, so that groups part.
+    constant = [draw(st.booleans()) for _ in range(dimensions)]
+    coefficient = st.integers(-1, 2)
+
+    def row(depth: int, is_constant: bool) -> Row:
+        iterators = tuple(0 if is_constant else draw(coefficient) for _ in range(depth))
+        return Row(iterators, (0,) * len(names), draw(st.integers(0, 1)))
+
+    return Schedule(
+        names,
+        tuple(
+            StatementSchedule(
+                one.name, one.iterators, tuple(row(one.depth, flag) for flag in constant)
+            )
+            for one in scop.statements
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["y_ax", "downward", "strided", "scalars"])
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_arbitrary_schedules_agree_with_the_pairs(name: str, data: st.DataObject) -> None:
+    schedule = data.draw(small_schedules(SCOPS[name]))
+    check_dimensions(SCOPS[name], schedule, sizes=[1, 4, 7], exact=False)
+
+
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_legal_schedules_agree_with_the_pairs_exactly(name: str) -> None:
+    scop = SCOPS[name]
+    schedules = [original(scop), isl_schedule(scop)]
+    schedules += [random_legal_schedule(scop, np.random.default_rng(k)) for k in range(4)]
+    for schedule in schedules:
+        check_dimensions(scop, schedule, sizes=[1, 3, 4, 5, 8], exact=True)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_legal_schedule_carries_every_dependence(name: str) -> None:
+    scop = kernel_scop(name)
+    for schedule in (original(scop), isl_schedule(scop)):
+        found = properties(scop, schedule)
+        assert None not in found.carried
+        assert [one.statement for one in found.statements] == [s.name for s in scop.statements]
+        assert found.parallel == tuple(
+            all(one.parallel[k] for one in found.statements) for k in range(found.dimensions)
+        )
+        for one, statement in zip(found.statements, scop.statements, strict=True):
+            assert len(one.movements) == 1 + len(statement.reads)
+            assert all(loop.dimension is not None for loop in one.loops)
+
+
+@pytest.mark.parametrize("name", ["gemm", "atax", "jacobi-1d", "trisolv"])
+def test_kernels_agree_with_the_pairs(name: str) -> None:
+    scop = kernel_scop(name)
+    for schedule in (original(scop), isl_schedule(scop)):
+        check_dimensions(scop, schedule, sizes=[3, 5], exact=True)
+
+
+def lines(
+    scop: Scop, schedule: Schedule, statement: str, values: dict[str, int]
+) -> Iterator[list[tuple[int, ...]]]:
+    """Return the runs of the innermost loop, each the list of its instances in order."""
+    found: dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+    source = original(scop)
+    every = [one for one in instances(scop, values) if one[0] == statement]
+    times = [time_vector(schedule, one, values) + time_vector(source, one, values) for one in every]
+    # The loops are those dimensions whose value the outer ones do not determine.
+    loops = [
+        k
+        for k in range(len(times[0]))
+        if len({time[: k + 1] for time in times}) > len({time[:k] for time in times})
+    ]
+    if not loops:
+        return
+    for (_, point), time in zip(every, times, strict=True):
+        found.setdefault(time[: loops[-1]], []).append((time, point))
+    for run in found.values():
+        yield [point for _, point in sorted(run)]
+
+
+def displacements(
+    access: isl.Map, runs: list[list[tuple[int, ...]]], values: dict[str, int]
+) -> set[tuple[int, ...]]:
+    """Return by how much an access moves between neighbours of the runs."""
+    touched = dict(pairs(access, values))
+    return {
+        tuple(b - a for a, b in zip(touched[first], touched[second], strict=True))
+        for run in runs
+        for first, second in pairwise(run)
+        if first in touched and second in touched
+    }
+
+
+def class_of(displacement: tuple[int, ...]) -> Movement:
+    if any(displacement[:-1]):
+        return Movement.FAR
+    size = abs(displacement[-1]) if displacement else 0
+    if size > 8:
+        return Movement.FAR
+    return [Movement.SAME, Movement.UNIT][size] if size < 2 else Movement.SHORT
+
+
+def check_movements(scop: Scop, schedule: Schedule, values: dict[str, int]) -> int:
+    """Compare direction and movements with the enumerated runs of the innermost loop."""
+    compared = 0
+    for statement in scop.statements:
+        found = properties(scop, schedule).of(statement.name)
+        runs = list(lines(scop, schedule, statement.name, values))
+        steps = {
+            tuple(b - a for a, b in zip(first, second, strict=True))
+            for run in runs
+            for first, second in pairwise(run)
+        }
+        if not steps:
+            continue
+        assert found.innermost is not None
+        assert steps == {found.innermost.move}
+        accesses = (statement.write, *statement.reads)
+        for access, movement in zip(accesses, found.movements, strict=True):
+            relation = isl.Map(access.relation).intersect_domain(isl.Set(statement.domain))
+            seen = displacements(relation, runs, values)
+            if len(seen) == 1:
+                assert class_of(*seen) is movement, (statement.name, access.text)
+                compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_innermost_loops_of_kernels_move_as_enumerated(name: str) -> None:
+    scop = kernel_scop(name)
+    assert check_movements(scop, original(scop), small_parameters(scop)) > 0
+
+
+@pytest.mark.parametrize("name", ["y_ax", "downward", "strided", "fixed_sizes", "division"])
+def test_innermost_loops_of_random_schedules_move_as_enumerated(name: str) -> None:
+    scop = SCOPS[name]
+    # Large enough that a skewed loop with a step of six takes one.
+    values = dict.fromkeys(parameter_names(scop), 20)
+    for seed in range(5):
+        schedule = random_legal_schedule(scop, np.random.default_rng(seed))
+        assert check_movements(scop, schedule, values) > 0
+
+
+def test_y_ax_is_as_the_example_says() -> None:
+    scop = parse_text(Y_AX)
+    found = properties(scop, parse("{ S[i] -> [0, i, 0]; T[i, j] -> [1, i, j] }", scop))
+    assert found.carried == (0, 2)
+    first, second = found.statements
+    assert first.parallel == (False, True, True)
+    assert second.parallel == (False, True, False)
+    assert found.parallel == (False, True, False)
+    assert first.loops == (Loop(1, True),)
+    assert second.loops == (Loop(1, True), Loop(2, False))
+    assert (first.innermost, second.innermost) == (Innermost((1,), 1), Innermost((0, 1), 1))
+    assert first.movements == (Movement.UNIT,)
+    assert second.movements == (Movement.SAME, Movement.SAME, Movement.UNIT, Movement.UNIT)
+    assert (first.size, second.size) == (1, 3)
+
+
+def program(text: str, arguments: str = "int n, double A[n][n], double B[n][n]") -> Scop:
+    return parse_text(f"void f({arguments}) {{\n#pragma scop\n{text}\n#pragma endscop\n}}\n")
+
+
+def test_a_loop_shared_with_a_recurrence_is_not_parallel() -> None:
+    scop = program(
+        "for (int i = 1; i < n; i++) {\nP: a[i] = a[i - 1];\nQ: b[i] = c[i];\n}",
+        "int n, int a[n], int b[n], int c[n]",
+    )
+    fused = properties(scop, parse("{ P[i] -> [i, 0]; Q[i] -> [i, 1] }", scop))
+    assert not fused.of("Q").parallel[0]
+    split = properties(scop, parse("{ P[i] -> [0, i]; Q[i] -> [1, i] }", scop))
+    assert split.of("Q").parallel == (True, True)
+    assert split.of("P").parallel == (True, False)
+
+
+def test_a_constant_among_loops_does_not_part_the_statements() -> None:
+    scop = SCOPS["y_ax"]
+    found = properties(scop, parse("{ S[i] -> [i, 0, 0]; T[i, j] -> [i, j, 1] }", scop))
+    # S runs at j = 0 in T's loop j, which carries T -> T; the last row orders S and T there.
+    assert found.of("S").parallel == (True, False, False)
+    assert found.of("S").loops == (Loop(0, True),)
+
+
+def test_a_size_is_no_constant_that_parts_the_statements() -> None:
+    scop = program(
+        "for (int i = 1; i < n; i++) {\nP: a[i] = a[i - 1];\nQ: b[i] = c[i];\n}",
+        "int n, int a[n], int b[n], int c[n]",
+    )
+    found = properties(scop, parse("[n] -> { P[i] -> [n, i]; Q[i] -> [n + 1, i] }", scop))
+    assert found.of("Q").parallel == (True, False)
+
+
+def test_a_schedule_that_leaves_ties_gets_the_original_loops() -> None:
+    scop = SCOPS["y_ax"]
+    tied = properties(scop, parse("{ S[i] -> [0, 0]; T[i, j] -> [1, j] }", scop))
+    assert tied.carried == (0, 1)
+    assert tied.of("S").loops == (Loop(None, True),)
+    assert tied.of("T").loops == (Loop(1, False), Loop(None, True))
+    assert tied.of("T").innermost == Innermost((1, 0), 1)
+    assert tied.of("T").movements[2] is Movement.FAR
+
+
+def test_ties_that_matter_are_not_parallel() -> None:
+    scop = SCOPS["y_ax"]
+    illegal = properties(scop, parse("{ S[i] -> [0, i]; T[i, j] -> [1, i] }", scop))
+    assert illegal.carried == (0, None)
+    assert illegal.of("T").loops == (Loop(1, True), Loop(None, False))
+    assert illegal.of("S").loops == (Loop(1, True),)
+
+
+def test_an_illegal_schedule_has_properties_too() -> None:
+    scop = SCOPS["y_ax"]
+    reverse = properties(scop, parse("{ S[i] -> [1, i, 0]; T[i, j] -> [0, i, -j] }", scop))
+    assert reverse.carried == (0, 2)
+    assert reverse.of("T").innermost == Innermost((0, -1), 1)
+
+
+def test_dependent_rows_are_no_loops() -> None:
+    scop = SCOPS["y_ax"]
+    found = properties(scop, parse("{ S[i] -> [i, 0]; T[i, j] -> [i + 1, 2i + 2, i + j] }", scop))
+    assert [loop.dimension for loop in found.of("T").loops] == [0, 2]
+    assert found.of("T").innermost == Innermost((0, 1), 1)
+
+
+def test_a_skewed_innermost_loop_runs_along_a_wavefront() -> None:
+    scop = program("for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = B[j][i];")
+    (found,) = properties(scop, parse("{ S0[i, j] -> [2i + j, i] }", scop)).statements
+    assert found.innermost == Innermost((1, -2), 1)
+    assert found.movements == (Movement.FAR, Movement.FAR)
+
+
+def test_the_equations_of_a_domain_take_part() -> None:
+    scop = program(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (i == j) A[i][j] = B[0][j];"
+    )
+    (found,) = properties(scop, original(scop)).statements
+    assert len(found.loops) == 1
+    assert found.innermost == Innermost((1, 1), 1)
+    assert found.movements == (Movement.FAR, Movement.UNIT)
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "movement"),
+    [
+        ("for (int i = 0; i < n; i += 3) A[0][i] = 1;", 3, Movement.SHORT),
+        ("for (int i = 0; i < n; i += 8) A[0][i] = 1;", 8, Movement.SHORT),
+        ("for (int i = 0; i < n; i += 9) A[0][i] = 1;", 9, Movement.FAR),
+        ("for (int i = 0; i < n; i++) A[i][0] = 1;", 1, Movement.FAR),
+        ("for (int i = 0; i < n; i++) A[i % 2][0] = 1;", 1, Movement.FAR),
+        ("for (int i = 0; i < n; i += 2) A[i % 2][0] = 1;", 2, Movement.SAME),
+        ("for (int i = 0; i < n; i++) A[0][i / 2] = 1;", 1, Movement.UNIT),
+        ("for (int i = 0; i < n; i += 2) A[0][i / 2] = 1;", 2, Movement.UNIT),
+        ("for (int i = 0; i < n; i++) A[0][n - 1 - i] = 1;", 1, Movement.UNIT),
+        ("for (int i = 0; 7 * i < n; i++) A[0][7 * i] = 1;", 1, Movement.SHORT),
+    ],
+)
+def test_steps_and_movements(text: str, step: int, movement: Movement) -> None:
+    scop = program(text)
+    (found,) = properties(scop, original(scop)).statements
+    assert found.innermost == Innermost((1,), step)
+    assert found.movements == (movement,)
+
+
+def test_wrapping_around_is_an_exception_to_the_movement() -> None:
+    found = properties(SCOPS["periodic"], original(SCOPS["periodic"]))
+    assert found.statements[0].movements == (Movement.UNIT,) * 4
+
+
+def test_a_read_that_never_happens_does_not_move() -> None:
+    scop = SCOPS["reads_that_never_happen"]
+    found = properties(scop, original(scop)).statements
+    assert found[1].movements[-1] is Movement.SAME
+    # A[0] where i is 0, and nowhere else: never twice in a row.
+    assert found[2].movements == (Movement.UNIT, Movement.SAME, Movement.UNIT)
+
+
+def test_a_read_that_happens_once_a_row_does_not_move() -> None:
+    scop = program(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)\nA[i][j] = i == j ? B[i][j] : 0.0;"
+    )
+    (found,) = properties(scop, parse("{ S0[i, j] -> [j, i] }", scop)).statements
+    assert found.movements == (Movement.FAR, Movement.SAME)
+
+
+def test_without_loops_nothing_moves() -> None:
+    scop = program("A[0][0] = B[0][0];")
+    (found,) = properties(scop, original(scop)).statements
+    assert (found.loops, found.innermost) == ((), None)
+    assert found.movements == (Movement.SAME, Movement.SAME)
+
+
+def test_the_work_is_bounded() -> None:
+    scop = program("for (int i = 3; i < n; i++) A[0][i] = A[0][i - 3];")
+    schedule = parse("{ S0[i] -> [i] }", scop)
+    properties(scop, original(scop))  # what is remembered of the program is not counted
+    with pytest.raises(LimitError), bounded("this test", operations=5):
+        properties(scop, schedule)

@@ -1,0 +1,33 @@
+"""Work on integer sets is bounded, and the bound is lifted again."""
+
+import islpy as isl
+import pytest
+
+from polygym.compiler.poly.quota import bounded
+from polygym.errors import InternalError, LimitError
+
+HARD = "[n] -> { [i, j, k] : (j + k) mod 3 = 0 and (7j - k) mod 5 = 0 and 0 <= k <= i <= n }"
+
+
+def test_past_the_bound_the_purpose_is_named() -> None:
+    with pytest.raises(LimitError, match="counting sheep took"), bounded("counting sheep", 50):
+        isl.Set(HARD).complement().coalesce()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+    assert not isl.Set(HARD).complement().is_empty()
+
+
+def test_an_inner_bound_does_not_lift_the_outer_one() -> None:
+    def work() -> None:
+        with bounded("outer", 2000):
+            for _ in range(1000):
+                with bounded("inner", 10**9):
+                    isl.Set(HARD).complement()
+
+    with pytest.raises(LimitError, match="more than"):
+        work()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+
+
+def test_other_failures_are_ours() -> None:
+    with pytest.raises(InternalError, match="reading"), bounded("reading"):
+        isl.Set("{ [i] : nonsense")

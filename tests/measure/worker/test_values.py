@@ -1,0 +1,96 @@
+"""Problems, options, rules and machine descriptions refuse what cannot be, and say so."""
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import InputError
+from polygym.measure.worker.options import WorkerOptions
+from polygym.measure.worker.problem import Buffer, Problem, Program, check_problem, check_programs
+from polygym.measure.worker.timing import Repetition, TimeLimit, available_memory, this_machine
+
+NOTHING = Program(b"", ())
+
+
+def a_problem(*buffers: Buffer) -> Problem:
+    return Problem(buffers, NOTHING, NOTHING)
+
+
+def test_sizes_are_in_bytes():
+    problem = a_problem(Buffer("A", ScalarType.FLOAT, 10), Buffer("n", ScalarType.LONG, 1))
+    assert problem.size == 48
+    assert check_problem(problem) is problem
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (
+            a_problem(Buffer("A", ScalarType.INT, 1), Buffer("A", ScalarType.INT, 2)),
+            "buffer A: expected different names",
+        ),
+        (a_problem(Buffer("A", ScalarType.INT, -1)), "expected a number of elements >= 0"),
+        (replace(a_problem(), original=Program(b"", (0,))), "expected buffer indices below 0"),
+        (replace(a_problem(), initialise=Program(b"", (-1,))), "found -1"),
+        (replace(a_problem(), original=Program(b"", (), (2**63,))), "parameter of 64 bits"),
+    ],
+)
+def test_problem_that_does_not_hold_together(problem, message):
+    with pytest.raises(InputError, match=message):
+        check_problem(problem)
+
+
+def test_candidate_must_fit_the_problem():
+    with pytest.raises(InputError, match="found 1"):
+        check_programs(a_problem(Buffer("A", ScalarType.INT, 1)), [Program(b"", (0, 1))])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: WorkerOptions(memory_limit=0),
+        lambda: WorkerOptions(original_seconds=0),
+        lambda: WorkerOptions(preparation_seconds=-1),
+        lambda: Repetition(minimum=0),
+    ],
+)
+def test_options_under_which_nothing_runs(make):
+    with pytest.raises(InputError, match="expected"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("samples", "enough"),
+    [
+        ([], False),
+        ([9.0] * 2, False),
+        ([0.5] * 3, True),
+        ([0.1] * 3, False),
+        ([0.1] * 5, True),
+    ],
+)
+def test_repetition_rule(samples, enough):
+    assert Repetition(minimum=3, minimum_seconds=1.0, maximum=5).is_enough(samples) is enough
+
+
+def test_minimum_counts_more_than_maximum():
+    rule = Repetition(minimum=50, minimum_seconds=0.0, maximum=5)
+    assert not rule.is_enough([1.0] * 49)
+    assert rule.is_enough([1.0] * 50)
+
+
+def test_time_limit_is_a_factor_with_a_floor():
+    assert TimeLimit(factor=3.0, floor=0.5).seconds(1.0) == 3.0
+    assert TimeLimit(factor=3.0, floor=0.5).seconds(0.001) == 0.5
+
+
+def test_machine_is_described():
+    machine = this_machine()
+    assert machine.processor
+    assert machine.system.startswith("Linux")
+    assert 1 <= machine.cores <= (os.cpu_count() or 1)
+    assert machine.load_average >= 0
+    assert 0 < available_memory()
+    assert machine.memory_bytes > 2**20

@@ -1,0 +1,84 @@
+"""The loop: one seed explores the same, duplicates are measured once, every end is an event."""
+
+import pytest
+
+from polygym.compiler.poly.schedule import Schedule
+from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.policies import policy
+from polygym.errors import LimitError
+from polygym.measure.evaluation import Evaluation
+from polygym.search.explore.explorer import (
+    Explored,
+    Measured,
+    Repeated,
+    Unscheduled,
+    episode_of,
+    explore,
+)
+from tests.search.explore.pretending import pretended, setting
+
+
+def explored(indices: range, *, seed: int = 0, name: str = "bias_coeff_0") -> list[Explored]:
+    task = setting().subject.task
+    return list(explore(task, policy(name), seed, indices, pretended))
+
+
+def actions(events: list[Explored]) -> list[tuple[int, ...]]:
+    return [event.episode.actions for event in events]
+
+
+def test_the_same_seed_explores_the_same() -> None:
+    first = explored(range(12), seed=3)
+    assert [event.index for event in first] == list(range(12))
+    assert actions(first) == actions(explored(range(12), seed=3))
+    assert actions(first) != actions(explored(range(12), seed=4))
+    assert len(set(actions(first))) > 6
+
+
+def test_an_episode_depends_on_its_number_alone() -> None:
+    whole = explored(range(10))
+    assert actions(whole[6:]) == actions(explored(range(6, 10)))
+    task = setting().subject.task
+    assert episode_of(task, policy("bias_coeff_0"), 0, 7) == whole[7].episode
+
+
+def test_a_schedule_is_measured_once() -> None:
+    asked: list[Schedule] = []
+
+    def evaluate(schedule: Schedule) -> Evaluation:
+        asked.append(schedule)
+        return pretended(schedule)
+
+    task = setting().subject.task
+    first, *others = explore(task, policy("earliest"), 0, range(4), evaluate)
+    assert isinstance(first, Measured)
+    assert asked == [first.evaluation.schedule]
+    for event in others:
+        assert isinstance(event, Repeated)
+        assert (event.first, event.schedule) == (0, asked[0])
+    (known,) = explore(task, policy("earliest"), 0, range(9, 10), evaluate, {asked[0]: 5})
+    assert isinstance(known, Repeated)
+    assert known.first == 5
+    assert len(asked) == 1
+
+
+def test_an_invalid_episode_is_an_event() -> None:
+    task = setting().subject.task
+
+    def clumsy(episode: Episode, _: object) -> int:
+        return task.options.actions - 1
+
+    (event,) = explore(task, clumsy, 0, range(1), pretended)
+    assert isinstance(event, Unscheduled)
+    assert event.episode.phase is Phase.INVALID
+    assert "not offered" in event.reason
+
+
+def test_too_large_a_schedule_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Episode) -> Schedule:
+        raise LimitError("too large")
+
+    monkeypatch.setattr(Episode, "schedule", refuse)
+    (event,) = explored(range(1))
+    assert isinstance(event, Unscheduled)
+    assert event.reason == "too large"

@@ -1,0 +1,127 @@
+"""Reports of sweeps that were never measured: complete ones, begun ones, ones with defects."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygym.cli import dispatch
+from polygym.search.sweep.reading import read
+from polygym.search.sweep.report.files import write_report
+from polygym.search.sweep.store import STORE, create_or_open
+from tests.search.sweep.pretending import SETTING, fill
+
+
+class Page(HTMLParser):
+    """Collects the tags, the addresses and the text of a page, and sees that tags are closed."""
+
+    def __init__(self, text: str) -> None:
+        """Read a page."""
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attributes if name in ("src", "href")]
+        if tag not in ("meta", "img", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += f"{data} "
+
+
+def page_of(folder: Path) -> Page:
+    files, _ = write_report(read(folder), folder / "report.html")
+    return Page(files[0].read_text())
+
+
+def test_one_page_and_six_files(tmp_path: Path) -> None:
+    fill(tmp_path, ("gemm", "mvt", "/a/<blur>.c"), references=("isl", "polly"))
+    files, found = write_report(read(tmp_path), tmp_path / "new" / "sweep.html")
+    assert [path.name for path in files] == [
+        "sweep.html",
+        "sweep-distribution.png",
+        "sweep-distribution.svg",
+        "sweep-best.png",
+        "sweep-best.svg",
+        "sweep-policies.png",
+        "sweep-policies.svg",
+    ]
+    page = Page(files[0].read_text())
+    assert page.tags.count("img") == 3
+    assert "script" not in page.tags
+    assert all(address.startswith("data:image/svg+xml;base64,") for address in page.addresses)
+    assert not re.search(r"https?:", re.sub(r"base64,[^\"]*", "", files[0].read_text()))
+    assert "prefers-color-scheme: dark" in files[0].read_text()
+    for one in found:
+        assert f"{one.best:.2f}x" in page.text
+        assert f"{one.references['polly']:.2f}x" in page.text
+    assert "<blur>" in page.text
+    assert "<blur>" not in files[0].read_text()
+    assert "Wrong outputs" not in page.text
+
+
+def test_wrong_outputs_are_loud(tmp_path: Path) -> None:
+    fill(tmp_path, wrong=2)
+    page = page_of(tmp_path)
+    assert "Wrong outputs: 8" in page.text
+    assert "gemm (4)" in page.text
+
+
+def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
+    create_or_open(tmp_path, SETTING).close()
+    assert page_of(tmp_path).tags.count("img") == 3
+    with create_or_open(tmp_path, SETTING) as store:
+        store.add_kernels(("gemm", "mvt"))
+        store.fail("mvt", "mvt: expected <something>")
+    page = page_of(tmp_path)
+    assert "mvt: expected <something>" in page.text
+
+
+def test_a_sweep_without_confirmation(tmp_path: Path) -> None:
+    fill(tmp_path, confirm=0)
+    assert "as measured in the search" in page_of(tmp_path).text
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = dispatch.run(["report", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    fill(tmp_path, wrong=1)
+    code, text, err = call(capsys, str(tmp_path))
+    assert code == 0
+    assert "gemm" in text
+    assert f"{tmp_path}/report-best.svg" in text
+    assert "4 wrong outputs" in err
+    code, text, _ = call(capsys, str(tmp_path), "--json", "--out", str(tmp_path / "x.html"))
+    data: dict[str, Any] = json.loads(text)
+    assert (code, len(data["files"])) == (0, 7)
+    assert {one["kernel"] for one in data["kernels"]} == {"gemm", "mvt"}
+    assert all(Path(name).exists() for name in data["files"])
+
+
+def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert call(capsys, str(tmp_path))[0] == 2
+    fill(tmp_path)
+    code, _, err = call(capsys, str(tmp_path), "--out", str(tmp_path / "x.pdf"))
+    assert code == 2
+    assert "ends in .html" in err
+    (tmp_path / STORE).write_bytes(b"nonsense" * 1000)
+    code, _, err = call(capsys, str(tmp_path))
+    assert code == 2
+    assert "expected the whole store of a sweep" in err
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,110 @@
+"""Means, curves and counts, against what can be worked out by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.reading import Contents, read
+from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Episode, Reference
+from polygym.search.sweep.statistics import (
+    curve_kernels,
+    curves,
+    geometric_mean,
+    mean_best,
+    mean_over,
+    passes,
+    summaries,
+)
+from polygym.search.sweep.store import create_or_open
+from tests.search.sweep.pretending import SETTING, timing
+
+
+def by_hand(folder: Path) -> Contents:
+    """Two programs, of which one is explored by two policies."""
+    with create_or_open(folder, SETTING) as store:
+        store.add_kernels(("a", "b", "c"))
+        store.fail("c", "does not open")
+        one = store.add_measured(Episode("a", "p", 0, None), "a0", timing(0.5))
+        store.add_measured(Episode("a", "p", 1, None), "a1", timing(8.0))
+        store.add_measured(Episode("a", "p", 2, None), "a2", timing(0, Status.WRONG_OUTPUT))
+        store.add_episode(Episode("a", "p", 3, one))
+        store.add_measured(Episode("b", "p", 0, None), "b0", timing(0, Status.TIMEOUT))
+        number = store.add_measured(Episode("b", "p", 1, None), "b1", timing(2.0))
+        store.add_episode(Episode("b", "p", 2, None, "no schedule"))
+        for name, speedup in (("a", 2.0), ("b", 0.5)):
+            store.set_reference(Reference(name, "mini", ISL, timing(speedup)))
+        store.set_confirmations(
+            [Confirmation(number, "b", "small", timing(3.0))],
+            [Reference("b", "small", ISL, timing(1.5))],
+        )
+        for moment, seconds in enumerate((1.0, 1.5, 1.2)):
+            store.add_baseline(Baseline("a", "mini", moment, (seconds, 2.0)))
+    return read(folder)
+
+
+def test_what_is_known_of_each_program(tmp_path: Path) -> None:
+    a, b, c = summaries(by_hand(tmp_path))
+    assert (a.best, a.best_schedule, a.is_confirmed, a.dataset) == (8.0, "a1", False, "mini")
+    assert (a.explored, a.distinct, a.ok, a.wrong) == (4, 3, 2, 1)
+    assert a.over_isl == 4.0
+    assert a.drift == pytest.approx(1.5)
+    assert (b.best, b.best_schedule, b.is_confirmed, b.dataset) == (3.0, "b1", True, "small")
+    assert (b.references, b.search_references) == ({ISL: 1.5}, {ISL: 0.5})
+    assert (b.statuses, b.unscheduled, b.speedups) == ({"timeout": 1, "ok": 1}, 1, (2.0,))
+    assert (c.best, c.error, c.explored, c.over_isl, c.drift) == (
+        None, "does not open", 0, None, None,
+    )  # fmt: skip
+    assert mean_best((a, b, c)) == pytest.approx((8 * 3) ** 0.5)
+    assert mean_over((a, b, c), ISL) == pytest.approx((4 * 2) ** 0.5)
+    assert mean_over((c,), ISL) is None
+
+
+def test_the_mean_of_the_best_so_far(tmp_path: Path) -> None:
+    contents = by_hand(tmp_path)
+    assert curve_kernels(contents) == ("a", "b")
+    # After one: 0.5, and 0.1 (cut off) for b; after two: 8 and 2, which is where it stays.
+    (curve,) = curves(contents).values()
+    assert [number for number, _ in curve] == [1, 2, 4]
+    assert [mean for _, mean in curve] == pytest.approx([0.05**0.5, 4.0, 4.0])
+    assert passes(curve, 1.0) == 2
+    assert passes(curve, 5.0) is None
+
+
+def test_a_policy_that_has_not_seen_a_program_is_not_compared_there(tmp_path: Path) -> None:
+    by_hand(tmp_path)
+    with create_or_open(tmp_path, SETTING) as store:
+        store.add_measured(Episode("b", "q", 0, None), "b9", timing(4.0))
+    contents = read(tmp_path)
+    assert curve_kernels(contents) == ("b",)
+    assert curves(contents)["q"] == ((1, pytest.approx(4.0)),)
+
+
+def test_means_of_nothing() -> None:
+    assert geometric_mean([]) is None
+
+
+def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
+    create_or_open(tmp_path, SETTING).close()
+    contents = read(tmp_path)
+    assert summaries(contents) == ()
+    assert curves(contents) == {}
+
+
+def test_the_seed_of_isls_is_among_the_best_even_if_others_were_confirmed(tmp_path: Path) -> None:
+    setting = replace(SETTING, seeds=("original", "isl"))
+    with create_or_open(tmp_path, setting) as store:
+        store.add_kernels(("a",))
+        store.add_measured(Episode("a", "p", 0, None), "original", timing(1.0))
+        store.add_measured(Episode("a", "p", 1, None), "isl's", timing(0.5))
+        number = store.add_measured(Episode("a", "p", 2, None), "best at mini", timing(2.0))
+        store.set_confirmations(
+            [Confirmation(number, "a", "small", timing(3.0))],
+            [Reference("a", "small", ISL, timing(60.0))],
+        )
+    contents = read(tmp_path)
+    (found,) = summaries(contents)
+    assert (found.best, found.best_schedule, found.over_isl) == (60.0, "isl's", 1.0)
+    (unseeded,) = summaries(replace(contents, setting=SETTING))
+    assert (unseeded.best, unseeded.best_schedule) == (3.0, "best at mini")

@@ -1,0 +1,195 @@
+"""The store: one transaction an outcome, one setting, damage that is named."""
+
+import errno
+import os
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polybench import Dataset
+from polygym.errors import InputError
+from polygym.search.sweep import reading
+from polygym.search.sweep.rows import ISL, Confirmation, Episode, Run
+from polygym.search.sweep.store import STORE, Store, claimed, create_or_open, open_store
+from tests.search.sweep.pretending import SETTING, fill, timing
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt", "gemm"), episodes=5)
+    contents = reading.read(tmp_path)
+    assert contents.setting == replace(SETTING, mapping=SETTING.measuring.mapping)
+    assert [one.name for one in contents.kernels] == ["mvt", "gemm"]
+    assert len(contents.episodes) == len(contents.outcomes) == 20
+    assert {one.name for one in contents.references} == {ISL}
+    first = next(one for one in contents.outcomes if one.timing.is_ok)
+    assert first.timing.speedup == pytest.approx(1.0 / first.timing.seconds)
+    assert {one.outcome for one in contents.confirmations} <= {
+        one.number for one in contents.outcomes
+    }
+
+
+def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
+    fill(tmp_path, episodes=2)
+    before = (tmp_path / STORE).read_bytes()
+    for other, said in [
+        (replace(SETTING, seed=4), "seed: 0 before, 4 now"),
+        (replace(SETTING, threads=2), "threads: 1 before, 2 now"),
+        (replace(SETTING, dataset=Dataset.LARGE), "dataset: small before, large now"),
+        (replace(SETTING, timeout_factor=3.0), "timeout_factor: 10.0 before, 3.0 now"),
+    ]:
+        with pytest.raises(InputError, match="another one") as refusal:
+            create_or_open(tmp_path, other)
+        assert said in str(refusal.value)
+    assert (tmp_path / STORE).read_bytes() == before
+    create_or_open(tmp_path, SETTING).close()
+
+
+def test_an_episode_is_recorded_once(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        store.add_kernels(("mvt",))
+        number = store.add_measured(Episode("mvt", "uniform", 0, None), "{}", timing(2.0))
+        store.add_episode(Episode("mvt", "bias_coeff_0", 0, number))
+        with pytest.raises(InputError, match="UNIQUE"):
+            store.add_measured(Episode("mvt", "uniform", 1, None), "{}", timing(3.0))
+        with pytest.raises(InputError, match="UNIQUE"):
+            store.add_episode(Episode("mvt", "uniform", 0, number))
+        # Both were given up as a whole.
+        assert len(reading.episodes(store.connection)) == 2
+        assert [one.timing.speedup for one in reading.outcomes(store.connection)] == [2.0]
+
+
+def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        store.add_kernels(("mvt",))
+        store.connection.execute("BEGIN IMMEDIATE")
+        store.connection.execute("UPDATE kernels SET seconds = 5")
+        assert [one.seconds for one in reading.read(tmp_path).kernels] == [0.0]
+        store.connection.execute("COMMIT")
+        assert [one.seconds for one in reading.read(tmp_path).kernels] == [5.0]
+
+
+def test_another_text_of_a_program_is_refused(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        store.add_kernels(("a.c",))
+        store.keep_digest("a.c", "one")
+        store.keep_digest("a.c", "one")
+        with pytest.raises(InputError, match=r"a\.c: expected the text"):
+            store.keep_digest("a.c", "two")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda data: b"", "no such table"),
+        (lambda data: b"not a database at all" * 100, "not a database"),
+        (lambda data: data[: len(data) // 2], "malformed|setting|rows"),
+        (lambda data: data[:4096] + bytes(len(data) - 4096), "malformed|setting|rows"),
+    ],
+)
+def test_a_damaged_store_says_so(tmp_path: Path, damage: object, said: str) -> None:
+    fill(tmp_path, episodes=30)
+    path = tmp_path / STORE
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(InputError, match=said) as refusal:
+        reading.read(tmp_path)
+    assert str(path) in str(refusal.value)
+    assert "expected" in str(refusal.value)
+
+
+def test_what_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        reading.read(tmp_path)
+    sqlite3.connect(tmp_path / STORE).execute("CREATE TABLE other (x)").connection.close()
+    with pytest.raises(InputError, match="no such table: setting"):
+        open_store(tmp_path / STORE)
+
+
+def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
+    fill(tmp_path, episodes=1)
+    with open_store(tmp_path / STORE) as store:
+        store.connection.execute("UPDATE outcomes SET status = 'splendid'")
+    with pytest.raises(InputError, match="splendid"):
+        reading.read(tmp_path)
+
+
+def test_one_sweep_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygym.search.sweep.store._LINGERING_SECONDS", 0.1)
+    with claimed(tmp_path):
+        with pytest.raises(InputError, match="another sweep at work"), claimed(tmp_path):
+            pass
+    with claimed(tmp_path) as descriptor:
+        assert descriptor > 2
+
+
+def fill_up(store: Store) -> None:
+    for index in range(100, 10_000):
+        episode = Episode("mvt", "uniform", index, None)
+        store.add_measured(episode, f"{index} " * 100, timing(2.0))
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path) -> None:
+    """SQLite rolls back by itself then; what it would say to a second attempt hides why."""
+    fill(tmp_path, ("mvt",), episodes=5)
+    with open_store(tmp_path / STORE) as store:
+        (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
+        store.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(OSError, match="full") as trouble:
+            fill_up(store)
+        assert trouble.value.errno == errno.ENOSPC
+        assert not store.connection.in_transaction
+        store.connection.execute(f"PRAGMA max_page_count = {pages + 1000}")
+        store.fail("mvt", "the disk was full")  # and with room it goes on
+        assert reading.kernels(store.connection)[0].error == "the disk was full"
+
+
+def test_confirmations_are_of_one_go(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt",), episodes=8, confirm=3)
+    with open_store(tmp_path / STORE) as store:
+        before = reading.confirmations(store.connection, "mvt")
+        others = {one.number for one in reading.outcomes(store.connection)}
+        other = min(others - {one.outcome for one in before})
+        again = Confirmation(other, "mvt", before[0].dataset, timing(3.0))
+        store.set_confirmations([again], [])
+        assert reading.confirmations(store.connection, "mvt") == (again,)
+
+
+RUN = Run(1.0, "0.1", "A processor", 2, "Linux", (("gcc", "gcc 12"),))
+
+
+def test_runs_on_another_machine_are_refused(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        assert store.begin_run(RUN) == ""
+        assert store.begin_run(replace(RUN, moment=2.0)) == ""
+        assert store.begin_run(replace(RUN, moment=3.0, version="0.2")) == "0.1"
+        for other in (replace(RUN, cores=4), replace(RUN, processor="Another")):
+            with pytest.raises(InputError, match="A processor with 2 cores"):
+                store.begin_run(other)
+        found = reading.runs(store.connection)
+    assert [one.moment for one in found] == [1.0, 2.0, 3.0]
+    assert found[0] == RUN
+
+
+def test_a_store_that_knows_no_runs_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt",), episodes=2)
+    with open_store(tmp_path / STORE) as store:
+        store.connection.execute("DROP TABLE runs")
+    assert reading.read(tmp_path).runs == ()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt",), episodes=2)
+    before = reading.read(tmp_path)
+    tmp_path.chmod(0o555)
+    try:
+        assert reading.read(tmp_path) == before
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_what_a_killed_beginning_has_left_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / f".{STORE}.new").write_text("half a store")
+    create_or_open(tmp_path, SETTING).close()
+    assert [path.name for path in tmp_path.iterdir()] == [STORE]
