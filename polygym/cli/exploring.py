@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from polygym.cli.output import say
 from polygym.cli.text import printable
-from polygym.search.explore.search import Search
+from polygym.search.explore.folder import Search
 from polygym.search.explore.tally import Tally
 from polygym.search.tune import Progress
 

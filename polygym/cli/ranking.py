@@ -13,7 +13,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import NOISE, Evaluation
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.wording import without_parameters
-from polygym.search.explore.search import Search, as_json, summary
+from polygym.search.explore.folder import Search, as_json, summary
 from polygym.search.explore.tally import Finding, Tally
 
 ISL = "isl"

@@ -27,7 +27,7 @@ from polygym.files import make_new_folder, write_atomically
 from polygym.measure.evaluation import Evaluation, Evaluator, c_text
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.pictures.convergence import convergence_png
-from polygym.search.explore.search import (
+from polygym.search.explore.folder import (
     BEST,
     BEST_C,
     JOURNAL,

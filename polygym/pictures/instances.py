@@ -27,7 +27,7 @@ from polygym.compiler.codegen.sizes import at_sizes
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import dependences
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.schedule import Row, Schedule, parameter_names
 from polygym.errors import InputError
 from polygym.pictures.order import Pair, essential

@@ -22,12 +22,12 @@ from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.baselines import original, schedule_by
-from polygym.compiler.poly.contents import self_sufficient
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import complaints
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Strategy
+from polygym.compiler.poly.uninitialised import self_sufficient
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.programs.outputs import DTYPES
 from polygym.tc.addresses import address_of

@@ -9,7 +9,7 @@ from polygym.cli.ranking import Ranking, Reference, document, print_ranking, tim
 from polygym.compiler.poly.baselines import original
 from polygym.measure.evaluation import Evaluation
 from polygym.measure.worker.outcome import Status
-from polygym.search.explore.search import Search
+from polygym.search.explore.folder import Search
 from polygym.search.explore.tally import Finding
 from tests.search.explore.pretending import begun, pretended, setting
 

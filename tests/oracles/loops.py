@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import Parallel
+from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -135,11 +135,11 @@ class _Interpreter:
             case Block(children):
                 for child in children:
                     yield from self.node(child, at, shares)
-            case Loop(variable, lower, upper, step, body, duty):
+            case Loop(variable, lower, upper, step, body, annotation):
                 assert variable not in at, f"{variable} is bound twice"
                 execution = next(self.executions)
                 for iteration in range(value(lower, at), value(upper, at) + 1, step):
-                    own = ((execution, iteration),) if isinstance(duty, Parallel) else ()
+                    own = ((execution, iteration),) if isinstance(annotation, Parallel) else ()
                     yield from self.node(body, {**at, variable: iteration}, (*shares, *own))
             case Guard(condition, then, otherwise):
                 if value(condition, at):

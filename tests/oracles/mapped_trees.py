@@ -1,4 +1,4 @@
-"""Brute force: does a tree with duties keep every dependence, however its duties are carried out?
+"""Brute force: does a tree keep every dependence, however its annotations are carried out?
 
 All pairs of dependent instances of a small run go down the tree together, as long as they have the
 same values. A sequential member may only separate a pair forwards. A member whose iterations run
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import Hold, Jam, Parallel, Sequential, Vector
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, Parallel, Sequential, Vector
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Tree
 from polygym.compiler.codegen.trees.tree import Sequence as SequenceTree
 from polygym.compiler.ir.scop import Scop
@@ -95,18 +95,18 @@ def _check(
                 value = {i: member_value(member, statements, i, sizes) for i in instances}
                 for source, sink in dependent:
                     apart = value[sink] - value[source]
-                    match member.duty:
+                    match member.annotation:
                         case Sequential() | Hold():
                             assert apart >= 0, f"{sink} before {source} at {place}"
                         case Parallel() | Jam() | Vector():
                             assert apart == 0, f"{source} and {sink} run together at {place}"
                         case _:
-                            assert_never(member.duty)
-                if isinstance(member.duty, Hold):
+                            assert_never(member.annotation)
+                if isinstance(member.annotation, Hold):
                     assert place == len(members) - 1, "held inside another loop"
                     # The loops around stand still, but for copies that run together.
                     for group_ in _standing(members, statements, instances, sizes):
-                        _check_held(run, member.duty.statements, group_)
+                        _check_held(run, member.annotation.statements, group_)
                 dependent = frozenset(p for p in dependent if value[p[0]] == value[p[1]])
             for same in _groups(members, statements, instances, sizes):
                 _check(child, run, sizes, same, _among(dependent, same))
@@ -138,7 +138,7 @@ def _standing(
     instances: frozenset[Instance],
     sizes: tuple[int, ...],
 ) -> list[frozenset[Instance]]:
-    standing = [m for m in members if not isinstance(m.duty, Hold | Jam | Vector)]
+    standing = [m for m in members if not isinstance(m.annotation, Hold | Jam | Vector)]
     return _groups(standing, statements, instances, sizes)
 
 

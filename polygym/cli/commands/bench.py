@@ -35,8 +35,7 @@ from polygym.measure.evaluation.compiling import compile_problem, compile_schedu
 from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
-from polygym.measure.worker.problem import Problem
-from polygym.measure.worker.problem import Program as CompiledProgram
+from polygym.measure.worker.problem import CompiledProgram, Problem
 from polygym.measure.worker.timing import PATIENT, Repetition, this_machine
 from polygym.measure.worker.worker import Worker
 from polygym.programs import Program, is_path, load_program

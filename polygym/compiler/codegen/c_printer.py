@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import Parallel
 from polygym.compiler.codegen.exponential import EXPONENTIALS, exponential_in_c
+from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.index import minimum, plus, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -184,9 +184,9 @@ def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
         case Block(children):
             for child in children:
                 yield from _lines(program, child, depth)
-        case Loop(variable, lower, upper, step, body, duty):
-            if isinstance(duty, Parallel) and program.threads > 1:
-                kind = "dynamic" if duty.dynamic else "static"
+        case Loop(variable, lower, upper, step, body, annotation):
+            if isinstance(annotation, Parallel) and program.threads > 1:
+                kind = "dynamic" if annotation.dynamic else "static"
                 yield (
                     f"{indent}#pragma omp parallel for schedule({kind}) "
                     f"num_threads({program.threads})"

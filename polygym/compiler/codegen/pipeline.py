@@ -8,27 +8,27 @@ from dataclasses import replace
 
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
+from polygym.compiler.codegen.loops.check_by_running import rehearse
+from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
 from polygym.compiler.codegen.loops.jam import jam_loops
 from polygym.compiler.codegen.loops.lanes import vectorise
+from polygym.compiler.codegen.loops.move_initialisers import start_sums
 from polygym.compiler.codegen.loops.pack import pack
 from polygym.compiler.codegen.loops.peel import peel
-from polygym.compiler.codegen.loops.ranges import check_ranges
-from polygym.compiler.codegen.loops.rehearse import rehearse
 from polygym.compiler.codegen.loops.separate import separate
-from polygym.compiler.codegen.loops.start import start_sums
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
 from polygym.compiler.codegen.machine import this_machine
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
-from polygym.compiler.codegen.trees.tree import Tree, without_duties
+from polygym.compiler.codegen.trees.tree import Tree, without_annotations
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.isl_budget import DEFAULT_OPERATIONS, bounded
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.quota import DEFAULT_OPERATIONS, bounded
 from polygym.errors import InputError, InternalError, LimitError
 
 # What a mapping may cost before a simpler one is taken: isl's operations, of which a program with
@@ -73,7 +73,7 @@ def lower(
         reassociate=mapping.reassociate,
     )
     mapped = plan(tree, legal, plain, this_machine(), sizes)
-    if without_duties(tree) not in hopeless:
+    if without_annotations(tree) not in hopeless:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
             return _lowered(mapped, legal, plain, sizes)
     if sizes is not None:
@@ -99,15 +99,15 @@ def _attempts(
         try:
             with bounded("mapping the schedule to the machine", most):
                 mapped = plan(tree, legal, attempt, this_machine(), sizes)
-                if without_duties(mapped) in hopeless:
+                if without_annotations(mapped) in hopeless:
                     continue
-                hopeless.add(without_duties(mapped))  # unless it turns out otherwise
+                hopeless.add(without_annotations(mapped))  # unless it turns out otherwise
                 program = _lowered(mapped, legal, attempt, sizes)
         except _SIMPLER_MAY_DO:
             continue
         if count_instances(program.body) <= _largest(legal.scop):
             return program
-        hopeless.discard(without_duties(mapped))
+        hopeless.discard(without_annotations(mapped))
     return None
 
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import assert_never
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.quota import bounded
-from polygym.compiler.poly.restricted import restricted_schedule
+from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_variants import restricted_schedule
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.scheduler import SchedulingTask
 from polygym.compiler.poly.strategy import ISL, IslOptions, Original, Strategy

@@ -34,7 +34,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 
 
 class Kind(Flag):

@@ -19,7 +19,7 @@ import islpy as isl
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.distance import Pairs, all_pairs
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
 

@@ -47,7 +47,7 @@ from polygym.compiler.poly.innermost import (
     innermost,
     movement,
 )
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.schedule import Row, Schedule
 
 # For every statement, what it has in common with those that it shares a loop with.

@@ -25,7 +25,7 @@ import islpy as isl
 
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.dependences import maps
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.errors import InputError
 
 MOST_DIMENSIONS = 64

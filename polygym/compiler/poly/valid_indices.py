@@ -43,7 +43,7 @@ from polygym.compiler.ir.expr import (
 from polygym.compiler.ir.gathers import Site, sites
 from polygym.compiler.ir.scop import Scop, Statement, Storage
 from polygym.compiler.ir.types import ScalarType
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError, InternalError
 from polygym.measure.worker.connection import AnswerTimeoutError, Connection, ConnectionLostError
 from polygym.measure.worker.job import Json
-from polygym.measure.worker.problem import Problem
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram, Problem
 from polygym.programs import Program
 
 Result = TypeVar("Result")
@@ -58,11 +57,11 @@ class Compiler:
         mapping: Mapping = SEQUENTIAL,
         *,
         seconds: float | None = None,
-    ) -> Compiled | NotCompiled:
+    ) -> CompiledProgram | NotCompiled:
         """Return the code of a legal schedule, or why there is none within ``seconds``."""
         body = {"task": "schedule", "schedule": str(schedule), "mapping": str(mapping)}
         answer = self._ask(body, program, self.seconds if seconds is None else seconds)
-        return _expected(answer, Compiled)
+        return _expected(answer, CompiledProgram)
 
     def compile_problem(self, program: Program) -> Problem:
         """Return the program with its data and its original order, compiled.

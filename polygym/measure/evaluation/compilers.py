@@ -17,8 +17,7 @@ from queue import SimpleQueue
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation.compiler import Compiler, NotCompiled
-from polygym.measure.worker.problem import Problem
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram, Problem
 from polygym.programs import Program
 
 _LOOK_SECONDS = 0.1
@@ -30,7 +29,7 @@ class Compilers(Compiler):
     def __init__(self, seconds: float, cores: Sequence[int]) -> None:
         """Keep the time limit of a schedule; the processes start when they are needed."""
         super().__init__(seconds)
-        self._ready: dict[tuple[Schedule, Mapping], Compiled | NotCompiled] = {}
+        self._ready: dict[tuple[Schedule, Mapping], CompiledProgram | NotCompiled] = {}
         self._cores: SimpleQueue[int] = SimpleQueue()
         for core in cores:
             self._cores.put(core)
@@ -81,7 +80,7 @@ class Compilers(Compiler):
         mapping: Mapping = SEQUENTIAL,
         *,
         seconds: float | None = None,
-    ) -> Compiled | NotCompiled:
+    ) -> CompiledProgram | NotCompiled:
         """Return code that is ready, or have it generated now."""
         if (schedule, mapping) not in self._ready:
             self.compile_all(program, [(schedule, mapping)])

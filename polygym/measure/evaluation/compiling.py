@@ -43,16 +43,18 @@ def compile_problem(program: Program) -> measure.Problem:
 
 def compile_schedule(
     program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
-) -> measure.Program:
+) -> measure.CompiledProgram:
     """Return a schedule of the program, compiled; an illegal one is refused."""
     return _compile(program, program.scop, schedule, mapping)
 
 
-def _compile(program: Program, scop: Scop, schedule: Schedule, mapping: Mapping) -> measure.Program:
+def _compile(
+    program: Program, scop: Scop, schedule: Schedule, mapping: Mapping
+) -> measure.CompiledProgram:
     """Compile one Scop and bind its arrays and parameters to the program's."""
     loops = lower(LegalSchedule(scop, schedule), mapping, dict(program.parameters))
     names = [name for name, _ in _buffers(program)]
-    return measure.Program(
+    return measure.CompiledProgram(
         compile_program(loops),
         tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
         tuple(program.value(parameter.name) for parameter in scop.parameters),

@@ -34,7 +34,7 @@ from polygym.measure.evaluation.compiler import Compiler, NotCompiled, shared_co
 from polygym.measure.evaluation.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, WorkerError
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.measure.worker.session import Session
 from polygym.measure.worker.timing import Repetition, TimeLimit
 from polygym.measure.worker.worker import Worker
@@ -133,14 +133,15 @@ class Evaluator:
         mapping: Mapping | None = None,
         *,
         fresh: bool = False,
-        beside: float | None = None,
+        best_so_far: float | None = None,
     ) -> Evaluation:
         """Measure a legal schedule, under a mapping other than the usual one if one is given.
 
         With ``fresh`` one that is known already is measured again. Such an answer is not
-        remembered: what was known stays known. ``beside`` is the time of the best so far (infinite
-        before there is one), for a search in which nothing else counts: a run that takes several
-        times as long is cut off, and where the original order takes long it does not run in turn.
+        remembered: what was known stays known. ``best_so_far`` is the time of the best so far
+        (infinite before there is one), for a search in which nothing else counts: a run that takes
+        several times as long is cut off, and where the original order takes long it does not run in
+        turn.
 
         Raises:
             IllegalScheduleError: the schedule is not legal.
@@ -151,8 +152,8 @@ class Evaluator:
         with self._turns.mine():
             try:
                 if fresh:
-                    return self._evaluate(choice, beside)
-                return self._known.get(choice, lambda: self._evaluate(choice, beside))
+                    return self._evaluate(choice, best_so_far)
+                return self._known.get(choice, lambda: self._evaluate(choice, best_so_far))
             except _NotMeasuredError as error:
                 return _not_measured(choice, error.cause)
 
@@ -208,22 +209,22 @@ class Evaluator:
         """Copies and pickles start anew, with processes of their own."""
         return Evaluator, (self.program, self.options)
 
-    def _evaluate(self, choice: Choice, beside: float | None) -> Evaluation:
+    def _evaluate(self, choice: Choice, best_so_far: float | None) -> Evaluation:
         session = self.session
         try:
-            return self._measure(session, choice, beside)
+            return self._measure(session, choice, best_so_far)
         except _MACHINE_FAILURES as error:
             raise _NotMeasuredError(error) from error
 
-    def _measure(self, session: Session, choice: Choice, beside: float | None) -> Evaluation:
+    def _measure(self, session: Session, choice: Choice, best_so_far: float | None) -> Evaluation:
         """Compile a schedule, look at it, and compare it with the original if it may be faster."""
         compiled = self._compile(choice)
         if isinstance(compiled, NotCompiled):
             return _not_compiled(choice, compiled)
-        look = session.measure(compiled, self.measuring(beside))
+        look = session.measure(compiled, self.measuring(best_so_far))
         baseline = self._current_baseline(session)
-        to_beat = baseline.best if beside is None else min(baseline.best, beside)
-        is_settled = beside is not None and baseline.best > _LONG_RUN
+        to_beat = baseline.best if best_so_far is None else min(baseline.best, best_so_far)
+        is_settled = best_so_far is not None and baseline.best > _LONG_RUN
         if not isinstance(look, Ok) or look.best > _CLEARLY_SLOWER * to_beat or is_settled:
             return _judged(choice, compiled, look, baseline)
         rounds = rounds_within(_COMPARISON_SECONDS, baseline.best, _FEWEST_ROUNDS, _MOST_ROUNDS)
@@ -235,7 +236,9 @@ class Evaluator:
         self, session: Session, choices: tuple[Choice, ...], rounds: int
     ) -> tuple[Evaluation, ...]:
         compiled = [self._compile(choice) for choice in choices]
-        good = {index: one for index, one in enumerate(compiled) if isinstance(one, Compiled)}
+        good = {
+            index: one for index, one in enumerate(compiled) if isinstance(one, CompiledProgram)
+        }
         looks = self._glances(session, good) if len(good) > 1 else {}
         kept = {index: one for index, one in good.items() if index not in looks}
         programs = (session.problem.original, *kept.values())
@@ -249,7 +252,9 @@ class Evaluator:
             for index, (choice, one) in enumerate(zip(choices, compiled, strict=True))
         )
 
-    def _glances(self, session: Session, programs: dict[int, Compiled]) -> dict[int, Outcome]:
+    def _glances(
+        self, session: Session, programs: dict[int, CompiledProgram]
+    ) -> dict[int, Outcome]:
         """Look at each program alone; return what became of those that failed or are hopeless."""
         hopeless = max(_CLEARLY_SLOWER * self._current_baseline(session).best, _LONG_RUN)
         options = replace(self.measuring(), repetition=_GLANCE)
@@ -275,7 +280,7 @@ class Evaluator:
         self._baseline, self._baseline_taken = original, time.monotonic()
         return original
 
-    def _compile(self, choice: Choice) -> Compiled | NotCompiled:
+    def _compile(self, choice: Choice) -> CompiledProgram | NotCompiled:
         """Return the code of a schedule, or why there is none; an illegal one is refused."""
         seconds = self.options.compile_seconds
         found = self._compiler.compile_schedule(self.program, *choice, seconds=seconds)
@@ -283,11 +288,11 @@ class Evaluator:
             raise IllegalScheduleError(found.reason)
         return found
 
-    def measuring(self, beside: float | None = None) -> MeasureOptions:
+    def measuring(self, best_so_far: float | None = None) -> MeasureOptions:
         """Return how programs are run here, those too that have to be as fast as another one."""
         factor = self.options.timeout_factor
-        if beside is not None:
-            factor = min(factor, _HOPELESS * beside / max(self.baseline_seconds, _TICK))
+        if best_so_far is not None:
+            factor = min(factor, _HOPELESS * best_so_far / max(self.baseline_seconds, _TICK))
         return MeasureOptions(_LOOK, TimeLimit(factor, _LEAST_LIMIT))
 
 
@@ -331,7 +336,9 @@ def _not_compiled(choice: Choice, why: NotCompiled) -> Evaluation:
     )
 
 
-def _judged(choice: Choice, compiled: Compiled, outcome: Outcome, baseline: Ok) -> Evaluation:
+def _judged(
+    choice: Choice, compiled: CompiledProgram, outcome: Outcome, baseline: Ok
+) -> Evaluation:
     schedule, mapping = choice
     if not isinstance(outcome, Ok):
         return Evaluation(

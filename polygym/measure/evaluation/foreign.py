@@ -32,7 +32,7 @@ from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import InputError
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.programs.comprehensions import ENDING as COMPREHENSION
 from polygym.programs.program import Program
 
@@ -115,7 +115,7 @@ def missing(name: str) -> str:
     return f"{name}: no {what} found; on Debian: apt-get install {foreign.packages}"
 
 
-def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
+def compile_foreign(name: str, program: Program, threads: int) -> CompiledProgram:
     """Return the program compiled by another compiler, which may add in another order.
 
     Raises:
@@ -149,7 +149,7 @@ def compile_foreign(name: str, program: Program, threads: int) -> Compiled:
         _run([path, "-r", "-nostdlib", *objects, "-o", str(whole)], name)
         code = whole.read_bytes()
     names = [array.name for array in scop.arrays]
-    return Compiled(
+    return CompiledProgram(
         code,
         tuple(names.index(array.name) for array in _passed(scop)),
         tuple(program.value(parameter.name) for parameter in scop.parameters),

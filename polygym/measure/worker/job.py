@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, assert_never
 
 from polygym.compiler.ir.types import ScalarType
 from polygym.measure.worker.outcome import Outcome, outcome_from_json, outcome_to_json
-from polygym.measure.worker.problem import Buffer, Problem, Program
+from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.measure.worker.timing import Repetition
 
 Json: TypeAlias = dict[str, Any]
@@ -38,7 +38,7 @@ class Job:
     """
 
     purpose: Purpose
-    programs: tuple[Program, ...]
+    programs: tuple[CompiledProgram, ...]
     repetition: Repetition
     run_seconds: float
     preparation_seconds: float
@@ -139,7 +139,7 @@ def problem_from_message(body: Json, blobs: Sequence[bytes]) -> Problem:
     )
 
 
-def _program_to_message(program: Program, blobs: list[bytes]) -> Json:
+def _program_to_message(program: CompiledProgram, blobs: list[bytes]) -> Json:
     blobs.append(program.object_code)
     return {
         "code": len(blobs) - 1,
@@ -150,8 +150,8 @@ def _program_to_message(program: Program, blobs: list[bytes]) -> Json:
     }
 
 
-def _program_from_message(body: Json, blobs: Sequence[bytes]) -> Program:
-    return Program(
+def _program_from_message(body: Json, blobs: Sequence[bytes]) -> CompiledProgram:
+    return CompiledProgram(
         blobs[body["code"]],
         tuple(body["buffers"]),
         tuple(body["parameters"]),

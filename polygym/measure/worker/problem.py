@@ -41,7 +41,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CompiledProgram:
     """A compiled program and its arguments.
 
     ``object_code`` is a relocatable object that exports ``polygym_run`` (the contract stands in
@@ -69,8 +69,8 @@ class Problem:
     """
 
     buffers: tuple[Buffer, ...]
-    initialise: Program
-    original: Program
+    initialise: CompiledProgram
+    original: CompiledProgram
 
     @property
     def size(self) -> int:
@@ -96,7 +96,7 @@ def check_problem(problem: Problem) -> Problem:
     return problem
 
 
-def check_programs(problem: Problem, programs: Iterable[Program]) -> None:
+def check_programs(problem: Problem, programs: Iterable[CompiledProgram]) -> None:
     """Accept programs whose arguments exist and fit.
 
     Raises:

@@ -42,7 +42,7 @@ from polygym.measure.worker.outcome import (
     OutOfRange,
     WrongOutput,
 )
-from polygym.measure.worker.problem import Buffer, Program
+from polygym.measure.worker.problem import Buffer, CompiledProgram
 from polygym.measure.worker.progress import Phase, Progress
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -131,7 +131,11 @@ class _Execution:
     """A loaded program, its argument block, and its samples so far."""
 
     def __init__(
-        self, position: int, loaded: loader.LoadedProgram, program: Program, working: WorkingSet
+        self,
+        position: int,
+        loaded: loader.LoadedProgram,
+        program: CompiledProgram,
+        working: WorkingSet,
     ) -> None:
         self.position = position
         self.samples: list[float] = []

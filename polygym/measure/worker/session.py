@@ -26,7 +26,7 @@ from polygym.measure.worker.outcome import (
     crash_from_exit,
     outcome_from_json,
 )
-from polygym.measure.worker.problem import Problem, Program, check_problem, check_programs
+from polygym.measure.worker.problem import CompiledProgram, Problem, check_problem, check_programs
 from polygym.measure.worker.timing import Repetition
 
 _ONCE = Repetition(minimum=1, minimum_seconds=0.0)
@@ -65,7 +65,7 @@ class Session:
         except ConnectionLostError as lost:
             raise WorkerError(f"the worker, opening a problem twice: {lost}") from None
 
-    def measure(self, program: Program, options: MeasureOptions | None = None) -> Outcome:
+    def measure(self, program: CompiledProgram, options: MeasureOptions | None = None) -> Outcome:
         """Run a program, check what it computes, and time it.
 
         Should the worker's process be lost twice while it does so, the outcome is a Crash.
@@ -82,7 +82,10 @@ class Session:
         return outcome
 
     def measure_together(
-        self, programs: Sequence[Program], rounds: int, options: MeasureOptions | None = None
+        self,
+        programs: Sequence[CompiledProgram],
+        rounds: int,
+        options: MeasureOptions | None = None,
     ) -> tuple[Outcome, ...]:
         """Run programs in turn, ``rounds`` times each, in one process, and return their outcomes.
 
@@ -131,7 +134,7 @@ class Session:
                 self._worker.ask(lambda connection: connection.exchange({"request": "forget"}))
 
     def _measure(
-        self, programs: tuple[Program, ...], options: MeasureOptions
+        self, programs: tuple[CompiledProgram, ...], options: MeasureOptions
     ) -> tuple[Outcome, ...]:
         check_programs(self.problem, programs)
         job = Job(

@@ -2,7 +2,7 @@
 
 ``explorer`` is the loop without files and terminals: it yields an event for every episode.
 ``setting`` is all that determines which schedules it explores, ``journal`` the file that has every
-event the moment it is known, ``search`` the results of one search in one directory, and ``tally``
+event the moment it is known, ``folder`` the results of one search in one directory, and ``tally``
 what the outcomes amount to; ``tuning`` looks for the mapping of the best few, and ``trials`` keeps
 those.
 """

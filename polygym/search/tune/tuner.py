@@ -272,8 +272,8 @@ class _Course:
                 "perhaps"
             )
         with self.waiting():
-            beside = inf if self.best is None else self.best.seconds
-            return self.evaluator.evaluate(*choice, beside=beside)
+            best_so_far = inf if self.best is None else self.best.seconds
+            return self.evaluator.evaluate(*choice, best_so_far=best_so_far)
 
     def _is_better(self, evaluation: Evaluation) -> bool:
         assert self.best is not None

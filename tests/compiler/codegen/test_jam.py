@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.duty import SEQUENTIAL, Duty, Jam, Parallel, Vector
+from polygym.compiler.codegen.loop_annotation import (
+    SEQUENTIAL,
+    Jam,
+    LoopAnnotation,
+    Parallel,
+    Vector,
+)
 from polygym.compiler.codegen.loops.index import plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -43,7 +49,11 @@ ZERO = Number(0)
 
 
 def nest(
-    outer: Duty, inner: Duty, low: Index = ZERO, high: Index | None = None, step: int = 1
+    outer: LoopAnnotation,
+    inner: LoopAnnotation,
+    low: Index = ZERO,
+    high: Index | None = None,
+    step: int = 1,
 ) -> Node:
     """Return two loops around S[i, j], with bounds of the inner one that may depend on i."""
     high = plus(M, -1) if high is None else high
@@ -151,16 +161,16 @@ def test_a_guard_on_the_copy_runs_one_copy_after_the_other() -> None:
     assert points(jam_loops(node), 0, 0) == points(node, 0, 0)
 
 
-@pytest.mark.parametrize("duty", [Jam(1), Jam(4)])
-def test_loops_with_a_stride_are_not_jammed(duty: Jam) -> None:
-    node = nest(SEQUENTIAL, duty, step=2)
+@pytest.mark.parametrize("annotation", [Jam(1), Jam(4)])
+def test_loops_with_a_stride_are_not_jammed(annotation: Jam) -> None:
+    node = nest(SEQUENTIAL, annotation, step=2)
     assert jam_loops(node) == nest(SEQUENTIAL, SEQUENTIAL, step=2)
 
 
-def test_other_duties_stay() -> None:
+def test_other_annotations_stay() -> None:
     node = nest(Parallel(dynamic=True), Jam(2))
     match jam_loops(node):
-        case Loop(duty=Parallel(dynamic=True), body=Block((Loop(step=2), Loop(step=1)))):
+        case Loop(annotation=Parallel(dynamic=True), body=Block((Loop(step=2), Loop(step=1)))):
             pass
         case other:
             pytest.fail(f"the parallel loop is gone: {other}")
@@ -179,7 +189,7 @@ def test_what_has_no_lanes_stays_a_loop(body: str) -> None:
     node = Loop(
         "i", Number(0), plus(N, -1), 1, Instance("S", (ROW,), (ROW,), reads), Vector(256, 1)
     )
-    assert vectorise(node, scop, frozenset()) == replace(node, duty=SEQUENTIAL)
+    assert vectorise(node, scop, frozenset()) == replace(node, annotation=SEQUENTIAL)
 
 
 def test_guarded_reads_have_no_lanes() -> None:
@@ -214,8 +224,8 @@ def test_the_oracle_notices_lanes_that_depend_on_each_other() -> None:
     instance = Instance("S", (ROW,), (ROW,), ((plus(ROW, -1),),))
     good = LoopProgram(scop, Loop("i", Number(1), plus(N, -1), 1, instance), ((N,),), frozenset())
     check_loops(good, run)
-    for duty, said in ((Vector(256, 1), "lanes"), (Parallel(dynamic=False), "threads")):
-        marked = replace(good.body, duty=duty)
+    for annotation, said in ((Vector(256, 1), "lanes"), (Parallel(dynamic=False), "threads")):
+        marked = replace(good.body, annotation=annotation)
         wrong = replace(good, body=vectorise(marked, scop, frozenset()))
         with pytest.raises(AssertionError, match=said):
             check_loops(wrong, run)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.duty import Parallel
 from polygym.compiler.codegen.llvm import emit_parallel, loader
+from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, Node
 from polygym.compiler.codegen.mapping import Mapping, Sharing, parse_mapping
 from polygym.compiler.codegen.pipeline import lower
@@ -137,8 +137,8 @@ def parallel_loops(node: Node) -> list[Loop]:
         case Guard(_, then, otherwise):
             rest = [] if otherwise is None else parallel_loops(otherwise)
             return parallel_loops(then) + rest
-        case Loop(body=body, duty=duty):
-            return [node] * isinstance(duty, Parallel) + parallel_loops(body)
+        case Loop(body=body, annotation=annotation):
+            return [node] * isinstance(annotation, Parallel) + parallel_loops(body)
 
 
 def test_dynamic_and_static_reach_the_loops() -> None:
@@ -147,5 +147,5 @@ def test_dynamic_and_static_reach_the_loops() -> None:
     for text, dynamic in (("threads=2", True), ("threads=2 parallel=static", False)):
         found = parallel_loops(lower(legal, parse_mapping(text)).body)
         assert found
-        assert {loop.duty for loop in found} == {Parallel(dynamic)}
+        assert {loop.annotation for loop in found} == {Parallel(dynamic)}
     assert not parallel_loops(lower(legal, parse_mapping("threads=2 parallel=off")).body)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Vector
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
 from polygym.compiler.codegen.loops.index import maximum, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -56,7 +56,7 @@ def vectors(node: Node) -> list[Loop]:
     match node:
         case Block(children):
             return [found for child in children for found in vectors(child)]
-        case Loop(duty=Vector()):
+        case Loop(annotation=Vector()):
             return [node]
         case Loop():
             return vectors(node.body)
@@ -149,7 +149,7 @@ def test_what_turns_nowhere_near_an_end_is_left_alone(subscript: Index) -> None:
 
 
 def test_only_loops_that_run_in_vectors_are_cut() -> None:
-    before = replace(loop(cases(*TURNS["both"])), duty=SEQUENTIAL)
+    before = replace(loop(cases(*TURNS["both"])), annotation=SEQUENTIAL)
     assert peel(before, RING, {}) == before
 
 

@@ -6,14 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.duty import Hold, Jam, Parallel, Vector
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, Parallel, Vector
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
 from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
-from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree, without_duties
+from polygym.compiler.codegen.trees.tree import (
+    Band,
+    Branch,
+    Leaf,
+    Sequence,
+    Tree,
+    without_annotations,
+)
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -70,7 +77,7 @@ def test_random_mappings_keep_every_dependence(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["product", "jacobi", "lu", "statistics", "torus", "pairing"])
-def test_the_oracle_notices_a_duty_that_breaks_dependences(name: str) -> None:
+def test_the_oracle_notices_an_annotation_that_breaks_dependences(name: str) -> None:
     """Every member that is neither coincident nor a tile, made parallel, is found out."""
     scop = scop_of(name)
     run, schedule = small_run(scop), isl_schedule(scop)
@@ -88,7 +95,8 @@ def test_the_oracle_notices_a_duty_that_breaks_dependences(name: str) -> None:
                 )
             case Band(statements, members, child):
                 changed = tuple(
-                    replace(m, duty=Parallel(dynamic=True)) if m is victim else m for m in members
+                    replace(m, annotation=Parallel(dynamic=True)) if m is victim else m
+                    for m in members
                 )
                 return Band(statements, changed, spoiled(child, victim))
 
@@ -115,10 +123,10 @@ def test_threads_alone_change_no_order(name: str) -> None:
     legal = LegalSchedule(scop, schedule)
     tree = build_tree(legal)
     shared = plan(tree, legal, parse_mapping("sequential threads=2 parallel=dynamic"), SMALL)
-    assert without_duties(shared) == without_duties(tree)
-    duties = {type(member.duty) for member in members_of(shared)}
-    assert Parallel in duties
-    assert not duties & {Jam, Vector, Hold}
+    assert without_annotations(shared) == without_annotations(tree)
+    annotations = {type(member.annotation) for member in members_of(shared)}
+    assert Parallel in annotations
+    assert not annotations & {Jam, Vector, Hold}
     check_tree(shared, run, schedule.parameters)
 
 
@@ -181,15 +189,15 @@ PRODUCT = parse_text(
 )
 
 
-def duties(tree: Tree) -> list[object]:
-    return [member.duty for member in members_of(tree) if member.duty != ALONE]
+def annotations(tree: Tree) -> list[object]:
+    return [member.annotation for member in members_of(tree) if member.annotation != ALONE]
 
 
 def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
     scop = PRODUCT
-    found = duties(planned(scop, original(scop), parse_mapping("tile=off"), LARGE))
+    found = annotations(planned(scop, original(scop), parse_mapping("tile=off"), LARGE))
     assert found == [Jam(8), Vector(512, 3), Hold(frozenset({"S"}))]
-    found = duties(
+    found = annotations(
         planned(scop, original(scop), parse_mapping("tile=off vector=128 jam=3 vectors=1"))
     )
     assert found == [Jam(3), Vector(128, 1), Hold(frozenset({"S"}))]
@@ -210,7 +218,9 @@ def test_sums_that_share_nothing_run_across_the_whole_line(
     scop = define(text).scop()
     sizes = {"E": 1000, "D": columns, "B": 128, "L": 50}
     tree = planned(scop, isl_schedule(scop), parse_mapping("tile=off"), LARGE, sizes)
-    *_, summed = (duty.count for duty in duties(tree) if isinstance(duty, Vector))
+    *_, summed = (
+        annotation.count for annotation in annotations(tree) if isinstance(annotation, Vector)
+    )
     assert summed == vectors
 
 
@@ -225,15 +235,15 @@ def test_few_rows_stay_together(rows: int, columns: int, whole: bool) -> None:
 
 
 def test_hold_off_is_honoured() -> None:
-    found = duties(planned(PRODUCT, original(PRODUCT), parse_mapping("vector=off hold=off")))
-    assert not any(isinstance(duty, Vector | Hold) for duty in found)
+    found = annotations(planned(PRODUCT, original(PRODUCT), parse_mapping("vector=off hold=off")))
+    assert not any(isinstance(annotation, Vector | Hold) for annotation in found)
 
 
 @pytest.mark.parametrize("text", ["threads=1", "threads=2 parallel=off"])
 def test_nothing_is_parallel_unless_asked_for(text: str) -> None:
     for name in ("product", "jacobi", "statistics"):
         tree = planned(scop_of(name), isl_schedule(scop_of(name)), parse_mapping(text))
-        assert not any(isinstance(duty, Parallel) for duty in duties(tree))
+        assert not any(isinstance(annotation, Parallel) for annotation in annotations(tree))
 
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"stencil_3d", "time_tiled"}))
@@ -245,7 +255,7 @@ def test_parallel_loops_are_not_nested(name: str) -> None:
             case Sequence(branches):
                 return max(deepest(branch.child) for branch in branches)
             case Band(_, members, child):
-                return sum(isinstance(m.duty, Parallel) for m in members) + deepest(child)
+                return sum(isinstance(m.annotation, Parallel) for m in members) + deepest(child)
 
     scop = scop_of(name)
     assert deepest(planned(scop, isl_schedule(scop), parse_mapping("threads=2 tile=4"))) <= 1

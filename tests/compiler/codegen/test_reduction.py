@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.duty import Hold, Jam, Vector
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, Vector
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.packable import Packing
 from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.codegen.trees.around import Around
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.model import Copies, block
 from polygym.compiler.codegen.trees.points import Arranger
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import Band, Sequence
 from polygym.compiler.codegen.trees.trips import trips
 from polygym.compiler.frontend.c import parse_text
@@ -64,9 +64,9 @@ def test_statements_part_ways_and_the_sum_is_held_in_all_of_its_loops() -> None:
     assert isinstance(outer.child, Sequence)
     first, second = outer.child.branches
     assert (first.statements, second.statements) == (("S0",), ("S1",))
-    duties = [type(member.duty) for member in members_of(second.child)]
-    assert duties == [Jam, Vector, Hold, Hold]
-    jam, vector, *_ = (member.duty for member in members_of(second.child))
+    annotations = [type(member.annotation) for member in members_of(second.child)]
+    assert annotations == [Jam, Vector, Hold, Hold]
+    jam, vector, *_ = (member.annotation for member in members_of(second.child))
     assert jam == Jam(4)
     assert vector == Vector(512, 3)
 
@@ -120,8 +120,8 @@ def test_what_something_else_touches_is_not_held() -> None:
 def test_explicit_copies_are_honoured() -> None:
     made = found(scop_of("grouped"), TOGETHER, SIZES, "jam=2 vectors=1 vector=256")
     assert made is not None
-    duties = {member.duty for member in members_of(made.tree)}
-    assert {Jam(2), Vector(256, 1)} <= duties
+    annotations = {member.annotation for member in members_of(made.tree)}
+    assert {Jam(2), Vector(256, 1)} <= annotations
 
 
 @pytest.mark.parametrize(

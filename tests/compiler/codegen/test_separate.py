@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.duty import Jam
+from polygym.compiler.codegen.loop_annotation import Jam
 from polygym.compiler.codegen.loops.index import maximum, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -110,7 +110,7 @@ def test_blocks_that_fill_a_full_tile_have_no_rest() -> None:
     (guard,) = guards(separate(tiled(*BOUNDS["rectangle"])))
     assert isinstance(guard.then, Loop)
     for count, parts in ((2, 1), (4, 1), (3, 2), (8, 1)):
-        found = jam_loops(Loop(**{**_fields(guard.then), "duty": Jam(count)}))
+        found = jam_loops(Loop(**{**_fields(guard.then), "annotation": Jam(count)}))
         assert isinstance(found, Block)
         assert len(found.children) == parts
         at = {"t": 1, "u": 1, "n": 99, "m": 99}

@@ -4,23 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.duty import Jam, Parallel
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.loop_annotation import Jam, Parallel
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import parse_mapping
-from polygym.compiler.codegen.trees.around import Around
 from polygym.compiler.codegen.trees.arrange import Roles
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.chain import is_chain
-from polygym.compiler.codegen.trees.choice import sizes_above
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.model import few_rows, tile_sizes
 from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import sink
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.through import run_through
 from polygym.compiler.codegen.trees.tile import coincident_first, tiles
+from polygym.compiler.codegen.trees.tile_choice import sizes_above
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Part, Sequence, point
 from polygym.compiler.codegen.trees.wavefront import diamond, wavefront
 from polygym.compiler.frontend.c import parse_text
@@ -306,9 +306,9 @@ def test_only_the_outermost_coincident_loop_is_shared_out() -> None:
     static = threads("threads=2 parallel=static")
     found = static.inside(tree, parallel=False)
     assert isinstance(found, Band)
-    assert [m.duty for m in found.members] == [Parallel(dynamic=False), ALONE]
+    assert [m.annotation for m in found.members] == [Parallel(dynamic=False), ALONE]
     assert static.inside(tree.child, parallel=True) == tree.child
-    waiting = (point((rows[0],), coincident=False), replace(members[1], duty=Jam(4)))
+    waiting = (point((rows[0],), coincident=False), replace(members[1], annotation=Jam(4)))
     assert static.shared(("S0",), waiting, parallel=False) == (waiting, False)
     assert threads("threads=1").shared(("S0",), members, parallel=False) == (members, False)
 
@@ -321,7 +321,7 @@ def test_threads_get_a_loop_that_is_long_enough() -> None:
 
     def chosen(members: tuple[Member, ...], mapping: str, **sizes: int) -> list[bool]:
         found, _ = threads(mapping, **sizes).shared(("S0",), members, parallel=False)
-        return [isinstance(member.duty, Parallel) for member in found]
+        return [isinstance(member.annotation, Parallel) for member in found]
 
     assert chosen((short, long), "threads=4", n=5) == [True, False]
     assert chosen((short, long), "threads=5", n=5) == [False, True]

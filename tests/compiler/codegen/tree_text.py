@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import Duty, Hold, Jam, Parallel, Sequential, Vector
+from polygym.compiler.codegen.loop_annotation import (
+    Hold,
+    Jam,
+    LoopAnnotation,
+    Parallel,
+    Sequential,
+    Vector,
+)
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
@@ -28,7 +35,7 @@ def _lines(tree: Tree, scop: Scop, schedule: Schedule, indent: str) -> Iterator[
                     f"{name}: {_value(member, place, scop.statement(name).iterators, schedule)}"
                     for place, name in enumerate(statements)
                 )
-                yield f"{indent}{values}{duty_text(member.duty)}"
+                yield f"{indent}{values}{annotation_text(member.annotation)}"
             yield from _lines(child, scop, schedule, f"{indent}  ")
 
 
@@ -40,8 +47,8 @@ def _value(member: Member, place: int, iterators: tuple[str, ...], schedule: Sch
     )
 
 
-def duty_text(duty: Duty) -> str:
-    match duty:
+def annotation_text(annotation: LoopAnnotation) -> str:
+    match annotation:
         case Sequential():
             return ""
         case Parallel(dynamic):
@@ -53,7 +60,7 @@ def duty_text(duty: Duty) -> str:
         case Hold(statements):
             return f"   holds {', '.join(sorted(statements))}"
         case _:
-            assert_never(duty)
+            assert_never(annotation)
 
 
 def members_of(tree: Tree) -> Iterator[Member]:

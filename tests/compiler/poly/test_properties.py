@@ -16,8 +16,8 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.innermost import Innermost, Movement
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.properties import Loop, properties
-from polygym.compiler.poly.quota import bounded
 from polygym.compiler.poly.schedule import Row, Schedule, StatementSchedule, parameter_names, parse
 from polygym.errors import LimitError
 from tests.oracles.instances import Instance, instances, pairs, time_vector

@@ -9,7 +9,7 @@ from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.compiler import Compiler
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.programs import Program, load_program
 from tests.measure.worker import objects
 
@@ -75,5 +75,5 @@ class Imposter(Compiler):
         found = super().compile_schedule(program, schedule, *arguments, **options)
         if schedule != self._schedule:
             return found
-        assert isinstance(found, Compiled)
-        return Compiled(self._code, found.buffers, found.parameters)
+        assert isinstance(found, CompiledProgram)
+        return CompiledProgram(self._code, found.buffers, found.parameters)

@@ -17,8 +17,7 @@ from polygym.measure.evaluation import Compiler
 from polygym.measure.evaluation import compiler as module
 from polygym.measure.evaluation.compiler import NotCompiled
 from polygym.measure.worker.outcome import WorkerError
-from polygym.measure.worker.problem import Problem
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram, Problem
 from tests.measure.evaluation.programs import cholesky, endless, gemm, illegal, interchanged, plain
 from tests.measure.worker.processes import children_of, is_running, wait_until
 
@@ -45,7 +44,7 @@ def is_gone(family: list[int]) -> bool:
 
 
 def works(compiler: Compiler) -> bool:
-    return isinstance(compiler.compile_schedule(gemm(), plain()), Compiled)
+    return isinstance(compiler.compile_schedule(gemm(), plain()), CompiledProgram)
 
 
 def test_what_it_makes(compiler):
@@ -53,7 +52,7 @@ def test_what_it_makes(compiler):
     problem = compiler.compile_problem(gemm())
     assert isinstance(problem, Problem)
     found = compiler.compile_schedule(gemm(), interchanged())
-    assert isinstance(found, Compiled)
+    assert isinstance(found, CompiledProgram)
     assert found.object_code.startswith(b"\x7fELF")
     assert found.buffers == problem.original.buffers
     assert "for (" in compiler.c_text(gemm(), interchanged())

@@ -12,7 +12,7 @@ from polygym.measure.evaluation import EvaluationOptions, Evaluator, evaluator_f
 from polygym.measure.evaluation import evaluator as module
 from polygym.measure.evaluation.evaluator import _LOOK, _judged
 from polygym.measure.worker.outcome import Ok, Status
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram
 from tests.measure.evaluation import programs
 from tests.measure.evaluation.programs import Imposter, gemm, illegal, interchanged, plain
 
@@ -80,7 +80,7 @@ def test_one_that_is_slower_than_the_best_is_left_at_a_look(own_evaluator, monke
     """Beside a best so far it is that which counts, not the original order."""
     monkeypatch.setattr(module.Session, "measure_together", None)
     monkeypatch.setattr(module, "_CLEARLY_SLOWER", 0.5)
-    found = own_evaluator.evaluate(interchanged(), beside=1e-12)
+    found = own_evaluator.evaluate(interchanged(), best_so_far=1e-12)
     assert found.is_ok
     assert len(found.samples) == _LOOK.maximum
     assert found.speedup == found.baseline_seconds / found.seconds
@@ -90,7 +90,7 @@ def test_beside_the_best_a_long_original_does_not_run_in_turn(own_evaluator, mon
     monkeypatch.setattr(module.Session, "measure_together", None)
     monkeypatch.setattr(module, "_LONG_RUN", 0.0)
     monkeypatch.setattr(module, "_CLEARLY_SLOWER", 1e9)
-    found = own_evaluator.evaluate(interchanged(), beside=float("inf"))
+    found = own_evaluator.evaluate(interchanged(), best_so_far=float("inf"))
     assert found.is_ok
     assert found.speedup == found.baseline_seconds / found.seconds
 
@@ -103,7 +103,7 @@ def test_one_that_is_hopeless_beside_the_best_is_cut_off(own_evaluator):
     bad, options = interchanged(5), EvaluationOptions(timeout_factor=1e6)
     with Evaluator(gemm(), options, compiler=Imposter(bad, _LOOP_FOREVER)) as evaluator:
         patient = evaluator.measuring().time_limit.seconds(evaluator.baseline_seconds)
-        found = evaluator.evaluate(bad, beside=0.02)
+        found = evaluator.evaluate(bad, best_so_far=0.02)
     limit = re.fullmatch(r"timeout: cut off after (.*) s", found.error_details)
     assert limit is not None
     assert float(limit[1]) == pytest.approx(5 * 0.02, rel=0.4)
@@ -164,7 +164,7 @@ def test_time_limit_follows_the_options():
 
 
 def test_run_too_short_for_the_clock():
-    found = _judged((plain(), SEQUENTIAL), Compiled(b"", ()), Ok((0.0, 0.0)), Ok((0.0,)))
+    found = _judged((plain(), SEQUENTIAL), CompiledProgram(b"", ()), Ok((0.0, 0.0)), Ok((0.0,)))
     assert found.is_ok
     assert found.speedup == 1.0
 

@@ -11,7 +11,7 @@ from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse
 from polygym.compiler.poly.baselines import original
 from polygym.measure.evaluation import EvaluationOptions, Evaluator
 from polygym.measure.worker.outcome import Status
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.programs import load_program
 
 DOT = """
@@ -52,7 +52,7 @@ def test_the_bits_differ_and_are_accepted_only_then(dot: str) -> None:
         assert found.mapping.reassociate
         # The same code, judged bit for bit, is refused: so it did add in another order.
         code = evaluator._compile((schedule, Mapping(reassociate=True)))
-        assert isinstance(code, Compiled)
+        assert isinstance(code, CompiledProgram)
         strict = replace(code, tolerance=None)
         outcome = evaluator.session.measure(strict, evaluator.measuring())
         assert outcome.status is Status.WRONG_OUTPUT

@@ -12,7 +12,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from polygym.compiler.ir.types import ScalarType
-from polygym.measure.worker.problem import Buffer, Problem, Program
+from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
 
 _FRAME = """
 %timespec = type {{ i64, i64 }}
@@ -261,9 +261,9 @@ define i32 @polygym_run(ptr %arguments, ptr %nanoseconds) {
 }""")
 
 
-def program(object_code: bytes, elements: int = 100) -> Program:
+def program(object_code: bytes, elements: int = 100) -> CompiledProgram:
     """Return a program on the one buffer."""
-    return Program(object_code, (0,), (elements,))
+    return CompiledProgram(object_code, (0,), (elements,))
 
 
 def problem(elements: int = 100, original: bytes | None = None) -> Problem:

@@ -22,7 +22,7 @@ from polygym.measure.worker.job import (
     verdict_to_json,
 )
 from polygym.measure.worker.outcome import Timeout
-from polygym.measure.worker.problem import Program
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.measure.worker.timing import Repetition
 from tests.measure.worker import objects
 
@@ -84,7 +84,7 @@ def test_sending_to_nobody(pair):
 def test_job_and_problem_survive_as_messages():
     job = Job(
         Purpose.COMPARE,
-        (Program(b"one", (0, 2), (5, -1), 1e-9), Program(b"two", ())),
+        (CompiledProgram(b"one", (0, 2), (5, -1), 1e-9), CompiledProgram(b"two", ())),
         Repetition(2, 0.5, 7),
         float("inf"),
         60.0,

@@ -10,7 +10,7 @@ from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Crash, Ok, WorkerError, WrongOutput
-from polygym.measure.worker.problem import Buffer, Problem, Program
+from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.measure.worker.timing import Repetition
 from tests.measure.worker import objects
 from tests.measure.worker.processes import mappings
@@ -99,12 +99,12 @@ def test_together(session):
 def test_only_compared_buffers_count(worker):
     scratch = Buffer("scratch", ScalarType.INT, 1000, compared=False)
     output = Buffer("out", ScalarType.DOUBLE, 10)
-    double_second = Program(objects.doubled(), (1,), (10,))
-    ignore = Problem((scratch, output), Program(objects.iota(), (1,), (10,)), double_second)
+    double_second = CompiledProgram(objects.doubled(), (1,), (10,))
+    ignore = Problem((scratch, output), CompiledProgram(objects.iota(), (1,), (10,)), double_second)
     session = worker.open(ignore)
     assert isinstance(session.measure(double_second), Ok)
     # Writes into the scratch buffer only, so that the output stays as it was at first.
-    outcome = session.measure(Program(objects.iota(), (0,), (10,)))
+    outcome = session.measure(CompiledProgram(objects.iota(), (0,), (10,)))
     assert isinstance(outcome, WrongOutput)
     assert (outcome.array, outcome.index) == ("out", 1)
     with pytest.raises(InputError, match="scratch: expected one that is compared"):
@@ -114,12 +114,14 @@ def test_only_compared_buffers_count(worker):
 def test_what_nobody_may_write_can_only_be_read(worker):
     given = Buffer("given", ScalarType.DOUBLE, 10, constant=True)
     output = Buffer("out", ScalarType.DOUBLE, 10)
-    double_second = Program(objects.doubled(), (1,), (10,))
-    fill_both = Program(objects.iota(), (0,), (10,))
+    double_second = CompiledProgram(objects.doubled(), (1,), (10,))
+    fill_both = CompiledProgram(objects.iota(), (0,), (10,))
     session = worker.open(Problem((given, output), fill_both, double_second))
     for _ in range(2):
         assert isinstance(session.measure(double_second), Ok)
-        assert session.measure(Program(objects.doubled(), (0,), (10,))) == Crash(11, "SIGSEGV")
+        assert session.measure(CompiledProgram(objects.doubled(), (0,), (10,))) == Crash(
+            11, "SIGSEGV"
+        )
     assert doubles(session.initial(0)) == list(range(10))
     assert session.expected(0) == session.initial(0)
 
@@ -138,7 +140,7 @@ def test_several_problems_are_open_at_once(worker):
     "buffers", [(), (Buffer("A", ScalarType.INT, 0),), (Buffer("A", ScalarType.INT, 0, False),)]
 )
 def test_problem_without_data(worker, buffers):
-    nothing = Program(objects.returns(0), (), (1, 2))
+    nothing = CompiledProgram(objects.returns(0), (), (1, 2))
     session = worker.open(Problem(buffers, nothing, nothing))
     assert isinstance(session.measure(nothing, KEEP), Ok)
     assert [session.contents(index) for index in range(len(buffers))] == [b""] * len(buffers)
@@ -162,7 +164,7 @@ def test_memory_is_given_back(worker):
 
 def test_program_that_does_not_fit(session):
     with pytest.raises(InputError, match="buffer indices below 1"):
-        session.measure(Program(objects.doubled(), (1,)))
+        session.measure(CompiledProgram(objects.doubled(), (1,)))
 
 
 def test_closed_worker(worker):

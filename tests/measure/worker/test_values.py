@@ -8,10 +8,16 @@ import pytest
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
 from polygym.measure.worker.options import WorkerOptions
-from polygym.measure.worker.problem import Buffer, Problem, Program, check_problem, check_programs
+from polygym.measure.worker.problem import (
+    Buffer,
+    CompiledProgram,
+    Problem,
+    check_problem,
+    check_programs,
+)
 from polygym.measure.worker.timing import Repetition, TimeLimit, available_memory, this_machine
 
-NOTHING = Program(b"", ())
+NOTHING = CompiledProgram(b"", ())
 
 
 def a_problem(*buffers: Buffer) -> Problem:
@@ -32,9 +38,12 @@ def test_sizes_are_in_bytes():
             "buffer A: expected different names",
         ),
         (a_problem(Buffer("A", ScalarType.INT, -1)), "expected a number of elements >= 0"),
-        (replace(a_problem(), original=Program(b"", (0,))), "expected buffer indices below 0"),
-        (replace(a_problem(), initialise=Program(b"", (-1,))), "found -1"),
-        (replace(a_problem(), original=Program(b"", (), (2**63,))), "parameter of 64 bits"),
+        (
+            replace(a_problem(), original=CompiledProgram(b"", (0,))),
+            "expected buffer indices below 0",
+        ),
+        (replace(a_problem(), initialise=CompiledProgram(b"", (-1,))), "found -1"),
+        (replace(a_problem(), original=CompiledProgram(b"", (), (2**63,))), "parameter of 64 bits"),
     ],
 )
 def test_problem_that_does_not_hold_together(problem, message):
@@ -44,7 +53,7 @@ def test_problem_that_does_not_hold_together(problem, message):
 
 def test_candidate_must_fit_the_problem():
     with pytest.raises(InputError, match="found 1"):
-        check_programs(a_problem(Buffer("A", ScalarType.INT, 1)), [Program(b"", (0, 1))])
+        check_programs(a_problem(Buffer("A", ScalarType.INT, 1)), [CompiledProgram(b"", (0, 1))])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.worker.outcome import Status
-from polygym.search.explore.search import Search, begin, resume
+from polygym.search.explore.folder import Search, begin, resume
 from polygym.search.explore.setting import Setting
 
 

@@ -16,7 +16,7 @@ from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.worker.outcome import Status
-from polygym.search.explore.search import BEST, BEST_C, TUNING
+from polygym.search.explore.folder import BEST, BEST_C, TUNING
 from polygym.search.explore.tally import Finding
 from polygym.search.explore.tuning import changed, ideas, tune
 from tests.search.explore.pretending import begun, resumed, setting

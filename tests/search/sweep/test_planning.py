@@ -12,7 +12,7 @@ from polybench import Dataset
 from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.measure.evaluation.compilers import Compilers
-from polygym.measure.worker.problem import Program as Compiled
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.search.sweep.cores import plan_cores, usable_cores
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.shares import is_due, limit_of
@@ -94,7 +94,7 @@ def test_a_batch_is_compiled_once_on_all_cores() -> None:
         processes = compilers.processes
         assert len(processes) == 1
         ready = compilers.compile_schedule(program, schedule, DEFAULT)
-        assert isinstance(ready, Compiled)
+        assert isinstance(ready, CompiledProgram)
         again = compilers.compile_schedule(program, schedule, DEFAULT)
         assert again == ready
         assert again is not ready

@@ -1,6 +1,6 @@
 """Loop IR → LLVM IR, part 4: one function's loops, guards and instances.
 
-Loops are tested at the top; LLVM rotates them. Three duties are carried out here:
+Loops are tested at the top; LLVM rotates them. Three annotations are carried out here:
 
 * a parallel loop becomes a function of its own
   (:mod:`polygym.compiler.codegen.llvm.emit_parallel`);
@@ -20,7 +20,6 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.duty import Hold, Parallel
 from polygym.compiler.codegen.llvm.emit_columns import Cell
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
@@ -29,6 +28,7 @@ from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition
 from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.compiler.codegen.llvm.emit_turn import emit_turn
 from polygym.compiler.codegen.llvm.kinds import I64, LaneType, splat
+from polygym.compiler.codegen.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -85,7 +85,7 @@ class FunctionEmitter:
             lower = emit_index(builder, loop.lower, environment)
             self.node(loop.body, environment | {loop.variable: lower})
             return
-        if isinstance(loop.duty, Parallel) and self.program.threads > 1:
+        if isinstance(loop.annotation, Parallel) and self.program.threads > 1:
             # Here, not above: the two modules call each other.
             from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
 
@@ -99,7 +99,9 @@ class FunctionEmitter:
 
     def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
         """Emit a loop whose bounds are values already."""
-        if isinstance(loop.duty, Hold) and emit_holding(self, loop, lower, upper, environment):
+        if isinstance(loop.annotation, Hold) and emit_holding(
+            self, loop, lower, upper, environment
+        ):
             return
         builder = self.builder
         before = builder.block

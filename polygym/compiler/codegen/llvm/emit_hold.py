@@ -13,7 +13,7 @@ carry it. It applies where there is nothing but instances in these loops, and ea
 test that it runs at all, after which the value is that from before or the one from inside.
 
 Instances right before such a loop that write what it holds leave it in the register: after
-``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/loops/start.py moves them there).
+``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/loops/move_initialisers.py moves them there).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.duty import Hold
 from polygym.compiler.codegen.llvm.emit_columns import Cell, columns, emit_column
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.kinds import I64
+from polygym.compiler.codegen.loop_annotation import Hold
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, Node
 from polygym.compiler.codegen.loops.linear import difference
@@ -67,9 +67,9 @@ def _begun(emitter: FunctionEmitter, run: list[Instance], part: Node) -> dict[Ce
 
     Nothing in the run may touch the same element under another name.
     """
-    if not (run and isinstance(part, Loop) and isinstance(part.duty, Hold)):
+    if not (run and isinstance(part, Loop) and isinstance(part.annotation, Hold)):
         return {}
-    held = dict.fromkeys(_cells(emitter, part, part.duty))
+    held = dict.fromkeys(_cells(emitter, part, part.annotation))
     found: dict[Cell, bool] = {}
     for instance in run:
         statement = emitter.statements[instance.statement]
@@ -99,8 +99,8 @@ def emit_holding(
     emitter: FunctionEmitter, loop: Loop, lower: Any, upper: Any, environment: Environment
 ) -> bool:
     """Emit a loop that holds what it can, unless that is nothing; say whether it has."""
-    assert isinstance(loop.duty, Hold)
-    cells = tuple(dict.fromkeys(_cells(emitter, loop, loop.duty)))
+    assert isinstance(loop.annotation, Hold)
+    cells = tuple(dict.fromkeys(_cells(emitter, loop, loop.annotation)))
     carried = tuple(cell for cell in cells if cell in emitter.held)
     own = tuple(cell for cell in cells if cell not in emitter.held)
     if not cells:
@@ -151,7 +151,7 @@ def _emit_loop(
     builder.position_at_end(after)
 
 
-def _cells(emitter: FunctionEmitter, loop: Loop, duty: Hold) -> Iterator[Cell]:
+def _cells(emitter: FunctionEmitter, loop: Loop, annotation: Hold) -> Iterator[Cell]:
     """Yield the cells that the loop can hold: none, unless there are instances alone in it.
 
     A cell is left alone if something else that is written there might be the same element, written
@@ -165,7 +165,7 @@ def _cells(emitter: FunctionEmitter, loop: Loop, duty: Hold) -> Iterator[Cell]:
         cell_of(emitter.statements[instance.statement], instance) for instance in instances
     )
     for instance in instances:
-        if instance.statement not in duty.statements or any(
+        if instance.statement not in annotation.statements or any(
             mentions(index, counter) for index in instance.write for counter in counters
         ):
             continue

@@ -25,11 +25,11 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.duty import Parallel
 from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
+from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -83,7 +83,7 @@ def emit_parallel(emitter: FunctionEmitter, loop: Loop, environment: Environment
 
 
 def _is_dynamic(loop: Loop) -> bool:
-    return isinstance(loop.duty, Parallel) and loop.duty.dynamic
+    return isinstance(loop.annotation, Parallel) and loop.annotation.dynamic
 
 
 def _region(

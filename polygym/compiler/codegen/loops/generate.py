@@ -13,7 +13,8 @@ from typing import assert_never
 
 import islpy as isl
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Duty
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.loops.check_order import check_legal_order
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -28,7 +29,6 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.codegen.loops.names import counter_names, counter_place
-from polygym.compiler.codegen.loops.order import check_legal_order
 from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.codegen.trees.isl_tree import to_isl
 from polygym.compiler.codegen.trees.tree import Tree, depth, path
@@ -36,8 +36,8 @@ from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import anchored
+from polygym.compiler.poly.isl_budget import bounded, unbounded
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.quota import bounded, unbounded
 from polygym.errors import InternalError
 
 _OPERATORS = {
@@ -100,7 +100,7 @@ def generate_loops(
             read = _node(ast, instances)
         numbers = {id(instance): number for number, instance in enumerate(instances)}
         check_legal_order(read, annotate.released(), numbers, scop, sizes)
-    body = with_duties(read, tree)
+    body = with_annotations(read, tree)
     known = None if sizes is None else tuple(sizes.items())
     return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
 
@@ -112,22 +112,23 @@ def _id_list(names: tuple[str, ...]) -> isl.IdList:
     return identifiers
 
 
-def with_duties(node: Node, tree: Tree) -> Node:
-    """Give every loop the duty of the member that it stands for.
+def with_annotations(node: Node, tree: Tree) -> Node:
+    """Give every loop the annotation of the member that it stands for.
 
     Loop number k around a statement is member number k on the statement's way down the tree, and
-    isl names its counter so. A loop of a single iteration may have vanished, and its duty with it.
+    isl names its counter so. A loop of a single iteration may have vanished, and its annotation
+    with it.
     """
-    duties: dict[str, tuple[Duty, ...]] = {}
+    annotations: dict[str, tuple[LoopAnnotation, ...]] = {}
 
-    def duty(statement: str, position: int) -> Duty:
-        if statement not in duties:
-            duties[statement] = tuple(member.duty for member in path(tree, statement))
-        own = duties[statement]
+    def annotation(statement: str, position: int) -> LoopAnnotation:
+        if statement not in annotations:
+            annotations[statement] = tuple(member.annotation for member in path(tree, statement))
+        own = annotations[statement]
         return own[position] if position < len(own) else SEQUENTIAL
 
     def walk(node: Node) -> tuple[Node, str]:
-        """Return the node with duties, and the name of a statement in it."""
+        """Return the node with annotations, and the name of a statement in it."""
         match node:
             case Block(()):  # at these sizes nothing runs
                 return node, ""
@@ -136,7 +137,7 @@ def with_duties(node: Node, tree: Tree) -> Node:
                 return Block(tuple(child for child, _ in walked)), walked[0][1]
             case Loop(variable, lower, upper, step, body):
                 body, statement = walk(body)
-                own = duty(statement, counter_place(variable))
+                own = annotation(statement, counter_place(variable))
                 return Loop(variable, lower, upper, step, body, own), statement
             case Guard(condition, then, otherwise):
                 then, statement = walk(then)

@@ -176,7 +176,7 @@ def replaced_in(node: Node, values: Mapping[str, Index]) -> Node:
     match node:
         case Block(children):
             return Block(tuple(replaced_in(child, values) for child in children))
-        case Loop(variable, lower, upper, step, body, duty):
+        case Loop(variable, lower, upper, step, body, annotation):
             assert variable not in values
             return Loop(
                 variable,
@@ -184,7 +184,7 @@ def replaced_in(node: Node, values: Mapping[str, Index]) -> Node:
                 replaced(upper, values),
                 step,
                 replaced_in(body, values),
-                duty,
+                annotation,
             )
         case Guard(condition, then, otherwise):
             return Guard(

@@ -1,9 +1,9 @@
 """The loop IR: the program as loops, guards and statement instances, free of library objects.
 
 It is what isl's AST generator produced, as immutable values; passes over it carry out what loops
-have as duties; the LLVM emitter and the C printer both walk the result, which is why they agree.
-Index arithmetic is over mathematical integers (64 bits in practice). Both unions are closed: match
-exhaustively.
+have as annotations; the LLVM emitter and the C printer both walk the result, which is why they
+agree. Index arithmetic is over mathematical integers (64 bits in practice). Both unions are closed:
+match exhaustively.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Duty
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, LoopAnnotation
 from polygym.compiler.codegen.mapping import SEQUENTIAL as SEQUENTIAL_MAPPING
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
@@ -84,7 +84,7 @@ class Loop:
     upper: Index
     step: int
     body: Node
-    duty: Duty = SEQUENTIAL
+    annotation: LoopAnnotation = SEQUENTIAL
 
 
 @dataclass(frozen=True, slots=True)

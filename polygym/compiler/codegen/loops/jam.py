@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Jam
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Jam
 from polygym.compiler.codegen.loops.index import (
     maximum,
     mentions,
@@ -100,14 +100,14 @@ class Copies:
 
 
 def jam_loops(node: Node) -> Node:
-    """Carry out every :class:`~polygym.compiler.codegen.duty.Jam` duty, outermost first."""
+    """Carry out every annotation of the kind Jam, outermost first."""
     match node:
         case Block(children):
             return Block(tuple(jam_loops(child) for child in children))
-        case Loop(duty=Jam(copies)) if copies > 1 and node.step == 1:
+        case Loop(annotation=Jam(copies)) if copies > 1 and node.step == 1:
             return _jammed(node, copies)
-        case Loop(variable, lower, upper, step, body, duty):
-            kept = SEQUENTIAL if isinstance(duty, Jam) else duty
+        case Loop(variable, lower, upper, step, body, annotation):
+            kept = SEQUENTIAL if isinstance(annotation, Jam) else annotation
             return Loop(variable, lower, upper, step, jam_loops(body), kept)
         case Guard(condition, then, otherwise):
             return Guard(
@@ -213,7 +213,7 @@ def _loop(loop: Loop, copies: Copies) -> Node:
     name = copies.variable
     if not (mentions(loop.lower, name) or mentions(loop.upper, name)):
         body = together(loop.body, copies)
-        return Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.duty)
+        return Loop(loop.variable, loop.lower, loop.upper, loop.step, body, loop.annotation)
     start = _shared(loop.lower, copies, IndexOperator.MAXIMUM)
     end = _shared(loop.upper, copies, IndexOperator.MINIMUM)
     if start is None or end is None or loop.step != 1:

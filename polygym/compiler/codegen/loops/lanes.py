@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Vector
 from polygym.compiler.codegen.llvm.math_functions import has_vector_form
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
 from polygym.compiler.codegen.loops.index import plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -58,7 +58,7 @@ _NO_LANES = frozenset(
 
 
 def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
-    """Carry out every :class:`~polygym.compiler.codegen.duty.Vector` duty.
+    """Carry out every :class:`~polygym.compiler.codegen.loop_annotation.Vector` annotation.
 
     ``guarded`` are statements with a read that is only made under a condition.
     """
@@ -74,8 +74,8 @@ def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
                     maskable = not any(narrows(scop.statement(name)) for name in names)
                     return _vectors(node, width, count, is_maskable=maskable)
             return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), SEQUENTIAL)
-        case Loop(variable, lower, upper, step, body, duty):
-            return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), duty)
+        case Loop(variable, lower, upper, step, body, annotation):
+            return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), annotation)
         case Guard(condition, then, otherwise):
             return Guard(
                 condition,

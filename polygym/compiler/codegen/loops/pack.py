@@ -22,7 +22,7 @@ from typing import TypeVar, assert_never
 
 import islpy as isl
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Duty, Hold, Parallel
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Hold, LoopAnnotation, Parallel
 from polygym.compiler.codegen.loops.copying import copying
 from polygym.compiler.codegen.loops.index import coefficient, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
@@ -111,8 +111,8 @@ def pack(program: LoopProgram) -> LoopProgram:
     )
     made = list(copies.values())
     # The dynamic or static of a parallel loop does not matter here: all blocks cost the same.
-    duty = Parallel(dynamic=False) if program.threads > 1 else SEQUENTIAL
-    nests = {copy.name: _nest(copy, extents[copy.array.name], duty) for copy in made}
+    annotation = Parallel(dynamic=False) if program.threads > 1 else SEQUENTIAL
+    nests = {copy.name: _nest(copy, extents[copy.array.name], annotation) for copy in made}
     return replace(
         program,
         scop=replace(
@@ -210,7 +210,9 @@ def _vectors(
             for child in children:
                 yield from _vectors(child, sums)
         case Loop():
-            yield from _vectors(node.body, (*sums, node) if isinstance(node.duty, Hold) else sums)
+            yield from _vectors(
+                node.body, (*sums, node) if isinstance(node.annotation, Hold) else sums
+            )
         case Guard(_, then, otherwise):
             yield from _vectors(then, sums)
             if otherwise is not None:
@@ -289,7 +291,7 @@ def _statement(copy: _Copy) -> Statement:
     return copying(copy.array, copy.name, copy.counters, copy.permuted(copy.counters))
 
 
-def _nest(copy: _Copy, extents: tuple[Index, ...], duty: Duty) -> Node:
+def _nest(copy: _Copy, extents: tuple[Index, ...], annotation: LoopAnnotation) -> Node:
     """Return the loops that make a copy: blocks of the dimensions that are last on either side.
 
     Inside of a block the last dimension of the copy runs innermost. Without turning, rows are
@@ -309,4 +311,4 @@ def _nest(copy: _Copy, extents: tuple[Index, ...], duty: Duty) -> Node:
     for place in reversed([place for place in range(copy.array.rank) if place not in blocked]):
         node = Loop(names[place], Number(0), last[place], 1, node)
     assert isinstance(node, Loop)
-    return replace(node, duty=duty)
+    return replace(node, annotation=annotation)

@@ -23,7 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Vector
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
+from polygym.compiler.codegen.loops.check_ranges import Range, interval, parameter_ranges
 from polygym.compiler.codegen.loops.index import maximum, mentions, minimum, pieces, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -38,8 +39,7 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
 )
 from polygym.compiler.codegen.loops.linear import as_sum, difference, from_sum
-from polygym.compiler.codegen.loops.ranges import Range, interval, parameter_ranges
-from polygym.compiler.codegen.loops.turns import COMPARISONS, counters
+from polygym.compiler.codegen.loops.split_points import COMPARISONS, counters
 from polygym.compiler.ir.scop import Scop
 
 _NEAR = 4
@@ -63,7 +63,7 @@ def _peeled(node: Node, ranges: Mapping[str, Range]) -> Node:
             return node
         case Loop(variable, lower, upper, step, body):
             between = (interval(lower, ranges)[0], interval(upper, ranges)[1])
-            if isinstance(node.duty, Vector) and step == 1:
+            if isinstance(node.annotation, Vector) and step == 1:
                 return _split(node, between)
             return replace(node, body=_peeled(body, {**ranges, variable: between}))
         case _:
@@ -101,7 +101,7 @@ def _split(loop: Loop, between: Range) -> Node:
     truths = {cut.comparison: cut.outcome for cut in (*firsts, *lasts)}
     begin = maximum(loop.lower, *(cut.place for cut in firsts))
     end = minimum(loop.upper, *(cut.place for cut in lasts))
-    alone = replace(loop, duty=SEQUENTIAL)
+    alone = replace(loop, annotation=SEQUENTIAL)
     parts: list[Node] = []
     if firsts:
         parts.append(replace(alone, upper=minimum(loop.upper, plus(begin, -1))))

@@ -28,7 +28,7 @@ from dataclasses import replace
 from math import inf, prod
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import Hold, Jam, Parallel, Vector
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, Parallel, Vector
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -148,7 +148,7 @@ def _packed(
 ) -> Node:
     """Return the loops of a nest with tiles of what its instances read packed."""
     whole = around(nest, Block(tuple(instances)) if len(instances) > 1 else instances[0])
-    vector = next((loop.variable for loop in nest if isinstance(loop.duty, Vector)), None)
+    vector = next((loop.variable for loop in nest if isinstance(loop.annotation, Vector)), None)
     if vector is None or len({one.statement for one in instances}) < len(instances):
         return whole
     tiles: dict[tuple[str, tuple[Index, ...]], tuple[int, Tile]] = {}
@@ -208,7 +208,7 @@ def _fitting(
         loops = _dimensions(inner, vector, subscripts)
         if loops is None or not _is_box(inner):
             continue
-        if any(isinstance(loop.duty, Jam | Vector) for loop in loops_around[:at]):
+        if any(isinstance(loop.annotation, Jam | Vector) for loop in loops_around[:at]):
             continue  # its iterations run together, and there is one tile
         lengths = {loop.variable: _length(loop) for loop in inner}
         if not all(lengths.values()):
@@ -260,7 +260,7 @@ def _is_box(inner: Sequence[Loop]) -> bool:
     """Whether loops have bounds that do not depend on each other, and run in one thread."""
     return all(
         loop.step == 1
-        and not isinstance(loop.duty, Parallel)
+        and not isinstance(loop.annotation, Parallel)
         and not any(
             mentions(bound, other.variable) for bound in (loop.lower, loop.upper) for other in inner
         )
@@ -304,9 +304,9 @@ def _assembled(
     node: Node = Block(tuple(instances)) if len(instances) > 1 else instances[0]
     for place in reversed(range(len(nest))):
         loop = nest[place]
-        if isinstance(loop.duty, Hold):
-            held = frozenset(renamed.get(name, name) for name in loop.duty.statements)
-            loop = replace(loop, duty=Hold(held))
+        if isinstance(loop.annotation, Hold):
+            held = frozenset(renamed.get(name, name) for name in loop.annotation.statements)
+            loop = replace(loop, annotation=Hold(held))
         node = replace(loop, body=node)
         made = [_filled(tile, nest[place:], making) for at, tile in tiles if at == place]
         if made:

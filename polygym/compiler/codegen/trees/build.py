@@ -5,8 +5,8 @@ from __future__ import annotations
 from polygym.compiler.codegen.trees.pairs import still_unordered, untouched, weakly_ordered, within
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, point
 from polygym.compiler.poly.distance import Pairs, all_pairs
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.quota import bounded
 from polygym.compiler.poly.schedule import Schedule
 
 

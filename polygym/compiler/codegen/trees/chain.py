@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygym.compiler.codegen.trees.around import Around
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.poly.distance import Pairs
 

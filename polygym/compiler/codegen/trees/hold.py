@@ -22,7 +22,7 @@ import islpy as isl
 
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.schedule import Row
 
 

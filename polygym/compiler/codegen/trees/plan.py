@@ -10,7 +10,7 @@ does to a band depends on what stands below:
 * a band, in which nothing would run in vectors: the band is tiled in its coincident members, and
   their points run *through* the others into the band below
   (:mod:`polygym.compiler.codegen.trees.through`);
-* nothing but statements: it is tiled, its points get their order and their duties
+* nothing but statements: it is tiled, its points get their order and their annotations
   (:mod:`polygym.compiler.codegen.trees.points`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
@@ -28,24 +28,24 @@ from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.packable import packing_of
 from polygym.compiler.codegen.sizes import Sizes, known_sizes
-from polygym.compiler.codegen.trees.around import Around
-from polygym.compiler.codegen.trees.choice import (
-    SINKING,
-    sizes_above,
-    sizes_of_free,
-    sizes_of_points,
-)
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.points import Arranger
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import Sunk, sink
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.through import Through, run_through
 from polygym.compiler.codegen.trees.tile import sizes_for
+from polygym.compiler.codegen.trees.tile_choice import (
+    SINKING,
+    sizes_above,
+    sizes_of_free,
+    sizes_of_points,
+)
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, parts
 from polygym.compiler.poly.distance import all_pairs
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.quota import bounded
 
 
 def plan(

@@ -20,19 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.duty import Duty, Hold, Jam, Vector
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, LoopAnnotation, Vector
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.packable import Packing
 from polygym.compiler.codegen.sizes import Sizes
-from polygym.compiler.codegen.trees.around import Around
 from polygym.compiler.codegen.trees.arrange import Roles, Table, roles
 from polygym.compiler.codegen.trees.chain import is_chain
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
 from polygym.compiler.codegen.trees.moves import shares_vectors, table
 from polygym.compiler.codegen.trees.pairs import in_order
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import (
     Band,
     Branch,
@@ -209,7 +209,7 @@ class Arranger:
         return replace(group, held=found)
 
     def tree(self, band: Band, arrangement: Arrangement) -> Band:
-        """Return the points as arranged; duties are given, but for parallel loops."""
+        """Return the points as arranged; annotations are given, but for parallel loops."""
         outer = tuple(band.members[place] for place in arrangement.outer)
         below: Tree
         match arrangement.groups:
@@ -228,11 +228,11 @@ class Arranger:
         return Band(band.statements, outer, below)
 
     def _points(self, group: Group, child: Tree) -> Band:
-        duties = self._duties(group)
+        annotations = self._annotations(group)
         return Band(
             group.statements,
             tuple(
-                replace(group.members[place], duty=duties.get(place, ALONE))
+                replace(group.members[place], annotation=annotations.get(place, ALONE))
                 for place in group.roles.order(len(group.members))
             ),
             child,
@@ -254,11 +254,11 @@ class Arranger:
         down, along = (group.moves[place][statement.name] for place in places if place is not None)
         return small_block(rows, columns, width, self.machine, shared=shares_vectors(down, along))
 
-    def _duties(self, group: Group) -> dict[int, Duty]:
-        """Return the duties of the points by their place in the group."""
+    def _annotations(self, group: Group) -> dict[int, LoopAnnotation]:
+        """Return the annotations of the points by their place in the group."""
         statements, chosen = group.statements, group.roles
         number = self._block(group) or copies(chosen, len(statements), self.machine)
-        found: dict[int, Duty] = {}
+        found: dict[int, LoopAnnotation] = {}
         if chosen.vector is not None:
             bits = self.mapping.vector or self.machine.vector_bits
             found[chosen.vector] = Vector(bits, self.mapping.vectors or number.vectors)

@@ -22,7 +22,7 @@ may hold the element through all of the loops is decided exactly
 (:mod:`polygym.compiler.codegen.trees.hold`).
 
 Vectors may run along a member though the elements of the sum are far apart in memory along it: they
-are stored once, one by one, after all terms (:mod:`polygym.compiler.codegen.trees.ways`).
+are stored once, one by one, after all terms (:mod:`polygym.compiler.codegen.trees.vector_choice`).
 
 It pays while what the sum reads for one block, a column as wide as the block of vectors and as long
 as the sum, fits into the level 2 cache; longer sums are better cut into tiles. So it is done at
@@ -35,15 +35,15 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 from math import prod
 
-from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.duty import Duty, Hold, Jam, Vector
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, LoopAnnotation, Vector
 from polygym.compiler.codegen.sizes import Sizes
-from polygym.compiler.codegen.trees.around import Around
 from polygym.compiler.codegen.trees.arrange import roles
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.moves import Move, table
 from polygym.compiler.codegen.trees.pairs import in_order
 from polygym.compiler.codegen.trees.points import Arranger
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import (
     Band,
     Branch,
@@ -55,7 +55,7 @@ from polygym.compiler.codegen.trees.tree import (
     restricted,
 )
 from polygym.compiler.codegen.trees.trips import lengths
-from polygym.compiler.codegen.trees.ways import Sum, best_way
+from polygym.compiler.codegen.trees.vector_choice import Sum, best_way
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Reduction:
     """The ``tree`` of the points, and the independent members that can be tiled around it.
 
     ``places`` are the positions of these in the band that they come from, ``lengths`` how many
-    iterations they have at most; ``busy`` are those that have duties in the tree.
+    iterations they have at most; ``busy`` are those that have annotations in the tree.
     """
 
     places: tuple[int, ...]
@@ -74,13 +74,13 @@ class Reduction:
 
 @dataclass(frozen=True)
 class _Own:
-    """What one statement does: duties of free members by their position, and the loops below.
+    """What one statement does: annotations of free members by their position, and the loops below.
 
     ``again`` are the free members that need the same vectors in every iteration.
     """
 
     statement: str
-    duties: dict[int, Duty]
+    annotations: dict[int, LoopAnnotation]
     summed: tuple[Member, ...]
     is_held: bool
     again: frozenset[int]
@@ -108,7 +108,7 @@ def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | Non
         owns.append(own)
     if not any(own.is_held and len(own.summed) > 1 for own in owns):
         return None
-    busy = frozenset(place for own in owns for place in own.duties)
+    busy = frozenset(place for own in owns for place in own.annotations)
     common = tuple(
         free[place]
         for place in sorted(range(len(free)), key=lambda place: _is_again(place, owns))
@@ -185,27 +185,28 @@ def _own(
     jam = arranger.mapping.jam or way.copies.jam
     if terms * vectors * bits // 8 > arranger.machine.level_2 // 2:
         return None
-    duties: dict[int, Duty] = {way.vector: Vector(bits, vectors)}
+    annotations: dict[int, LoopAnnotation] = {way.vector: Vector(bits, vectors)}
     if way.jammed is not None and jam > 1:
-        duties[way.jammed] = Jam(jam)
-    return _Own(name, duties, summed, held, found.again(way.vector))
+        annotations[way.jammed] = Jam(jam)
+    return _Own(name, annotations, summed, held, found.again(way.vector))
 
 
 def _tree(own: _Own, band: Band, free: tuple[Member, ...], busy: Many[int]) -> Band:
     """Return the loops of one statement below those that all of them share.
 
-    Free members without a duty come first, then the jammed one, then the one that runs in vectors.
+    Free members without an annotation come first, then the jammed one, then the one that runs in
+    vectors.
     """
     name = (own.statement,)
-    ranks: dict[type[Duty], int] = {Jam: 1, Vector: 2}
-    duties = {place: own.duties.get(place, ALONE) for place in busy}
-    order = sorted(busy, key=lambda place: (ranks.get(type(duties[place]), 0), place))
+    ranks: dict[type[LoopAnnotation], int] = {Jam: 1, Vector: 2}
+    annotations = {place: own.annotations.get(place, ALONE) for place in busy}
+    order = sorted(busy, key=lambda place: (ranks.get(type(annotations[place]), 0), place))
     members = tuple(
-        replace(restricted(free[place], band.statements, name), duty=duties[place])
+        replace(restricted(free[place], band.statements, name), annotation=annotations[place])
         for place in order
     )
     below: Tree = Leaf()
     for member in reversed(own.summed):
-        held = replace(member, coincident=False, duty=Hold(frozenset(name)))
+        held = replace(member, coincident=False, annotation=Hold(frozenset(name)))
         below = Band(name, (held,), below)
     return Band(name, members, below)

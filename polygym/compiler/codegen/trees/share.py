@@ -6,7 +6,7 @@
 
 Side condition: the member is coincident, δ = 0 for every pair that no loop further out orders: its
 iterations do not wait for each other. Only the outermost one: threads inside threads cost starts.
-A loop that has another duty, vectors say, is left with it.
+A loop that has another annotation, vectors say, is left with it.
 
 At known sizes the outermost one that has an iteration for every thread is taken, else the longest
 of its band: a batch of one image is no work for two.
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.duty import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.duty import Parallel
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.mapping import Mapping, Sharing
 from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
@@ -46,8 +46,8 @@ class Threads:
         place = self._chosen(statements, members)
         if place is None:
             return members, False
-        duty = Parallel(self.mapping.parallel is Sharing.DYNAMIC)
-        own = replace(members[place], duty=duty)
+        annotation = Parallel(self.mapping.parallel is Sharing.DYNAMIC)
+        own = replace(members[place], annotation=annotation)
         return (*members[:place], own, *members[place + 1 :]), True
 
     def inside(self, tree: Tree, *, parallel: bool) -> Tree:
@@ -71,7 +71,7 @@ class Threads:
         """Return the member to share out: the first that is long enough, else the longest."""
         longest, most = None, 1
         for place, member in enumerate(members):
-            if not member.coincident or member.duty != ALONE:
+            if not member.coincident or member.annotation != ALONE:
                 continue
             length = self._length(statements, member)
             if length is None or length >= self.mapping.threads:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.trees.around import Around
 from polygym.compiler.codegen.trees.pairs import weakly_ordered
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import Band, Branch, Sequence, restricted
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polygym.compiler.codegen.duty import SEQUENTIAL, Duty
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, LoopAnnotation
 from polygym.compiler.poly.schedule import Row
 
 
@@ -47,7 +47,7 @@ class Member:
 
     parts: tuple[Part, ...]
     coincident: bool
-    duty: Duty = SEQUENTIAL
+    annotation: LoopAnnotation = SEQUENTIAL
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -84,9 +84,11 @@ class Sequence:
 Tree: TypeAlias = Leaf | Band | Sequence
 
 
-def point(rows: tuple[Row, ...], coincident: bool, duty: Duty = SEQUENTIAL) -> Member:
+def point(
+    rows: tuple[Row, ...], coincident: bool, annotation: LoopAnnotation = SEQUENTIAL
+) -> Member:
     """Return the member that counts the values of rows one by one."""
-    return Member((Part(rows),), coincident, duty)
+    return Member((Part(rows),), coincident, annotation)
 
 
 def restricted(member: Member, statements: tuple[str, ...], kept: tuple[str, ...]) -> Member:
@@ -96,7 +98,7 @@ def restricted(member: Member, statements: tuple[str, ...], kept: tuple[str, ...
         Part(tuple(part.rows[position] for position in positions), part.size)
         for part in member.parts
     )
-    return Member(parts, member.coincident, member.duty)
+    return Member(parts, member.coincident, member.annotation)
 
 
 def parts(tree: Tree, statements: tuple[str, ...]) -> tuple[frozenset[str], ...]:
@@ -134,17 +136,18 @@ def path(tree: Tree, statement: str) -> tuple[Member, ...]:
             return path(below.child, statement)
 
 
-def without_duties(tree: Tree) -> Tree:
+def without_annotations(tree: Tree) -> Tree:
     """Return the tree as isl sees it: what loops do for the machine's sake is nothing to it."""
     match tree:
         case Leaf():
             return tree
         case Band(statements, members, child):
             plain = tuple(Member(member.parts, member.coincident) for member in members)
-            return Band(statements, plain, without_duties(child))
+            return Band(statements, plain, without_annotations(child))
         case Sequence(branches):
             return Sequence(
                 tuple(
-                    Branch(branch.statements, without_duties(branch.child)) for branch in branches
+                    Branch(branch.statements, without_annotations(branch.child))
+                    for branch in branches
                 )
             )

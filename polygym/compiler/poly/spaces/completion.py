@@ -27,7 +27,7 @@ import islpy as isl
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import union
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.schedule import (
     LARGEST_NUMBER,
     MOST_DIMENSIONS,

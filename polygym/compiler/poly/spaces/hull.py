@@ -28,7 +28,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polygym.compiler.poly.dependences import Dependence
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
     Description,

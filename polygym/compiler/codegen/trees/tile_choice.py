@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.trees.around import Around
 from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_sizes
 from polygym.compiler.codegen.trees.moves import table
 from polygym.compiler.codegen.trees.points import Arrangement, Arranger
+from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tile import sizes_for
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.codegen.trees.trips import lengths
@@ -54,7 +54,7 @@ def sizes_of_points(
     sizes = _fresh(band, sizes, tiled, around, arranger.scop)
     if around.parallel or not mapping.shares or any(size > 1 for size in sizes):
         return sizes
-    # What is parallel must not be what runs in vectors: a loop has one duty.
+    # What is parallel must not be what runs in vectors: a loop has one annotation.
     busy = (chosen.vector, chosen.jammed)
     coincident = [place for place, member in enumerate(members) if member.coincident]
     if coincident and all(place in busy for place in coincident):

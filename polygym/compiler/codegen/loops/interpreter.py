@@ -2,8 +2,8 @@
 
 ``runner`` makes a function that returns the instances that loops run, ``sampler`` one that returns
 some of them: of every loop the first iteration, the last one, those where conditions inside turn
-over (:mod:`polygym.compiler.codegen.loops.turns`) and some between, more of outer loops than of
-inner ones.
+over (:mod:`polygym.compiler.codegen.loops.split_points`) and some between, more of outer loops than
+of inner ones.
 
 Example: for ``for (c0 = 0; c0 <= n - 1; c0++) S(c0);`` the first is ::
 
@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeAlias, assert_never
 
+from polygym.compiler.codegen.loops.check_order import WrongLoopsError
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -33,8 +34,7 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.loops.order import WrongLoopsError
-from polygym.compiler.codegen.loops.turns import turns
+from polygym.compiler.codegen.loops.split_points import turns
 
 Point: TypeAlias = tuple[str, tuple[int, ...]]
 """An instance: the statement and the values of its iterators."""

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.contents import self_sufficient
 from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.uninitialised import self_sufficient
 from polygym.errors import SourceError
 from polygym.tc import define
 from tests.oracles.instances import trace

@@ -16,8 +16,8 @@ from polygym.episodes import record
 from polygym.episodes.episode import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation
+from polygym.search.explore.folder import BEST, BEST_C, JOURNAL, SUMMARY, Search
 from polygym.search.explore.journal import read
-from polygym.search.explore.search import BEST, BEST_C, JOURNAL, SUMMARY, Search
 from polygym.search.explore.setting import Setting
 from polygym.search.explore.tally import Finding
 from tests.search.explore.pretending import begun, pretended, resumed, setting

@@ -18,7 +18,7 @@ import islpy as isl
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import accesses, dataflow, union
 from polygym.compiler.poly.evaluate import evaluate, fixed
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.errors import LimitError
 
 _OPERATIONS = 2_000_000

@@ -11,10 +11,10 @@ neither stored before nor loaded, which costs most where rows are short. A vecto
 lanes are masked is not forwarded from a store to the load after it: processors wait until it has
 reached the cache.
 
-It is done where a loop that holds (codegen/duty.py) has what T writes, and the loops of S run over
-the same elements as those around it, once each: every subscript has one counter of S, or none, and
-in the same place one of T's that differs from it by a number, with the same bounds. S does in the
-end what the loops of T do, in vectors or copies.
+It is done where a loop that holds (codegen/loop_annotation.py) has what T writes, and the loops of
+S run over the same elements as those around it, once each: every subscript has one counter of S, or
+none, and in the same place one of T's that differs from it by a number, with the same bounds. S
+does in the end what the loops of T do, in vectors or copies.
 
 Side conditions: nothing between S and T, and nothing else in the loops of T, touches the array or
 writes what S reads; T touches only the element that it writes. Example: with S before ``for i: for
@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from polygym.compiler.codegen.duty import Hold, Vector
+from polygym.compiler.codegen.loop_annotation import Hold, Vector
 from polygym.compiler.codegen.loops.index import coefficient, mentions, plus, replaced, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -94,7 +94,7 @@ def _moved(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]) -> Iterat
         loops = chain(part)
         kept: list[Instance] = []
         instances = instances_alone(loops[-1].body)
-        if instances is None or any(isinstance(loop.duty, Hold) for loop in loops):
+        if instances is None or any(isinstance(loop.annotation, Hold) for loop in loops):
             yield part
             continue
         for place, instance in enumerate(instances):
@@ -158,7 +158,7 @@ def _into(node: Node, setting: _Setting, scop: Scop, path: tuple[Loop, ...] = ()
             return Block(
                 tuple(moved if place in concerned else c for place, c in enumerate(children))
             )
-        case Loop(duty=Hold(statements)):
+        case Loop(annotation=Hold(statements)):
             there = _sum_in(node, setting.instance, scop)
             if there is None or there.statement not in statements:
                 return None
@@ -258,7 +258,7 @@ def _suits(found: Instance, there: Instance, path: Sequence[Loop], scop: Scop) -
     """Whether the loops of a sum can run an instance in vectors if that is what they do."""
     statement = scop.statement(found.statement)
     for loop in path:
-        if not isinstance(loop.duty, Vector):
+        if not isinstance(loop.annotation, Vector):
             continue
         if not is_vectorisable(statement) or narrows(statement):
             return False

@@ -3,7 +3,7 @@
 import islpy as isl
 import pytest
 
-from polygym.compiler.poly.quota import bounded
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.errors import InternalError, LimitError
 
 HARD = "[n] -> { [i, j, k] : (j + k) mod 3 = 0 and (7j - k) mod 5 = 0 and 0 <= k <= i <= n }"

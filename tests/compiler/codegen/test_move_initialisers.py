@@ -8,7 +8,7 @@ import pytest
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, LoopProgram, Node
-from polygym.compiler.codegen.loops.start import start_sums
+from polygym.compiler.codegen.loops.move_initialisers import start_sums
 from polygym.compiler.codegen.machine import this_machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower

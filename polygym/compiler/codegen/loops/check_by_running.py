@@ -25,9 +25,9 @@ from collections.abc import Callable
 import islpy as isl
 
 from polygym.compiler.codegen.loops.boxes import Box
+from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
+from polygym.compiler.codegen.loops.interpreter import Point, runner, sampler
 from polygym.compiler.codegen.loops.ir import Node
-from polygym.compiler.codegen.loops.order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
-from polygym.compiler.codegen.loops.running import Point, runner, sampler
 from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
 from polygym.compiler.ir.scop import Scop

@@ -6,7 +6,7 @@ import pytest
 
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.trees.moves import Move, Moves
-from polygym.compiler.codegen.trees.ways import Sum, best_way
+from polygym.compiler.codegen.trees.vector_choice import Sum, best_way
 from polygym.compiler.frontend.c import parse_text
 from tests.compiler.codegen.test_tile_pack import BATCHES
 

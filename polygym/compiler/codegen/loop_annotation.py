@@ -1,9 +1,9 @@
 """What a loop has been given to do beyond running its iterations one after the other.
 
-The tree of a schedule gives duties to its loops (:mod:`polygym.compiler.codegen.trees`); the loops
-that isl makes of it keep them, since a duty belongs to a member of a band and not to a place in the
-text; passes over the loops (:mod:`polygym.compiler.codegen.loops`) and the emitters carry them out.
-The union is closed: match exhaustively.
+The tree of a schedule gives annotations to its loops (:mod:`polygym.compiler.codegen.trees`); the
+loops that isl makes of it keep them, since an annotation belongs to a member of a band and not to a
+place in the text; passes over the loops (:mod:`polygym.compiler.codegen.loops`) and the emitters
+carry them out. The union is closed: match exhaustively.
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ class Hold:
     statements: frozenset[str]
 
 
-Duty: TypeAlias = Sequential | Parallel | Jam | Vector | Hold
+LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Hold
 
 SEQUENTIAL = Sequential()

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from polygym.compiler.codegen.loops.check_by_running import rehearse
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.index import plus, replaced_in
 from polygym.compiler.codegen.loops.ir import (
@@ -18,7 +19,6 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.loops.rehearse import rehearse
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.trees.build import build_tree
