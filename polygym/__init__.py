@@ -19,6 +19,20 @@ from polygym.discovery import register_environments
 
 __version__ = "0.1.0"
 
+__all__ = [
+    "__version__",
+    "cli",
+    "compiler",
+    "envs",
+    "episodes",
+    "errors",
+    "measure",
+    "pictures",
+    "programs",
+    "search",
+    "tc",
+]
+
 register_environments()
 
 

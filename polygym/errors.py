@@ -12,6 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+__all__ = [
+    "IllegalScheduleError",
+    "InputError",
+    "InternalError",
+    "LimitError",
+    "OutOfRangeError",
+    "Place",
+    "PolygymError",
+    "SourceError",
+    "printable",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -8,3 +8,5 @@ into messages. ``output`` and ``tables`` print (colours on a terminal, plain tex
 far both are, ``stopping`` lets signals end them, ``ranking`` says what came of it and
 ``invocation`` how to go on.
 """
+
+__all__: list[str] = []

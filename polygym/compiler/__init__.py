@@ -5,3 +5,5 @@ dependences, its schedules and the space of all legal ones; ``frontend`` reads C
 comprehensions; ``codegen`` turns a program with a schedule and a mapping into loops, LLVM IR and
 object code. Nothing here runs what it makes, opens a window or prints.
 """
+
+__all__ = ["codegen", "frontend", "ir", "poly"]

@@ -10,3 +10,74 @@ for a tree search costs nothing.
 entry). ``reward`` says what an episode is worth at its end, ``arguments`` checks what environments
 are made with. Nothing here knows Gymnasium.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.episodes.episode import (
+        Episode,
+        Phase,
+        Task,
+        TaskOptions,
+    )
+    from polygym.episodes.ids import (
+        IDS,
+    )
+    from polygym.episodes.kernels import (
+        Source,
+        Subject,
+        subject,
+        targets,
+    )
+    from polygym.episodes.observe import (
+        Observer,
+        Table,
+        tables,
+    )
+    from polygym.episodes.policies import (
+        Policy,
+        play,
+        policy,
+    )
+    from polygym.episodes.record import (
+        Replay,
+        read,
+        replay,
+    )
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "episode": ("Episode", "Phase", "Task", "TaskOptions"),
+            "ids": ("IDS",),
+            "kernels": ("Source", "Subject", "subject", "targets"),
+            "observe": ("Observer", "Table", "tables"),
+            "policies": ("Policy", "play", "policy"),
+            "record": ("Replay", "read", "replay"),
+        },
+    )
+
+__all__ = [
+    "IDS",
+    "Episode",
+    "Observer",
+    "Phase",
+    "Policy",
+    "Replay",
+    "Source",
+    "Subject",
+    "Table",
+    "Task",
+    "TaskOptions",
+    "play",
+    "policy",
+    "read",
+    "replay",
+    "subject",
+    "tables",
+    "targets",
+]

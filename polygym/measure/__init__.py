@@ -3,3 +3,5 @@
 ``worker`` runs and times compiled code in processes of its own; ``evaluation`` compiles schedules
 of one program, has them run beside the original order, and says what became of each.
 """
+
+__all__ = ["evaluation", "worker"]

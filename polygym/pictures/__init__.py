@@ -7,6 +7,51 @@ needed, ``plane``, ``arrows`` and ``scale`` where things are; ``domain``, ``fram
 all on one sheet.
 """
 
-from polygym.pictures.canvas import HEIGHT, WIDTH, Scene, render, save
+from __future__ import annotations
 
-__all__ = ["HEIGHT", "WIDTH", "Scene", "render", "save"]
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.pictures.bests import (
+        Group,
+        bests_picture,
+    )
+    from polygym.pictures.canvas import (
+        HEIGHT,
+        WIDTH,
+        Scene,
+        render,
+        save,
+    )
+    from polygym.pictures.chart import (
+        Picture,
+    )
+    from polygym.pictures.distribution import (
+        Distribution,
+        distribution_picture,
+    )
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "bests": ("Group", "bests_picture"),
+            "canvas": ("HEIGHT", "Scene", "WIDTH", "render", "save"),
+            "chart": ("Picture",),
+            "distribution": ("Distribution", "distribution_picture"),
+        },
+    )
+
+__all__ = [
+    "HEIGHT",
+    "WIDTH",
+    "Distribution",
+    "Group",
+    "Picture",
+    "Scene",
+    "bests_picture",
+    "distribution_picture",
+    "render",
+    "save",
+]

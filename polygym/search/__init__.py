@@ -4,3 +4,5 @@
 for schedule and mapping together; ``sweep`` searches many programs with several policies, into one
 store, and draws a report of it.
 """
+
+__all__ = ["explore", "sweep", "tune"]

@@ -16,17 +16,13 @@ asked for: ``import polygym.tc`` does not wait for LLVM.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
 
 if TYPE_CHECKING:
     from polygym.tc.comprehension import Comprehension, define
+else:
+    __getattr__ = lazily(__name__, {"comprehension": ("Comprehension", "define")})
 
 __all__ = ["Comprehension", "define"]
-
-
-def __getattr__(name: str) -> Any:
-    """Return what stands in :mod:`polygym.tc.comprehension`."""
-    if name in __all__:
-        return getattr(import_module("polygym.tc.comprehension"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,3 +2,5 @@
 
 Both make a :class:`~polygym.compiler.ir.scop.Scop`, which does not say which of them made it.
 """
+
+__all__ = ["c", "tc"]

@@ -6,3 +6,41 @@ event the moment it is known, ``folder`` the results of one search in one direct
 what the outcomes amount to; ``tuning`` looks for the mapping of the best few, and ``trials`` keeps
 those.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.search.explore.explorer import (
+        explore,
+    )
+    from polygym.search.explore.folder import (
+        Search,
+        begin,
+        resume,
+        summary,
+    )
+    from polygym.search.explore.setting import (
+        Setting,
+    )
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "explorer": ("explore",),
+            "folder": ("Search", "begin", "resume", "summary"),
+            "setting": ("Setting",),
+        },
+    )
+
+__all__ = [
+    "Search",
+    "Setting",
+    "begin",
+    "explore",
+    "resume",
+    "summary",
+]

@@ -8,3 +8,56 @@ time (``shares``); ``compilers`` generates the code of a batch of schedules befo
 ``orders`` says how much is to be done, ``campaign`` has it done, ``progress`` says how far it is.
 ``statistics`` makes means and curves of what was found.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.search.sweep.campaign import (
+        Campaign,
+    )
+    from polygym.search.sweep.orders import (
+        Orders,
+    )
+    from polygym.search.sweep.reading import (
+        read,
+    )
+    from polygym.search.sweep.setting import (
+        SweepSetting,
+    )
+    from polygym.search.sweep.statistics import (
+        KernelSummary,
+        summaries,
+    )
+    from polygym.search.sweep.store import (
+        Store,
+        create_or_open,
+        open_store,
+    )
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "campaign": ("Campaign",),
+            "orders": ("Orders",),
+            "reading": ("read",),
+            "setting": ("SweepSetting",),
+            "statistics": ("KernelSummary", "summaries"),
+            "store": ("Store", "create_or_open", "open_store"),
+        },
+    )
+
+__all__ = [
+    "Campaign",
+    "KernelSummary",
+    "Orders",
+    "Store",
+    "SweepSetting",
+    "create_or_open",
+    "open_store",
+    "read",
+    "summaries",
+]

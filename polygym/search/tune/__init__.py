@@ -5,9 +5,45 @@ dice alone, or a policy of the gym), ``tuner`` compiles, measures and keeps the 
 ``tuned``.
 """
 
-from polygym.search.tune.candidates import Candidate
-from polygym.search.tune.searches import search_names
-from polygym.search.tune.tuned import Tuned, read_choice
-from polygym.search.tune.tuner import Plan, Progress, tune
+from __future__ import annotations
 
-__all__ = ["Candidate", "Plan", "Progress", "Tuned", "read_choice", "search_names", "tune"]
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.search.tune.candidates import (
+        Candidate,
+    )
+    from polygym.search.tune.searches import (
+        search_names,
+    )
+    from polygym.search.tune.tuned import (
+        Tuned,
+        read_choice,
+    )
+    from polygym.search.tune.tuner import (
+        Plan,
+        Progress,
+        tune,
+    )
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "candidates": ("Candidate",),
+            "searches": ("search_names",),
+            "tuned": ("Tuned", "read_choice"),
+            "tuner": ("Plan", "Progress", "tune"),
+        },
+    )
+
+__all__ = [
+    "Candidate",
+    "Plan",
+    "Progress",
+    "Tuned",
+    "read_choice",
+    "search_names",
+    "tune",
+]

@@ -7,3 +7,5 @@ what the transformations ask about dependences. Each transformation is a module:
 ``model`` and ``tile_choice`` say how large, ``plan`` strings everything together, ``isl_tree``
 hands the result to isl.
 """
+
+__all__: list[str] = []

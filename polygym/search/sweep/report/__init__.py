@@ -3,3 +3,25 @@
 ``figures`` makes the pictures of what :mod:`polygym.search.sweep.reading` has read, ``table`` the
 rows, ``page`` the HTML, and ``files`` writes them.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.search.sweep.report.files import (
+        write_report,
+    )
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "files": ("write_report",),
+        },
+    )
+
+__all__ = [
+    "write_report",
+]

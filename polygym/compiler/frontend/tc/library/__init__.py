@@ -17,6 +17,8 @@ from polygym.compiler.frontend.tc.parse import parse
 from polygym.compiler.frontend.tc.syntax import TYPE_NAMES, Definition, Output, Parameter, Scalar
 from polygym.errors import InputError
 
+__all__ = ["USUAL", "definition", "definitions", "gradients"]
+
 _Declared = TypeVar("_Declared", Parameter, Output)
 _FOLDER = Path(__file__).parent
 

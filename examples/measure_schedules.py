@@ -1,0 +1,37 @@
+"""A C loop of your own: is a schedule legal, and how fast is it?
+
+python examples/measure_schedules.py
+"""
+
+from pathlib import Path
+
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import find_violation
+from polygym.compiler.poly.schedule import parse
+from polygym.measure.evaluation import Evaluator
+from polygym.programs import load_program
+
+
+def main() -> None:
+    program = load_program(
+        str(Path(__file__).with_name("blur.c")), parameters={"n": 2000, "m": 2000}
+    )
+    schedules = {
+        "the text's order": original(program.scop),
+        "isl's": isl_schedule(program.scop),
+        "interchanged": parse("{ S[j, i] -> [i, j] }", program.scop),
+        "all at once": parse("{ S[j, i] -> [0] }", program.scop),
+    }
+    with Evaluator(program) as evaluator:
+        for name, schedule in schedules.items():
+            violation = find_violation(program.scop, schedule)
+            if violation is not None:
+                print(f"{name}: illegal, {violation}")
+                continue
+            found = evaluator.evaluate(schedule, parse_mapping("default"))
+            print(f"{name}: {found.status.value}, {found.speedup:.2f} times as fast, {schedule}")
+
+
+if __name__ == "__main__":
+    main()
