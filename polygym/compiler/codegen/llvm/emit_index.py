@@ -1,7 +1,20 @@
-"""Loop IR → LLVM IR, part 1: index arithmetic in 64-bit integers.
+"""Loop IR → LLVM IR, part 1: index arithmetic in 64-bit integers, which always has a value.
 
-Everything is ``nsw``: subscripts and bounds are mathematical integers that fit 64 bits with room to
-spare, and LLVM needs to know that they do not wrap to recognise affine access patterns.
+isl promises things of its expressions (that a division leaves no remainder, that a dividend is not
+negative), but only where their value counts. Code computes them elsewhere, too: both arms of a
+selection, all operands of a connective, bounds of loops that do not run, lanes that do not exist.
+An instruction that is told the promise (``exact``) has no value there, only *poison*, and a branch
+on that is undefined behaviour: programs crashed by it. So no promise is passed on. Every operator
+is a function of all integers, the same one as in Python and in the printed C::
+
+    -7 / 4, of all three kinds of division   -2     rounded down
+    -7 % 4                                    1     never negative
+
+That costs an instruction or three, and none where the divisor is a power of two.
+
+What is promised is that nothing wraps (``nsw``), without which LLVM does not recognise affine
+accesses. :mod:`polygym.compiler.codegen.loops.check_ranges` proves it, for every part of every
+expression and all values that its variables may have, whether guards hold or not.
 """
 
 from __future__ import annotations
@@ -11,7 +24,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.llvm.kinds import I1, I64
+from polygym.compiler.codegen.llvm.kinds import I64
 from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
 from polygym.errors import InternalError
 
@@ -64,16 +77,17 @@ def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list
             return builder.sub(*values, flags=["nsw"])
         case IndexOperator.MULTIPLY:
             return builder.mul(*values, flags=["nsw"])
-        case IndexOperator.DIVIDE_EXACT:
-            return builder.sdiv(*values, flags=["exact"])
-        case IndexOperator.DIVIDE_FLOOR:
-            return _emit_floor_division(builder, *values)
-        case IndexOperator.DIVIDE_NONNEGATIVE:
-            return builder.udiv(*values)
+        case (
+            IndexOperator.DIVIDE_EXACT
+            | IndexOperator.DIVIDE_FLOOR
+            | IndexOperator.DIVIDE_NONNEGATIVE
+        ):
+            return _emit_quotient(builder, values[0], _divisor(values[1]))
         case IndexOperator.REMAINDER_NONNEGATIVE:
-            return builder.urem(*values)
+            return _emit_remainder(builder, values[0], _divisor(values[1]))
         case IndexOperator.REMAINDER_ZERO_TEST:
-            return builder.srem(*values)
+            # Its sign does not matter, only whether it is 0.
+            return builder.srem(values[0], ir.Constant(I64, _divisor(values[1])))
         case IndexOperator.MINIMUM | IndexOperator.MAXIMUM:
             sign = "<" if operator is IndexOperator.MINIMUM else ">"
             return reduce(
@@ -86,16 +100,9 @@ def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list
             condition, then, otherwise = values
             return builder.select(_truth(builder, condition), then, otherwise)
         case IndexOperator.AND:
-            # Not `and`: what stands behind a false condition may have no value at all.
-            return reduce(
-                lambda first, second: builder.select(first, second, ir.Constant(I1, 0)),
-                [_truth(builder, value) for value in values],
-            )
+            return reduce(builder.and_, [_truth(builder, value) for value in values])
         case IndexOperator.OR:
-            return reduce(
-                lambda first, second: builder.select(first, ir.Constant(I1, 1), second),
-                [_truth(builder, value) for value in values],
-            )
+            return reduce(builder.or_, [_truth(builder, value) for value in values])
         case (
             IndexOperator.EQUAL
             | IndexOperator.LESS
@@ -108,12 +115,43 @@ def _emit_operation(builder: ir.IRBuilder, operator: IndexOperator, values: list
             assert_never(operator)
 
 
-def _emit_floor_division(builder: ir.IRBuilder, dividend: Any, divisor: Any) -> Any:
+def _divisor(value: Any) -> int:
+    """Return a divisor: a positive number, so that no division is undefined."""
+    if not isinstance(value, ir.Constant) or value.constant <= 0:
+        raise InternalError(f"a divisor of an index: expected a positive number, found {value}")
+    return int(value.constant)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _emit_quotient(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
     """Round the quotient down: q = trunc(a / d), minus 1 when the remainder is negative.
 
     Example: -7 and 4 give q = -1 with remainder -3, so -2. The sign bit of the remainder, spread by
-    an arithmetic shift, is that -1 (divisors are positive).
+    an arithmetic shift, is that -1. A shift alone rounds down where the divisor is a power of two.
+
+    Neither q·d nor a - q·d wraps: they lie between 0 and a, and between -d and d.
     """
-    quotient = builder.sdiv(dividend, divisor)
-    remainder = builder.sub(dividend, builder.mul(quotient, divisor, flags=["nsw"]), flags=["nsw"])
-    return builder.add(quotient, builder.ashr(remainder, ir.Constant(I64, 63)), flags=["nsw"])
+    if _is_power_of_two(divisor):
+        return builder.ashr(dividend, ir.Constant(I64, divisor.bit_length() - 1))
+    number = ir.Constant(I64, divisor)
+    quotient = builder.sdiv(dividend, number)
+    remainder = builder.sub(dividend, builder.mul(quotient, number, flags=["nsw"]), flags=["nsw"])
+    return builder.add(quotient, _sign(builder, remainder), flags=["nsw"])
+
+
+def _emit_remainder(builder: ir.IRBuilder, dividend: Any, divisor: int) -> Any:
+    """Return what the quotient, rounded down, leaves: the divisor more where it is negative."""
+    if _is_power_of_two(divisor):
+        return builder.and_(dividend, ir.Constant(I64, divisor - 1))
+    number = ir.Constant(I64, divisor)
+    remainder = builder.srem(dividend, number)
+    more = builder.and_(_sign(builder, remainder), number)
+    return builder.add(remainder, more, flags=["nsw"])
+
+
+def _sign(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return -1 for a negative number, else 0."""
+    return builder.ashr(value, ir.Constant(I64, 63))

@@ -33,12 +33,9 @@ from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
-    Index,
-    IndexOperator,
     Instance,
     Loop,
     Node,
-    Operation,
 )
 from polygym.compiler.ir.scop import Storage
 
@@ -233,24 +230,6 @@ def _smaller(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return builder.select(builder.icmp_signed("<", left, right), left, right)
 
 
-def _anywhere(index: Index) -> Index:
-    """Return an index that has a value wherever it is asked for.
-
-    What isl knows of a bound, that a division in it is exact, say, it knows of the loops' real
-    counters, not of their middles; code that promised it would have no meaning there.
-    """
-    match index:
-        case Operation(IndexOperator.DIVIDE_EXACT | IndexOperator.DIVIDE_NONNEGATIVE, operands):
-            operator = IndexOperator.DIVIDE_FLOOR
-        case Operation(IndexOperator.REMAINDER_NONNEGATIVE, operands):
-            operator = IndexOperator.REMAINDER_ZERO_TEST
-        case Operation(operator, operands):
-            pass
-        case _:
-            return index
-    return Operation(operator, tuple(_anywhere(operand) for operand in operands))
-
-
 def _work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
     """Return about how many instances run in a node."""
     match node:
@@ -268,8 +247,8 @@ def _work(builder: ir.IRBuilder, node: Node, environment: Environment) -> Any:
                 total = builder.add(total, _work(builder, child, environment))
             return total
         case Loop(variable, low, high, _, body):
-            lower = emit_index(builder, _anywhere(low), environment)
-            upper = emit_index(builder, _anywhere(high), environment)
+            lower = emit_index(builder, low, environment)
+            upper = emit_index(builder, high, environment)
             inside = environment | {variable: _middle(builder, lower, upper)}
             trips = _trips(builder, node, lower, upper)
             return builder.mul(trips, _work(builder, body, inside))

@@ -102,10 +102,11 @@ def _combined(operator: IndexOperator, parts: list[Range]) -> Range:
             IndexOperator.DIVIDE_EXACT
             | IndexOperator.DIVIDE_FLOOR
             | IndexOperator.DIVIDE_NONNEGATIVE
-            | IndexOperator.REMAINDER_NONNEGATIVE
-            | IndexOperator.REMAINDER_ZERO_TEST
         ):
-            return _hull((*first, -first[0], -first[1], 0))
+            return _hull((*first, 0))
+        case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
+            most = max(map(abs, parts[1]))
+            return 1 - most, most - 1
         case IndexOperator.MINIMUM:
             return min(low for low, _ in parts), min(high for _, high in parts)
         case IndexOperator.MAXIMUM:

@@ -1,0 +1,216 @@
+"""Index arithmetic in machine code has the values that Python's has, wherever it is evaluated."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.emit_index import emit_index
+from polygym.compiler.codegen.llvm.jit import compile_object
+from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
+from polygym.compiler.codegen.llvm.loader import ENTRY_POINT, load
+from polygym.compiler.codegen.loops.check_ranges import interval
+from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
+from polygym.errors import InternalError
+
+DIVISIONS = (
+    IndexOperator.DIVIDE_EXACT,
+    IndexOperator.DIVIDE_FLOOR,
+    IndexOperator.DIVIDE_NONNEGATIVE,
+)
+VALUES = (-9, -8, -7, -4, -3, -2, -1, 0, 1, 2, 3, 4, 7, 8, 9)
+COMPARISONS: dict[IndexOperator, Callable[[int, int], bool]] = {
+    IndexOperator.EQUAL: int.__eq__,
+    IndexOperator.LESS: int.__lt__,
+    IndexOperator.LESS_EQUAL: int.__le__,
+    IndexOperator.GREATER: int.__gt__,
+    IndexOperator.GREATER_EQUAL: int.__ge__,
+}
+
+
+def value_of(index: Index, values: dict[str, int]) -> int:
+    """Return an index's value; all operands are evaluated, as the machine does."""
+    match index:
+        case Number(value):
+            return value
+        case Variable(name):
+            return values[name]
+    found = [value_of(operand, values) for operand in index.operands]
+    operator = index.operator
+    if operator in DIVISIONS:
+        return found[0] // found[1]
+    if operator in COMPARISONS:
+        return int(COMPARISONS[operator](*found))
+    match operator:
+        case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
+            return found[0] % found[1]
+        case IndexOperator.NEGATE:
+            return -found[0]
+        case IndexOperator.ADD:
+            return found[0] + found[1]
+        case IndexOperator.SUBTRACT:
+            return found[0] - found[1]
+        case IndexOperator.MULTIPLY:
+            return found[0] * found[1]
+        case IndexOperator.MINIMUM:
+            return min(found)
+        case IndexOperator.MAXIMUM:
+            return max(found)
+        case IndexOperator.SELECT:
+            return found[1] if found[0] else found[2]
+        case IndexOperator.AND:
+            return int(all(found))
+        case IndexOperator.OR:
+            return int(any(found))
+    raise AssertionError(operator)
+
+
+def on_the_machine(index: Index) -> Callable[[int, int], int]:
+    """Return an index as machine code: a function of the variables x and y."""
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER]), ENTRY_POINT)
+    builder = ir.IRBuilder(function.append_basic_block())
+    block, result = function.args
+    environment = {}
+    for place, name in enumerate("xy"):
+        slot = builder.gep(block, [ir.Constant(I64, place)], source_etype=I64)
+        environment[name] = builder.load(slot, typ=I64)
+    value = emit_index(builder, index, environment)
+    # A branch, for code that depends on a value which is none does anything.
+    with builder.if_then(builder.icmp_signed("!=", value, ir.Constant(value.type, 0))):
+        wide = builder.zext(value, I64) if value.type.width == 1 else value
+        builder.store(wide, result)
+    builder.ret(ir.Constant(I32, 0))
+    loaded = load(compile_object(str(module)))
+
+    def run(x: int, y: int) -> int:
+        given, found = (ctypes.c_int64 * 2)(x, y), ctypes.c_int64(0)
+        assert loaded.call(ctypes.addressof(given), ctypes.addressof(found)) == 0
+        return found.value
+
+    return run
+
+
+def agrees(index: Index) -> None:
+    run = on_the_machine(index)
+    for x in VALUES:
+        for y in VALUES:
+            expected = value_of(index, {"x": x, "y": y})
+            assert run(x, y) == expected, (index, x, y)
+
+
+X, Y = Variable("x"), Variable("y")
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 4, 5, 8, 2**31, 2**40 + 1])
+@pytest.mark.parametrize("operator", [*DIVISIONS, IndexOperator.REMAINDER_NONNEGATIVE])
+def test_divisions_round_down_whatever_they_are_told(operator: IndexOperator, divisor: int) -> None:
+    agrees(Operation(operator, (X, Number(divisor))))
+
+
+def half(index: Index, by: int = 2) -> Index:
+    return Operation(IndexOperator.DIVIDE_EXACT, (index, Number(by)))
+
+
+def is_multiple(index: Index, of: int = 2) -> Index:
+    remainder = Operation(IndexOperator.REMAINDER_ZERO_TEST, (index, Number(of)))
+    return Operation(IndexOperator.EQUAL, (remainder, Number(0)))
+
+
+@pytest.mark.parametrize("connective", [IndexOperator.AND, IndexOperator.OR])
+@pytest.mark.parametrize("by", [2, 3])
+def test_operands_of_connectives_need_no_guard(connective: IndexOperator, by: int) -> None:
+    """The exact division stands before the test that makes it exact."""
+    inexact = Operation(IndexOperator.GREATER, (Operation(IndexOperator.ADD, (half(X, by), Y)), X))
+    agrees(Operation(connective, (inexact, is_multiple(X, by))))
+    agrees(Operation(connective, (is_multiple(X, by), inexact)))
+
+
+@pytest.mark.parametrize("by", [2, 3])
+def test_both_arms_of_a_selection_need_no_guard(by: int) -> None:
+    arms = (is_multiple(X, by), half(X, by), Operation(IndexOperator.NEGATE, (half(Y, by),)))
+    chosen = Operation(IndexOperator.SELECT, arms)
+    agrees(Operation(IndexOperator.MAXIMUM, (chosen, half(Operation(IndexOperator.ADD, (X, Y))))))
+
+
+def test_sums_after_quotients_of_negative_numbers_do_not_wrap() -> None:
+    quotient = Operation(IndexOperator.DIVIDE_NONNEGATIVE, (X, Number(3)))
+    agrees(Operation(IndexOperator.LESS, (Operation(IndexOperator.ADD, (quotient, Y)), Number(2))))
+
+
+def test_a_divisor_is_a_positive_number() -> None:
+    for divisor in (Y, Number(0), Number(-2)):
+        with pytest.raises(InternalError, match="expected a positive number"):
+            on_the_machine(Operation(IndexOperator.DIVIDE_FLOOR, (X, divisor)))
+
+
+def _truths(inner: st.SearchStrategy[Index]) -> st.SearchStrategy[Index]:
+    comparisons = st.builds(
+        lambda operator, left, right: Operation(operator, (left, right)),
+        st.sampled_from(sorted(COMPARISONS, key=str)),
+        inner,
+        inner,
+    )
+    connectives = st.builds(
+        lambda operator, operands: Operation(operator, tuple(operands)),
+        st.sampled_from([IndexOperator.AND, IndexOperator.OR]),
+        st.lists(comparisons, min_size=2, max_size=3),
+    )
+    return comparisons | connectives
+
+
+def _larger(inner: st.SearchStrategy[Index]) -> st.SearchStrategy[Index]:
+    """Return indices whose operands are others."""
+    divisors = st.sampled_from([Number(1), Number(2), Number(3), Number(4), Number(6)])
+    divided = st.builds(
+        lambda operator, left, right: Operation(operator, (left, right)),
+        st.sampled_from([*DIVISIONS, IndexOperator.REMAINDER_NONNEGATIVE]),
+        inner,
+        divisors,
+    )
+    combined = st.builds(
+        lambda operator, left, right: Operation(operator, (left, right)),
+        st.sampled_from(
+            [
+                IndexOperator.ADD,
+                IndexOperator.SUBTRACT,
+                IndexOperator.MINIMUM,
+                IndexOperator.MAXIMUM,
+            ]
+        ),
+        inner,
+        inner,
+    )
+    scaled = st.builds(
+        lambda factor, operand: Operation(IndexOperator.MULTIPLY, (Number(factor), operand)),
+        st.integers(-5, 5),
+        inner,
+    )
+    chosen = st.builds(
+        lambda *parts: Operation(IndexOperator.SELECT, parts), _truths(inner), inner, inner
+    )
+    return divided | combined | scaled | chosen
+
+
+LEAVES = st.sampled_from([X, Y]) | st.builds(Number, st.integers(-9, 9))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.recursive(LEAVES, _larger, max_leaves=12))
+def test_the_machine_and_python_agree(index: Index) -> None:
+    agrees(index)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.recursive(LEAVES, _larger, max_leaves=12), st.integers(-40, 40), st.integers(-40, 40))
+def test_intervals_hold_all_values(index: Index, x: int, y: int) -> None:
+    """That nothing wraps is promised on the strength of these intervals, guards or none."""
+    low, high = interval(index, {"x": (x - 3, x + 3), "y": (y - 2, y + 2)})
+    for dx in range(-3, 4):
+        for dy in range(-2, 3):
+            assert low <= value_of(index, {"x": x + dx, "y": y + dy}) <= high
