@@ -13,6 +13,7 @@ from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
 from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.codegen.trees.printer import print_tree
 from polygym.compiler.codegen.trees.tree import (
     Band,
     Branch,
@@ -28,7 +29,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.tc import define
 from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
-from tests.compiler.codegen.tree_text import members_of, tree_text
+from tests.compiler.codegen.tree_members import members_of
 from tests.oracles.mapped_trees import Run, check_tree
 from tests.oracles.random_schedules import random_legal_schedule
 
@@ -163,8 +164,8 @@ def test_goldens(name: str, which: str, text: str, golden: Callable[[str, str], 
     words = text.replace("=", "").replace(" ", "-")
     golden(
         f"mapped_trees/{name}-{which}-{words}.txt",
-        f"{schedule}\n\n{tree_text(before, scop, schedule)}\n{text}\n\n"
-        f"{tree_text(after, scop, schedule)}",
+        f"{schedule}\n\n{print_tree(before, scop, schedule)}\n{text}\n\n"
+        f"{print_tree(after, scop, schedule)}",
     )
 
 
@@ -179,8 +180,8 @@ def test_goldens_of_sums_at_known_sizes(name: str, golden: Callable[[str, str], 
     sizes = " ".join(f"{name}={value}" for name, value in run.sizes.items())
     golden(
         f"mapped_trees/{name}-isl-sizes.txt",
-        f"{schedule}\n\n{tree_text(before, scop, schedule)}\nthreads=2 {sizes}\n\n"
-        f"{tree_text(after, scop, schedule)}",
+        f"{schedule}\n\n{print_tree(before, scop, schedule)}\nthreads=2 {sizes}\n\n"
+        f"{print_tree(after, scop, schedule)}",
     )
 
 
