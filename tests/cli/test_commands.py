@@ -93,6 +93,35 @@ def test_show_prints_everything(capsys: pytest.CaptureFixture[str], y_ax: str) -
     assert out.startswith("/*")
 
 
+def test_show_after_a_pass(capsys: pytest.CaptureFixture[str], y_ax: str) -> None:
+    code, listed, _ = call(capsys, "show", y_ax, "--after", "list")
+    _, data = call_json(capsys, "show", y_ax, "--after", "list")
+    names = [one["name"] for one in data["passes"]]
+    assert (code, [line.split()[0] for line in listed.splitlines()]) == (0, names)
+    words = ("show", y_ax, "--mapping", "tile=8 vector_bits=off", "--threads", "2", "--after")
+    for name, fragment in (
+        ("build", "T: j"),
+        ("plan", "T: [(i)/8]   parallel, dynamic"),
+        ("generate", "#pragma omp parallel for"),
+        ("pack", "#pragma omp parallel for"),
+        ("emit", "define i32 @"),
+        ("optimise", "target triple = "),
+    ):
+        code, out, err = call(capsys, *words, name)
+        assert (code, err) == (0, "")
+        assert fragment in out
+        assert f"yax after {name}: " in out.splitlines()[0]
+        code, data = call_json(capsys, *words, name)
+        assert (code, data["text"], data["after"]) == (0, out, name)
+        assert data["mapping"] == "threads=2 tile=8 vector_bits=off"
+    code, out, err = call(capsys, "show", "nowhere.c", "--after", "tiling")
+    assert (code, out) == (2, "")
+    assert "found 'tiling'; there are, in their order:" in err
+    assert all(name in err for name in names)
+    code, _, err = call(capsys, "show", y_ax, "--after", "plan", "--c")
+    assert (code, "--c and --after: expected one of them" in err) == (2, True)
+
+
 def test_run_reports_and_replays(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:

@@ -23,7 +23,9 @@ from polygym.cli.output import heading, say
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
 from polygym.compiler.ir.scop import Array, Scop, Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import Dependence, dependences
@@ -34,8 +36,22 @@ from polygym.errors import InputError
 from polygym.programs import load_scop
 from polygym.programs.wording import conditions_of, without_parameters
 
+_HELP = """Print parameters, statements, dependences, the schedule and its C code.
 
-@click.command("show", epilog=TARGET_HELP)
+The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it is the
+member `c`. It is for all sizes, or for those of `-p` if all of them are given.
+
+`--after` shows how code comes about, pass by pass:
+
+\b
+  polygym show gemm --after list
+  polygym show gemm --schedule isl --mapping default --after plan
+  polygym show gemm --mapping 'tile=32 unroll_jam=4' --after unroll_jam
+  polygym show gemm --schedule isl --mapping default --threads 2 --after optimise > gemm.ll
+"""
+
+
+@click.command("show", help=_HELP, epilog=TARGET_HELP)
 @target_argument
 @function_option
 @click.option(
@@ -47,6 +63,12 @@ from polygym.programs.wording import conditions_of, without_parameters
     help="Whose C to show: the source's order, isl's, or one from a file or isl text.",
 )
 @click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
+@click.option(
+    "--after",
+    metavar="PASS|list",
+    help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
+    "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
+)
 @mapping_option("sequential")
 @threads_option
 @reassociate_option
@@ -57,21 +79,26 @@ def command(
     region: str | None,
     schedule_text: str,
     only_c: bool,
+    after: str | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
-    """Print parameters, statements, dependences, the schedule and its C code.
-
-    The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it
-    is the member `c`. It is for all sizes, or for those of `-p` if all of them are given.
-    """
+    """Print what polygym understands of a program, or what code generation makes of it."""
+    if only_c and after is not None:
+        raise click.UsageError("--c and --after: expected one of them.")
+    if after == "list":
+        return _passes(as_json=as_json)
+    shown = None if after is None else pass_named(after)
     scop = load_scop(target, region, parameters)
     schedule = resolve_schedule(schedule_text, scop)
     legal = LegalSchedule(scop, schedule)
     sizes = _sizes(scop, parameters)
-    loops = lower(legal, chosen_mapping(mapping, SEQUENTIAL, threads), sizes)
+    chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
+    if shown is not None:
+        return _stage(stage_after(shown, legal, chosen, sizes), as_json=as_json)
+    loops = lower(legal, chosen, sizes)
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
     code = print_c(loops, f"{scop.name}: {schedule}{done}")
@@ -83,6 +110,35 @@ def command(
         return Answer(document=_as_json(scop, found, schedule, code))
     _print(scop, found, schedule_text, schedule, code)
     return Answer()
+
+
+def _passes(*, as_json: bool) -> Answer:
+    """Print the passes of code generation, a line each."""
+    if as_json:
+        rows = [{"name": o.name, "leaves": o.leaves.value, "does": o.does} for o in PASSES]
+        return Answer(document={"passes": rows})
+    say(list_of_passes())
+    return Answer()
+
+
+def _stage(stage: Stage, *, as_json: bool) -> Answer:
+    """Print what there is after a pass."""
+    if not as_json:
+        click.echo(stage.text, nl=False)
+        return Answer()
+    legal = stage.goal.legal
+    document = {
+        "name": legal.scop.name,
+        "schedule": str(legal.schedule),
+        "mapping": str(stage.asked),
+        "simplified": stage.asked.simplified(stage.goal.mapping),
+        "after": stage.after.name,
+        "does": stage.after.does,
+        "leaves": stage.after.leaves.value,
+        "changed": stage.changed,
+        "text": stage.text,
+    }
+    return Answer(document=document)
 
 
 def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:

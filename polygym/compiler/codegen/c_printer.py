@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from polygym.compiler.codegen.exponential import EXPONENTIALS, exponential_in_c
-from polygym.compiler.codegen.loop_annotation import Parallel
+from polygym.compiler.codegen.loop_annotation import Parallel, annotation_text
 from polygym.compiler.codegen.loops.index import minimum, plus, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -81,10 +81,13 @@ _INFIX = {
 _AND, _UNARY, _ATOM = 2, 10, 11
 
 
-def print_c(program: LoopProgram, comment: str = "") -> str:
-    """Return a compilable C function; ``comment`` stands above it."""
+def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False) -> str:
+    """Return a compilable C function; ``comment`` stands above it.
+
+    In ``annotated`` C it stands behind the head of a loop what the loop has been given to do.
+    """
     scop = program.scop
-    body = list(_lines(program, program.body, 1))
+    body = list(_lines(program, program.body, 1, annotated))
     made = [array for array in scop.arrays if array.storage is Storage.SCRATCH]
     lines = [f"/* {comment} */"] if comment else []
     lines += _headers(scop)
@@ -177,13 +180,13 @@ def _macro(operator: IndexOperator, operands: tuple[Index, ...]) -> str:
     return text
 
 
-def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
+def _lines(program: LoopProgram, node: Node, depth: int, annotated: bool) -> Iterator[str]:
     """Yield the lines of a node."""
     indent = "  " * depth
     match node:
         case Block(children):
             for child in children:
-                yield from _lines(program, child, depth)
+                yield from _lines(program, child, depth, annotated)
         case Loop(variable, lower, upper, step, body, annotation):
             if isinstance(annotation, Parallel) and program.threads > 1:
                 kind = "dynamic" if annotation.dynamic else "static"
@@ -191,15 +194,17 @@ def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
                     f"{indent}#pragma omp parallel for schedule({kind}) "
                     f"num_threads({program.threads})"
                 )
-            yield f"{indent}{_loop_header(variable, lower, upper, step)} {{"
-            yield from _lines(program, body, depth + 1)
+            text = annotation_text(annotation) if annotated else ""
+            note = f"  /* {text} */" if text else ""
+            yield f"{indent}{_loop_header(variable, lower, upper, step)} {{{note}"
+            yield from _lines(program, body, depth + 1, annotated)
             yield f"{indent}}}"
         case Guard(condition, then, otherwise):
             yield f"{indent}if ({print_index(condition)}) {{"
-            yield from _lines(program, then, depth + 1)
+            yield from _lines(program, then, depth + 1, annotated)
             if otherwise is not None:
                 yield f"{indent}}} else {{"
-                yield from _lines(program, otherwise, depth + 1)
+                yield from _lines(program, otherwise, depth + 1, annotated)
             yield f"{indent}}}"
         case Instance(lanes=lanes):
             if lanes is None:
@@ -208,7 +213,7 @@ def _lines(program: LoopProgram, node: Node, depth: int) -> Iterator[str]:
             lane = f"{lanes.variable}_"
             one = replaced_in(replace(node, lanes=None), {lanes.variable: Variable(lane)})
             yield f"{indent}{_loop_header(lane, lanes.base, _last_lane(lanes), 1)}"
-            yield from _lines(program, one, depth + 1)
+            yield from _lines(program, one, depth + 1, annotated)
         case _:
             assert_never(node)
 

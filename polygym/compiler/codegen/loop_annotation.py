@@ -9,7 +9,7 @@ carry them out. The union is closed: match exhaustively.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +56,24 @@ class Hold:
 LoopAnnotation: TypeAlias = Sequential | Parallel | Jam | Vector | Hold
 
 SEQUENTIAL = Sequential()
+
+
+def annotation_text(annotation: LoopAnnotation) -> str:
+    """Return an annotation for people; one iteration after the other is nothing to say.
+
+    >>> annotation_text(Vector(256, 1)), annotation_text(Jam(4)), annotation_text(SEQUENTIAL)
+    ('1 vector of 256 bits', 'jam 4', '')
+    """
+    match annotation:
+        case Sequential():
+            return ""
+        case Parallel(dynamic):
+            return f"parallel, {'dynamic' if dynamic else 'static'}"
+        case Jam(copies):
+            return f"jam {copies}"
+        case Vector(bits, count):
+            return f"{count} vector{'s' * (count > 1)} of {bits} bits"
+        case Hold(statements):
+            return f"holds {', '.join(sorted(statements))}"
+        case _:
+            assert_never(annotation)

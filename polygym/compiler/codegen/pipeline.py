@@ -1,46 +1,59 @@
-"""The whole of code generation in one place: legal schedule → loops → LLVM IR → object code."""
+"""The whole of code generation in one place: legal schedule → loops → LLVM IR → object code.
+
+The passes and their order are a table (:mod:`polygym.compiler.codegen.passes`). Here it is run,
+under the mapping that was asked for or, where that is out of isl's reach, under a simpler one; and
+what isl has made, and what comes out in the end, is checked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.loops.check_by_running import rehearse
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
-from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
-from polygym.compiler.codegen.loops.jam import jam_loops
-from polygym.compiler.codegen.loops.lanes import vectorise
-from polygym.compiler.codegen.loops.move_initialisers import start_sums
-from polygym.compiler.codegen.loops.pack import pack
-from polygym.compiler.codegen.loops.peel import peel
-from polygym.compiler.codegen.loops.separate import separate
-from polygym.compiler.codegen.loops.tile_pack import pack_tiles
-from polygym.compiler.codegen.machine import this_machine
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.passes import (
+    BUILD,
+    GENERATE,
+    LOOPS,
+    PLAN,
+    Goal,
+    level,
+    most_instances,
+)
 from polygym.compiler.codegen.sizes import Sizes
-from polygym.compiler.codegen.trees.build import build_tree
-from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Tree, without_annotations
-from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import DEFAULT_OPERATIONS, bounded
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import InputError, InternalError, LimitError
 
-# What a mapping may cost before a simpler one is taken: isl's operations, of which a program with
-# many dependences needs more, and instances in the code, of which each statement has several.
+# What a mapping may cost before a simpler one is taken, in isl's operations, of which a program
+# with many dependences needs more.
 _MOST_OPERATIONS = 800_000
 _OPERATIONS_FOR_A_DEPENDENCE = 20_000
 _PATIENCE = 3  # with the last thing that can be tried
-_INSTANCES_OF_ALL = 60
-_INSTANCES_OF_ONE = 40
 
 # What ends one way to make loops, and not the others: limits, and mistakes of isl's.
 _SIMPLER_MAY_DO = (InputError, InternalError, LimitError)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How loops came about: their ``tree``, and what every pass over ``loops`` has left.
+
+    The first of the loops are isl's; a pass that was left out leaves what was there. The ``goal``
+    has the mapping under which they were made, which may be less than was asked for.
+    """
+
+    goal: Goal
+    tree: Tree
+    loops: tuple[LoopProgram, ...]
 
 
 def lower(
@@ -58,10 +71,16 @@ def lower(
     the machine is. (At the very edge of the bound it depends a little on what the process did
     before: isl counts what it allocates, and reuses some.)
     """
-    tree = build_tree(legal)
+    return way_to_loops(legal, mapping, sizes).loops[-1]
+
+
+def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
+    """Return the way that :func:`lower` goes: under the mapping, or the first simpler one."""
+    asked = Goal(legal, mapping, sizes)
+    tree = BUILD.run(legal, asked)
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
     hopeless: set[Tree] = set()
-    found = _attempts(tree, legal, mapping, sizes, most, hopeless)
+    found = _attempts(tree, asked, most, hopeless)
     if found is not None:
         return found
     if mapping.leaves_order:
@@ -72,48 +91,38 @@ def lower(
         parallel=mapping.parallel,
         reassociate=mapping.reassociate,
     )
-    mapped = plan(tree, legal, plain, this_machine(), sizes)
+    goal = replace(asked, mapping=plain)
+    mapped = PLAN.run(tree, goal)
     if without_annotations(tree) not in hopeless:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
-            return _lowered(mapped, legal, plain, sizes)
+            return _lowered(mapped, goal)
     if sizes is not None:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
-            return _lowered(mapped, legal, plain, sizes, whole=True)
+            return _lowered(mapped, replace(goal, whole=True))
     with bounded("generating loops", most * _PATIENCE):
-        return _lowered(mapped, legal, plain, None, whole=True)
+        return _lowered(mapped, replace(goal, sizes=None, whole=True))
 
 
-def _attempts(
-    tree: Tree,
-    legal: LegalSchedule,
-    mapping: Mapping,
-    sizes: Sizes | None,
-    most: int,
-    hopeless: set[Tree],
-) -> LoopProgram | None:
-    """Return the loops under a mapping or a simpler one, None where isl gives up every time.
+def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> Way | None:
+    """Return the way under a mapping or a simpler one, None where isl gives up every time.
 
     ``hopeless`` gets the trees of which isl makes no loops: another mapping may lead to them again.
     """
-    for attempt in _simpler(mapping):
+    for mapping in _simpler(asked.mapping):
+        goal = replace(asked, mapping=mapping)
         try:
             with bounded("mapping the schedule to the machine", most):
-                mapped = plan(tree, legal, attempt, this_machine(), sizes)
+                mapped = PLAN.run(tree, goal)
                 if without_annotations(mapped) in hopeless:
                     continue
                 hopeless.add(without_annotations(mapped))  # unless it turns out otherwise
-                program = _lowered(mapped, legal, attempt, sizes)
+                way = _lowered(mapped, goal)
         except _SIMPLER_MAY_DO:
             continue
-        if count_instances(program.body) <= _largest(legal.scop):
-            return program
+        if count_instances(way.loops[-1].body) <= most_instances(asked.legal.scop):
+            return way
         hopeless.discard(without_annotations(mapped))
     return None
-
-
-def _largest(scop: Scop) -> int:
-    """Return how many instances the code of a mapping may have before a simpler one is taken."""
-    return _INSTANCES_OF_ALL + _INSTANCES_OF_ONE * len(scop.statements)
 
 
 def _simpler(mapping: Mapping) -> Iterator[Mapping]:
@@ -122,40 +131,21 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
         return
     yield mapping
     yield replace(mapping, tile=(), sink=False)
-    yield replace(mapping, tile=(), sink=False, jam=1, vectors=1)
+    yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1)
 
 
-def _lowered(
-    tree: Tree,
-    legal: LegalSchedule,
-    mapping: Mapping,
-    sizes: Sizes | None,
-    *,
-    whole: bool = False,
-) -> LoopProgram:
-    program = generate_loops(tree, legal, sizes, whole=whole)
-    check_ranges(program.body, legal.scop)
-    rehearse(program.body, tree, legal, sizes)
-    program = replace(program, body=peel(program.body, legal.scop, dict(program.sizes or ())))
-    if mapping.pack:
-        program = pack_tiles(program)
-    guarded = frozenset(name for name, _ in program.guarded)
-    if mapping.hold:
-        program = replace(program, body=start_sums(program.body, program.scop, guarded))
-    body = separate(program.body) if mapping.separate else program.body
-    done = vectorise(jam_loops(body), program.scop, guarded)
-    if mapping.separate and count_instances(done) > _largest(legal.scop):
-        done = vectorise(jam_loops(program.body), program.scop, guarded)
-    program = replace(program, body=done, mapping=mapping)
-    if mapping.pack:
-        program = pack(program)
-    check_ranges(program.body, program.scop)
-    return program
+def _lowered(tree: Tree, goal: Goal) -> Way:
+    """Run the passes over the loops of a tree, and check what comes in and what comes out."""
+    program = GENERATE.run(tree, goal)
+    check_ranges(program.body, goal.legal.scop)
+    rehearse(program.body, tree, goal.legal, goal.sizes)
+    loops = [program]
+    for each in LOOPS:
+        loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])
+    check_ranges(loops[-1].body, loops[-1].scop)
+    return Way(goal, tree, tuple(loops))
 
 
 def compile_program(program: LoopProgram) -> bytes:
-    """Return the machine code of a loop program as an object file.
-
-    Where loops are as the schedule has them, LLVM is to do what it can.
-    """
-    return compile_object(emit_llvm(program), 3 if program.mapping.leaves_order else 2)
+    """Return the machine code of a loop program as an object file."""
+    return compile_object(emit_llvm(program), level(program.mapping))

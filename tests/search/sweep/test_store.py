@@ -1,14 +1,17 @@
 """The store: one transaction an outcome, one setting, damage that is named."""
 
 import errno
+import json
 import os
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from polybench import Dataset
+from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.errors import InputError
 from polygym.search.sweep import reading
 from polygym.search.sweep.rows import ISL, Confirmation, Episode, Run
@@ -44,6 +47,21 @@ def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
         assert said in str(refusal.value)
     assert (tmp_path / STORE).read_bytes() == before
     create_or_open(tmp_path, SETTING).close()
+
+
+def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
+    """Version 0.1.0 had other words for mappings."""
+    mapped = replace(SETTING, mapping=parse_mapping("tile=off unroll_jam=2 vector_bits=256"))
+    create_or_open(tmp_path, mapped).close()
+    with closing(sqlite3.connect(tmp_path / STORE)) as connection, connection:
+        (document,) = connection.execute("SELECT document FROM setting").fetchone()
+        former = {**json.loads(document), "mapping": "tile=off jam=2 vector=256"}
+        connection.execute("UPDATE setting SET document = ?", (json.dumps(former),))
+    assert reading.read(tmp_path).setting.mapping == mapped.measuring.mapping
+    create_or_open(tmp_path, mapped).close()
+    other = replace(SETTING, mapping=parse_mapping("tile=off unroll_jam=3 vector_bits=256"))
+    with pytest.raises(InputError, match="mapping: tile=off jam=2 vector=256 before, tile=off"):
+        create_or_open(tmp_path, other)
 
 
 def test_an_episode_is_recorded_once(tmp_path: Path) -> None:

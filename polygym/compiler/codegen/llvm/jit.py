@@ -22,6 +22,11 @@ def compile_object(llvm_ir: str, level: int = 3) -> bytes:
     return bytes(_target_machine().emit_object(_optimised_module(llvm_ir, level)))
 
 
+def optimise(llvm_ir: str, level: int = 3) -> str:
+    """Return the text of a module after LLVM's pipeline for this machine."""
+    return str(_optimised_module(llvm_ir, level))
+
+
 def _optimised_module(llvm_ir: str, level: int = 3) -> Any:
     machine = _target_machine()
     try:

@@ -1,0 +1,61 @@
+"""Trees as text, for people: a line a member, branches of a sequence behind dashes.
+
+Example, the product of matrices under ``tile=32 threads=2``::
+
+    S0: [(i)/32]; S1: [(i)/32]   parallel, dynamic
+      - S0
+        S0: [(j)/32]   coincident
+          S0: i   jam 4
+          S0: j   3 vectors of 256 bits
+
+``[(i)/32]`` is the number of a tile, ⌊i/32⌋. Members of one band stand below each other; what is
+below the band is indented. A coincident member has independent iterations, as every one that runs
+in threads, in copies or in vectors has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, annotation_text
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.schedule import Schedule
+
+
+def print_tree(tree: Tree, scop: Scop, schedule: Schedule) -> str:
+    """Return a tree as indented text; without any loop it is empty."""
+    return "".join(f"{line}\n" for line in _lines(tree, scop, schedule, ""))
+
+
+def _lines(tree: Tree, scop: Scop, schedule: Schedule, indent: str) -> Iterator[str]:
+    match tree:
+        case Leaf():
+            return
+        case Sequence(branches):
+            for branch in branches:
+                yield f"{indent}- {', '.join(branch.statements)}"
+                yield from _lines(branch.child, scop, schedule, f"{indent}  ")
+        case Band(statements, members, child):
+            for member in members:
+                values = "; ".join(
+                    f"{name}: {_value(member, place, scop.statement(name).iterators, schedule)}"
+                    for place, name in enumerate(statements)
+                )
+                yield f"{indent}{values}{_said(member)}"
+            yield from _lines(child, scop, schedule, f"{indent}  ")
+
+
+def _value(member: Member, place: int, iterators: tuple[str, ...], schedule: Schedule) -> str:
+    """Return what a member counts for one of the statements."""
+    return " + ".join(
+        text if part.size == 1 else f"[({text})/{part.size}]"
+        for part in member.parts
+        for text in (part.rows[place].text(iterators, schedule.parameters),)
+    )
+
+
+def _said(member: Member) -> str:
+    if member.annotation != SEQUENTIAL:
+        return f"   {annotation_text(member.annotation)}"
+    return "   coincident" if member.coincident else ""

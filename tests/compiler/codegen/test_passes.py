@@ -1,0 +1,184 @@
+"""The table of passes: every row does what it says, and together they are what `lower` does."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from polygym.compiler.codegen import passes, pipeline
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.llvm.emit_module import emit_llvm
+from polygym.compiler.codegen.llvm.jit import optimise
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, Vector
+from polygym.compiler.codegen.loops.interpreter import runner
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Guard,
+    Loop,
+    LoopProgram,
+    Node,
+    count_instances,
+)
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.passes import LOOPS, PASSES, Form
+from polygym.compiler.codegen.pipeline import lower, way_to_loops
+from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.errors import InputError
+from tests.compiler.codegen.mapped import scop_of
+from tests.compiler.codegen.test_tile_pack import PRODUCT, SIZES
+
+WHOLE = "tile=8 unroll_jam=2 vector_bits=256 vector_copies=1 threads=2 separate=on"
+NAMES = [one.name for one in PASSES]
+
+
+def legal_of(name: str) -> LegalSchedule:
+    scop = scop_of(name)
+    return LegalSchedule(scop, isl_schedule(scop))
+
+
+def stage(name: str, program: str, text: str) -> Stage:
+    """Return what a pass leaves of isl's schedule of a program."""
+    return stage_after(pass_named(name), legal_of(program), parse_mapping(text))
+
+
+def loops_in(node: Node) -> Iterator[Loop]:
+    match node:
+        case Block(children):
+            for child in children:
+                yield from loops_in(child)
+        case Loop(body=body):
+            yield node
+            yield from loops_in(body)
+        case Guard(_, then, otherwise):
+            yield from loops_in(then)
+            if otherwise is not None:
+                yield from loops_in(otherwise)
+        case _:
+            return
+
+
+def annotations(found: Stage) -> set[type]:
+    assert isinstance(found.value, LoopProgram)
+    return {type(loop.annotation) for loop in loops_in(found.value.body)}
+
+
+def test_the_table_is_in_order_and_every_row_has_a_line() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    forms = [one.leaves for one in PASSES]
+    assert forms == sorted(forms, key=list(Form).index)
+    lines = list_of_passes().splitlines()
+    assert [line.split()[0] for line in lines] == NAMES
+    assert all(line.endswith(one.does) for one, line in zip(PASSES, lines, strict=True))
+    assert max(map(len, lines)) <= 105
+    with pytest.raises(InputError, match=r"found 'peal'; there are, in their order:\n  build  "):
+        pass_named("peal")
+
+
+def test_the_way_ends_in_what_is_lowered() -> None:
+    legal, mapping = legal_of("columns"), parse_mapping(WHOLE)
+    way, lowered = way_to_loops(legal, mapping, None), lower(legal, mapping)
+    assert len(way.loops) == 1 + len(LOOPS)
+    assert way.loops[-1] == lowered == stage("pack", "columns", WHOLE).value
+    emitted = emit_llvm(lowered)
+    assert stage("emit", "columns", WHOLE).value == emitted
+    assert stage("optimise", "columns", WHOLE).value == optimise(emitted, 2)
+    assert stage("build", "columns", WHOLE).value == build_tree(legal)
+    assert stage("plan", "columns", WHOLE).value == way.tree != build_tree(legal)
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "text", "without"),
+    [
+        ("plan", "product", "default", "sequential"),
+        ("peel", "torus", "vector_bits=256", "vector_bits=off"),
+        ("move_initialisers", "convolution", "tile=off", "tile=off registers=off"),
+        ("separate", "product", "tile=8 separate=on", "tile=8"),
+        ("unroll_jam", "product", "unroll_jam=2", "unroll_jam=1"),
+        ("vectorise", "product", "vector_bits=256", "vector_bits=off"),
+        ("pack", "columns", "tile=off vector_bits=256", "tile=off vector_bits=256 pack=off"),
+    ],
+)  # fmt: skip
+def test_a_pass_does_something_where_it_is_asked_for(
+    name: str, program: str, text: str, without: str
+) -> None:
+    done, left_out = stage(name, program, text), stage(name, program, without)
+    assert (done.changed, left_out.changed) == (True, False)
+    assert "here it has changed nothing" in left_out.text.splitlines()[0]
+    assert "here it has changed nothing" not in done.text
+    assert done.after.does in done.text.splitlines()[0]
+
+
+def test_tiles_are_packed_at_known_sizes() -> None:
+    scop = parse_text(PRODUCT)
+    legal = LegalSchedule(scop, original(scop))
+    text = "tile=off vector_bits=256"
+    packed, before = (
+        stage_after(pass_named(name), legal, parse_mapping(text), SIZES).value
+        for name in ("pack_tiles", "peel")
+    )
+    assert isinstance(packed, LoopProgram)
+    assert isinstance(before, LoopProgram)
+    assert {a.name for a in packed.scop.arrays} - {a.name for a in before.scop.arrays} == {"B_tile"}
+    off = parse_mapping(f"{text} pack=off")
+    assert not stage_after(pass_named("pack_tiles"), legal, off, SIZES).changed
+
+
+def test_annotations_are_carried_out_by_their_passes() -> None:
+    """And until then the printed C says what a loop has been given to do."""
+    text = "unroll_jam=2 vector_bits=256 vector_copies=3"
+    generated = stage("generate", "product", text)
+    assert {Jam, Vector, Hold} <= annotations(generated)
+    assert "{  /* jam 2 */" in generated.text
+    assert "{  /* 3 vectors of 256 bits */" in generated.text
+    assert "{  /* holds S1 */" in generated.text
+    assert Jam not in annotations(stage("unroll_jam", "product", text))
+    assert Vector in annotations(stage("unroll_jam", "product", text))
+    assert not annotations(stage("vectorise", "product", text)) & {Jam, Vector}
+    assert isinstance(generated.value, LoopProgram)
+    assert "/*" not in print_c(generated.value)
+
+
+@pytest.mark.parametrize("program", ["product", "lu", "jacobi", "statistics"])
+def test_no_pass_loses_an_instance(program: str) -> None:
+    """By running them: after every pass over the loops the same instances run, each once."""
+    legal = legal_of(program)
+    text = "tile=4 unroll_jam=2 vector_bits=off separate=on pack=off threads=2"
+    parameters = [parameter.name for parameter in legal.scop.parameters]
+    sizes = [7 + k for k in range(len(parameters))]
+    first, *others = (
+        Counter(runner(loops.body, parameters)(*sizes))
+        for loops in way_to_loops(legal, parse_mapping(text), None).loops
+    )
+    assert set(first.values()) == {1}
+    assert len(others) == len(LOOPS)
+    assert all(counted == first for counted in others)
+
+
+def test_tiles_stay_together_where_separating_them_makes_too_much_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "tile=4 separate=on unroll_jam=2 vector_bits=256"
+    apart = stage("separate", "product", text)
+    assert isinstance(apart.value, LoopProgram)
+    together = stage("pack", "product", text.replace("separate=on", "separate=off")).value
+    assert isinstance(together, LoopProgram)
+    limit = count_instances(together.body)
+    for module in (passes, pipeline):
+        monkeypatch.setattr(module, "most_instances", lambda _: limit)
+    assert stage("separate", "product", text).changed is False
+    assert stage("pack", "product", text).value == replace(together, mapping=parse_mapping(text))
+
+
+def test_a_simpler_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is the way that the program really takes."""
+    monkeypatch.setattr(pipeline, "most_instances", lambda _: 0)
+    found = stage("plan", "product", "threads=2 tile=4")
+    assert found.goal.mapping == parse_mapping("sequential threads=2 parallel=dynamic")
+    head = found.text.splitlines()[0]
+    assert f"made under: {found.goal.mapping}" in head
+    assert "[(" not in found.text, "no tiles"
