@@ -35,6 +35,7 @@ from polygym.compiler.ir.expr import (
     Unary,
 )
 from polygym.compiler.ir.scop import Array, Initial, Parameter, Statement, Storage
+from polygym.compiler.poly.isl_numbers import isl_c_text, isl_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +95,7 @@ def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statem
             Statement(
                 name=name,
                 iterators=iterators,
-                domain=domain.to_str(),
+                domain=isl_text(domain),
                 write=finish.access(draft.write),
                 body=finish.expression(draft.body),
                 text=draft.text,
@@ -142,8 +143,8 @@ def make_arrays(
             Array(
                 name=bindings.name(symbol),
                 type=shape.type,
-                extents=tuple(function.to_str() for function in functions),
-                extents_c=tuple(build.expr_from_pw_aff(f).to_C_str() for f in functions),
+                extents=tuple(map(isl_text, functions)),
+                extents_c=tuple(isl_c_text(build.expr_from_pw_aff(f)) for f in functions),
                 storage=_storage(symbol, bool(shape.sizes) or shape.pointer),
                 live_out=symbol in written and _is_observable(symbol, bindings),
                 initial=initial.get(symbol),
@@ -202,7 +203,7 @@ class _Finish:
         """Replace the mark of an access by its relation."""
         touch = self._assembly.touches[int(access.relation.removeprefix("#"))]
         found = relation(touch, self._statement, self._instances, self._assembly.bindings.context)
-        return Access(access.array, found.align_params(self._space).to_str(), access.text)
+        return Access(access.array, isl_text(found.align_params(self._space)), access.text)
 
     def expression(self, expression: Expression) -> Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""

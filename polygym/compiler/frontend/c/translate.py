@@ -37,6 +37,7 @@ from polygym.compiler.frontend.c.preprocess import decode, preprocess
 from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.verify import verify
+from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.errors import InputError, LimitError, PolygymError, SourceError
 
 # The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
@@ -222,7 +223,7 @@ class _Translation:
             file=self.file,
             parameters=parameters,
             signature=tuple(name for name, _, _ in arguments),
-            context=assembly.restricted().to_str(),
+            context=isl_text(assembly.restricted()),
             conditions=conditions,
             arrays=arrays,
             statements=statements,
