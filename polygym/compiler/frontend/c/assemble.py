@@ -70,13 +70,26 @@ class Assembly:
         return tuple(Parameter(self.bindings.name(symbol), scalar) for symbol, scalar in found)
 
     def restricted(self) -> Any:
-        """Return the context as a set of the parameters, other names projected out."""
-        names = {parameter.name for parameter in self.parameters()}
-        context = self.context
-        for index in reversed(range(context.dim(isl.dim_type.param))):
-            if context.get_dim_name(isl.dim_type.param, index) not in names:
-                context = context.project_out(isl.dim_type.param, index, 1)
+        """Return the context as a set of the parameters."""
+        context = self.known(self.context)
         return context.params().align_params(self.space).coalesce().remove_redundancies()
+
+    def known(self, thing: Any) -> Any:
+        """Return a set or map over the parameters alone, other names projected out.
+
+        Others stand only in what is stated before the region: of ``assert(n >= m)`` nothing is left
+        where no statement and no size has an m, of ``assert(n == 2 * m)`` that n is even.
+        """
+        names = {parameter.name for parameter in self.parameters()}
+        for index in reversed(range(thing.dim(isl.dim_type.param))):
+            if thing.get_dim_name(isl.dim_type.param, index) not in names:
+                thing = thing.project_out(isl.dim_type.param, index, 1)
+        return thing
+
+    def says_something(self, condition: Any) -> bool:
+        """Whether a stated condition restricts the parameters."""
+        left = self.known(condition)
+        return not isl.Set.universe(left.get_space()).is_subset(left)
 
 
 def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statement, ...]:
@@ -88,7 +101,8 @@ def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statem
     for draft in drafts:
         name = labels.get(draft.number) or bindings.unique(f"S{draft.number}")
         iterators = tuple(i.name for i in draft.environment.iterators.values())
-        domain = as_dimensions(draft.environment.domain, iterators).align_params(space)
+        domain = assembly.known(as_dimensions(draft.environment.domain, iterators))
+        domain = domain.align_params(space)
         domain = domain.coalesce().gist_params(context).coalesce().set_tuple_name(name)
         finish = _Finish(assembly, name, draft.environment.domain, space)
         statements.append(
@@ -203,6 +217,7 @@ class _Finish:
         """Replace the mark of an access by its relation."""
         touch = self._assembly.touches[int(access.relation.removeprefix("#"))]
         found = relation(touch, self._statement, self._instances, self._assembly.bindings.context)
+        found = self._assembly.known(found)
         return Access(access.array, isl_text(found.align_params(self._space)), access.text)
 
     def expression(self, expression: Expression) -> Expression:

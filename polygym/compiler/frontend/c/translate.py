@@ -187,8 +187,10 @@ class _Translation:
         domain, needed = check_bounds(touches, sizes, domain, self.source)
         drafts = self._running(drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
-        conditions = tuple(dict.fromkeys([*(a.text for a in assumptions), *needed]))
-        return self._scop(drafts, touches, sizes, domain, conditions)
+        assembly = Assembly(self.bindings, self.expressions.touches, domain)
+        stated = [one.text for one in assumptions if assembly.says_something(one.condition)]
+        conditions = tuple(dict.fromkeys([*stated, *needed]))
+        return self._scop(drafts, touches, sizes, assembly, conditions)
 
     def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:
         """Return the statements that run for some of the admitted parameter values."""
@@ -204,11 +206,10 @@ class _Translation:
         drafts: list[Draft],
         touches: list[Touch],
         sizes: dict[Symbol, Extents],
-        domain: Any,
+        assembly: Assembly,
         conditions: tuple[str, ...],
     ) -> Scop:
         """Put the Scop together."""
-        assembly = Assembly(self.bindings, self.expressions.touches, domain)
         touched = list(dict.fromkeys(touch.symbol for touch in touches))
         written = frozenset(
             self.expressions.touches[draft.touches.start].symbol for draft in drafts
