@@ -28,6 +28,7 @@ from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import coordinates, count
 from polygym.compiler.poly.schedule import Row, Schedule, parameter_names
 from polygym.errors import InputError
 from polygym.pictures.order import Pair, essential
@@ -261,8 +262,7 @@ def _pairs(
         relation = at_sizes(isl.Map(one.relation), values)
         relation = relation.intersect_domain(domains[source]).intersect_range(domains[sink])
         both = relation.apply_domain(maps[source]).apply_range(maps[sink])
-        count = both.wrap().count_val().to_python()
-        room -= count
+        room -= count(both.wrap())
         if room < 0:
             return found, True
         split = both.dim(isl.dim_type.in_)
@@ -276,13 +276,10 @@ def _pairs(
 
 def _points(places: isl.Set) -> list[Place]:
     """Return the points of a finite set without parameters, sorted."""
-    width = range(places.dim(isl.dim_type.set))
     found: list[Place] = []
 
     def note(point: isl.Point) -> None:
-        found.append(
-            tuple(int(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in width)
-        )
+        found.append(coordinates(point))
 
     places.foreach_point(note)
     return sorted(found)

@@ -16,6 +16,7 @@ import islpy as isl
 
 from polygym.compiler.codegen.sizes import at_sizes
 from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.isl_numbers import count
 from polygym.compiler.poly.legality import point_of
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
@@ -92,10 +93,7 @@ def _around_first(domain: isl.Set, width: int) -> isl.Set:
 
 def _images(domains: Sequence[isl.Set], maps: Sequence[isl.Map]) -> int:
     """Return how many places the domains have together."""
-    return sum(
-        int(domain.apply(places).count_val().to_python())
-        for domain, places in zip(domains, maps, strict=True)
-    )
+    return sum(count(domain.apply(places)) for domain, places in zip(domains, maps, strict=True))
 
 
 def _count(shown: Sequence[Statement], values: Mapping[str, int]) -> int:
@@ -106,7 +104,7 @@ def _count(shown: Sequence[Statement], values: Mapping[str, int]) -> int:
         domain = _around_first(domain, _countable(domain))
         if one.depth > 3:
             domain = domain.project_out(isl.dim_type.set, 3, one.depth - 3)
-        total += int(domain.count_val().to_python())
+        total += count(domain)
     return total
 
 

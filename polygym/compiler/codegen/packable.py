@@ -40,6 +40,7 @@ from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.isl_numbers import length
 
 OFTEN = 16
 LINE, _CROWDED = 64, 512
@@ -108,10 +109,7 @@ def _box(domain: str, sizes: tuple[tuple[str, int], ...]) -> int:
     points = at_sizes(isl.Set(domain), dict(sizes))
     if points.is_empty():
         return 0
-    return prod(
-        points.dim_max_val(place).to_python() - points.dim_min_val(place).to_python() + 1
-        for place in range(points.dim(isl.dim_type.set))
-    )
+    return prod(length(points, place) for place in range(points.dim(isl.dim_type.set)))
 
 
 def turned_dimension(steps: Sequence[int]) -> int | None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.isl_numbers import coordinates, highest, length
 
 _Points = TypeVar("_Points", isl.Set, isl.Map)
 
@@ -19,7 +20,7 @@ def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
     7
     """
     point = fixed(isl.Set.from_pw_aff(isl.PwAff(extent)), parameters).sample_point()
-    return int(point.get_coordinate_val(isl.dim_type.set, 0).to_python())
+    return coordinates(point)[0]
 
 
 def longest_sum(scop: Scop, parameters: Mapping[str, int]) -> int:
@@ -38,8 +39,7 @@ def longest_sum(scop: Scop, parameters: Mapping[str, int]) -> int:
         terms = 1
         for place in range(statement.depth):
             if not write.involves_dims(isl.dim_type.in_, place, 1):
-                low, high = domain.dim_min_val(place), domain.dim_max_val(place)
-                terms *= int(high.sub(low).to_python()) + 1
+                terms *= length(domain, place)
         longest = max(longest, terms)
     return longest
 
@@ -77,7 +77,7 @@ def admitted_below(
         values = value.project_out(isl.dim_type.param, 0, value.dim(isl.dim_type.param))
         if values.is_empty():
             return dict(wanted)
-        found[name] = int(values.dim_max_val(0).to_python())
+        found[name] = highest(values, 0)
         left = fixed(left, {name: found[name]})
     return found
 

@@ -18,6 +18,7 @@ from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.isl_numbers import isl_text
 
 
 def anchored(access: Access) -> isl.Map:
@@ -38,7 +39,7 @@ def _anchor(relation: str, gathered: tuple[int, ...]) -> str:
     for dimension in gathered:
         found = found.drop_constraints_involving_dims(isl.dim_type.out, dimension, 1)
         found = found.fix_val(isl.dim_type.out, dimension, isl.Val(0))
-    return str(found.coalesce().to_str())
+    return isl_text(found.coalesce())
 
 
 def complaints(scop: Scop, sizes: Mapping[str, int]) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from polygym.compiler.ir.gathers import gathers
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.gathers import anchor
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import coefficients, lowest
 from polygym.compiler.poly.spaces.integers import Vector, dot, echelon, null_space
 
 FARTHEST_SHORT = 8
@@ -101,12 +102,8 @@ def equations(domain: str) -> tuple[Vector, ...]:
 def _equations(points: isl.Set) -> tuple[Vector, ...]:
     # A modulo is a hole, no equation: it is dropped before the hull is taken.
     hull = points.remove_divs().affine_hull()
-    width = hull.dim(isl.dim_type.set)
     found = [
-        tuple(
-            int(equation.get_coefficient_val(isl.dim_type.set, place).to_python())
-            for place in range(width)
-        )
+        coefficients(equation, isl.dim_type.set)
         for equation in hull.get_constraints()
         if equation.is_equality() and not equation.is_div_constraint()
     ]
@@ -148,7 +145,7 @@ def _step(domain: str, line: Vector) -> int:
         shift = f"{{ [s, {', '.join(here)}] -> {name}[{', '.join(subscripts)}] }}"
         both = both.intersect(points.preimage_multi_aff(isl.MultiAff(shift)))
     # What is nowhere reached has no minimum.
-    return 1 if both.is_empty() else int(both.dim_min_val(0).to_python())
+    return 1 if both.is_empty() else lowest(both, 0)
 
 
 def movement(statement: Statement, access: Access, loop: Innermost | None) -> Movement:
@@ -245,16 +242,7 @@ def _displacements_of_pieces(relation: isl.Map, move: Vector) -> Iterator[Vector
         parts = [piece.get_aff(place) for place in range(piece.dim(isl.dim_type.out))]
         if any(a.dim(isl.dim_type.div) or not a.get_denominator_val().is_one() for a in parts):
             continue
-        yield tuple(
-            dot(
-                [
-                    int(part.get_coefficient_val(isl.dim_type.in_, position).to_python())
-                    for position in range(len(move))
-                ],
-                move,
-            )
-            for part in parts
-        )
+        yield tuple(dot(coefficients(part, isl.dim_type.in_), move) for part in parts)
 
 
 def _classify(displacement: Vector) -> Movement:

@@ -35,7 +35,7 @@ def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None
     try:
         yield
     except isl.Error as error:
-        if _EXCEEDED in str(error) or _is_exhausted():
+        if _EXCEEDED in str(error) or is_exhausted():
             raise LimitError(
                 f"{purpose} took more than {context.get_max_operations():,} operations on integer "
                 "sets; the program is too large or too irregular to be answered exactly"
@@ -59,10 +59,10 @@ def unbounded() -> Iterator[None]:
         context.set_max_operations(before)
 
 
-def _is_exhausted() -> bool:
+def is_exhausted(context: isl.Context = isl.DEFAULT_CONTEXT) -> bool:
     """Whether the bound was passed; isl's reader reports that as a syntax error."""
     try:
-        isl.Set("{ [i] : i > 0 }")
+        isl.Set.read_from_str(context, "{ [i] : i > 0 }")
     except isl.Error:
         return True
     return False

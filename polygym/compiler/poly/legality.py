@@ -20,6 +20,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.distance import Pairs, all_pairs
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import coordinates
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
 
@@ -134,7 +135,4 @@ def point_of(points: isl.Set) -> tuple[int, ...]:
         least = points
     # isl has been seen to find no smallest point of a set that is not empty.
     point = (points if least.is_empty() else least).sample_point()
-    return tuple(
-        int(point.get_coordinate_val(isl.dim_type.set, k).to_python())
-        for k in range(points.dim(isl.dim_type.set))
-    )
+    return coordinates(point)

@@ -25,7 +25,8 @@ import islpy as isl
 
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.dependences import maps
-from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_budget import bounded, is_exhausted
+from polygym.compiler.poly.isl_numbers import coefficient, coefficients, constant
 from polygym.errors import InputError
 
 MOST_DIMENSIONS = 64
@@ -56,21 +57,21 @@ class Row:
         'i - 2j + n - 1'
         """
         terms = [
-            (coefficient, name)
-            for coefficient, name in zip(
+            (factor, name)
+            for factor, name in zip(
                 self.iterators + self.parameters, [*iterators, *parameters], strict=True
             )
-            if coefficient
+            if factor
         ]
         if self.constant or not terms:
             terms.append((self.constant, ""))
         pieces = []
-        for index, (coefficient, name) in enumerate(terms):
-            size = "" if name and abs(coefficient) == 1 else str(abs(coefficient))
+        for index, (factor, name) in enumerate(terms):
+            size = "" if name and abs(factor) == 1 else str(abs(factor))
             if index == 0:
-                sign = "-" if coefficient < 0 else ""
+                sign = "-" if factor < 0 else ""
             else:
-                sign = " - " if coefficient < 0 else " + "
+                sign = " - " if factor < 0 else " + "
             pieces.append(f"{sign}{size}{name}")
         return "".join(pieces)
 
@@ -181,6 +182,8 @@ def parse(text: str, scop: Scop) -> Schedule:
         try:
             relation = isl.UnionMap(text)
         except isl.Error:
+            if is_exhausted():
+                raise
             raise InputError(
                 f"a schedule: expected isl text such as {_example(scop)}, found {_shorten(text)!r}"
                 "; parameters stand in front, [n] ->, and rows are affine: no product of names"
@@ -326,20 +329,17 @@ def _row(affine: isl.Aff, name: str, scop: Scop) -> Row:
             f"(no floor, no mod), found {affine}"
         )
 
-    def coefficient(kind: isl.dim_type, position: int) -> int:
-        return int(affine.get_coefficient_val(kind, position).to_python())
-
     places = {
         affine.get_dim_name(isl.dim_type.param, position): position
         for position in range(affine.dim(isl.dim_type.param))
     }
     return Row(
-        tuple(coefficient(isl.dim_type.in_, i) for i in range(affine.dim(isl.dim_type.in_))),
+        coefficients(affine, isl.dim_type.in_),
         tuple(
-            coefficient(isl.dim_type.param, places[parameter]) if parameter in places else 0
+            coefficient(affine, isl.dim_type.param, places[parameter]) if parameter in places else 0
             for parameter in parameter_names(scop)
         ),
-        int(affine.get_constant_val().to_python()),
+        constant(affine),
     )
 
 

@@ -17,6 +17,7 @@ import islpy as isl
 
 from polygym.compiler.codegen.sizes import Sizes, at_sizes
 from polygym.compiler.ir.scop import Statement
+from polygym.compiler.poly.isl_numbers import coefficients, constant, highest, lowest
 
 Values = tuple[int, ...]
 
@@ -37,11 +38,7 @@ class Box:
         if points.is_empty():
             return Box(statement.name, ((0, -1),), lambda _: False, True)
         ranges = tuple(
-            (
-                int(points.dim_min_val(place).to_python()),
-                int(points.dim_max_val(place).to_python()),
-            )
-            for place in range(statement.depth)
+            (lowest(points, place), highest(points, place)) for place in range(statement.depth)
         )
         return Box(statement.name, ranges, _test(points), False)
 
@@ -72,9 +69,8 @@ def _test(points: isl.Set) -> Callable[[Values], bool]:
 
 def _constraint(constraint: isl.Constraint) -> str:
     """Return a constraint over the point ``p`` as Python."""
-    terms = [str(constraint.get_constant_val().to_python())]
-    for place in range(constraint.dim(isl.dim_type.set)):
-        factor = constraint.get_coefficient_val(isl.dim_type.set, place).to_python()
+    terms = [str(constant(constraint))]
+    for place, factor in enumerate(coefficients(constraint, isl.dim_type.set)):
         if factor:
             terms.append(f"{factor}*p[{place}]")
     return f"{' + '.join(terms)} {'==' if constraint.is_equality() else '>='} 0"

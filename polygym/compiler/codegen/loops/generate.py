@@ -37,6 +37,7 @@ from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import anchored
 from polygym.compiler.poly.isl_budget import bounded, unbounded
+from polygym.compiler.poly.isl_numbers import integer, isl_c_text
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import InternalError
 
@@ -262,7 +263,7 @@ def _node(node: isl.AstNode, instances: list[Instance]) -> Node:
         )
     if kind == isl.ast_node_type.user:
         return instances[int(node.get_annotation().get_name().removeprefix("instance_"))]
-    raise InternalError(f"an isl AST node of a kind that is never asked for: {node.to_C_str()}")
+    raise InternalError(f"an isl AST node of a kind that is never asked for: {isl_c_text(node)}")
 
 
 def _loop(node: isl.AstNode, instances: list[Instance]) -> Node:
@@ -279,21 +280,23 @@ def _loop(node: isl.AstNode, instances: list[Instance]) -> Node:
         case Operation(IndexOperator.LESS, (Variable(name), upper)) if name == variable:
             inclusive = Operation(IndexOperator.SUBTRACT, (upper, Number(1)))
         case _:
-            raise InternalError(f"an isl loop with an unforeseen condition: {node.to_C_str()}")
+            raise InternalError(f"an isl loop with an unforeseen condition: {isl_c_text(node)}")
     step = node.for_get_inc()
-    return Loop(variable, lower, inclusive, int(step.get_val().to_python()), body)
+    return Loop(variable, lower, inclusive, integer(step.get_val()), body)
 
 
 def _index(expression: isl.AstExpr) -> Index:
     """Convert an expression of isl's AST."""
     kind = expression.get_type()
     if kind == isl.ast_expr_type.int:
-        return Number(int(expression.get_val().to_python()))
+        return Number(integer(expression.get_val()))
     if kind == isl.ast_expr_type.id:
         return Variable(expression.get_id().get_name())
     operator = _OPERATORS.get(expression.get_op_type())
     if operator is None:
-        raise InternalError(f"an isl AST expression of an unforeseen kind: {expression.to_C_str()}")
+        raise InternalError(
+            f"an isl AST expression of an unforeseen kind: {isl_c_text(expression)}"
+        )
     return Operation(
         operator,
         tuple(_index(expression.get_op_arg(k)) for k in range(expression.get_op_n_arg())),

@@ -42,6 +42,7 @@ from polygym.compiler.codegen.loops.nests import parts_of, spans
 from polygym.compiler.codegen.packable import Packing, spare, turned, turned_dimension
 from polygym.compiler.ir.expr import Access, replace_accesses
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
+from polygym.compiler.poly.isl_numbers import isl_text
 
 T = TypeVar("T")
 
@@ -277,7 +278,7 @@ def _with_spare(extents: tuple[str, ...], elements: int) -> tuple[str, ...]:
     if not elements:
         return extents
     longer = isl.PwAff(extents[-1]).add_constant_val(isl.Val(elements))
-    return (*extents[:-1], str(longer.to_str()))
+    return (*extents[:-1], isl_text(longer))
 
 
 def _spared(copy: _Copy, array: Array) -> str:

@@ -14,6 +14,7 @@ import islpy as isl
 from polygym.compiler.codegen.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.isl_numbers import integer
 from polygym.compiler.poly.schedule import Row
 
 
@@ -48,4 +49,4 @@ def _trips(domain: str, sizes: tuple[tuple[str, int], ...], value: str) -> int:
     if points.is_empty():
         return 0
     row = isl.Aff(value)
-    return int(points.max_val(row).to_python()) - int(points.min_val(row).to_python()) + 1
+    return integer(points.max_val(row)) - integer(points.min_val(row)) + 1

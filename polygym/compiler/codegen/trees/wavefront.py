@@ -25,6 +25,7 @@ from dataclasses import replace
 
 from polygym.compiler.codegen.trees.tree import Member, Part
 from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.isl_numbers import integer
 from polygym.compiler.poly.schedule import Row, added
 
 _STEEPEST = 4
@@ -81,7 +82,7 @@ def _shifts(
         least = pair.points.min_val(pair.distance(rows[source], rows[sink], parameters))
         if not least.is_int():
             return None  # it has no lower bound
-        bounds.append((source, sink, int(least.to_python())))
+        bounds.append((source, sink, integer(least)))
     shifts = [0] * len(statements)
     for _ in range(len(statements) + 1):
         grown = list(shifts)

@@ -33,6 +33,7 @@ from polygym.compiler.frontend.c.extremes import merged
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.literals import parse_literal
 from polygym.compiler.ir.expr import IntegerLiteral
+from polygym.compiler.poly.isl_numbers import integer
 from polygym.errors import LimitError, SourceError
 
 # Work on sets grows at least quadratically with their convex pieces; programs have a few.
@@ -246,13 +247,13 @@ class Affine:
         """Return a shift by a constant, or the low bits of a value."""
         amount = division.constant_value(right)
         if node.op == "&":
-            mask = amount.to_python() if amount is not None else -1
+            mask = integer(amount) if amount is not None else -1
             if mask < 0 or mask & (mask + 1):
                 raise self._refuse(node, environment, "uses & with something else than 2^k - 1")
             return left.mod_val(isl.Val(str(mask + 1), self._bindings.context))
-        if amount is None or not 0 <= amount.to_python() < 63:
+        if amount is None or not 0 <= integer(amount) < 63:
             raise self._refuse(node, environment, "shifts by something else than a constant")
-        power = isl.Val(str(1 << amount.to_python()), self._bindings.context)
+        power = isl.Val(str(1 << integer(amount)), self._bindings.context)
         return left.scale_val(power) if node.op == "<<" else left.scale_down_val(power).floor()
 
     def _choice(self, node: Any, environment: Environment) -> Any:

@@ -35,6 +35,7 @@ from polygym.compiler.ir.expr import (
     Unary,
 )
 from polygym.compiler.ir.scop import Array, Initial, Parameter, Statement, Storage
+from polygym.compiler.poly.isl_numbers import isl_c_text, isl_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +70,26 @@ class Assembly:
         return tuple(Parameter(self.bindings.name(symbol), scalar) for symbol, scalar in found)
 
     def restricted(self) -> Any:
-        """Return the context as a set of the parameters, other names projected out."""
-        names = {parameter.name for parameter in self.parameters()}
-        context = self.context
-        for index in reversed(range(context.dim(isl.dim_type.param))):
-            if context.get_dim_name(isl.dim_type.param, index) not in names:
-                context = context.project_out(isl.dim_type.param, index, 1)
+        """Return the context as a set of the parameters."""
+        context = self.known(self.context)
         return context.params().align_params(self.space).coalesce().remove_redundancies()
+
+    def known(self, thing: Any) -> Any:
+        """Return a set or map over the parameters alone, other names projected out.
+
+        Others stand only in what is stated before the region: of ``assert(n >= m)`` nothing is left
+        where no statement and no size has an m, of ``assert(n == 2 * m)`` that n is even.
+        """
+        names = {parameter.name for parameter in self.parameters()}
+        for index in reversed(range(thing.dim(isl.dim_type.param))):
+            if thing.get_dim_name(isl.dim_type.param, index) not in names:
+                thing = thing.project_out(isl.dim_type.param, index, 1)
+        return thing
+
+    def says_something(self, condition: Any) -> bool:
+        """Whether a stated condition restricts the parameters."""
+        left = self.known(condition)
+        return not isl.Set.universe(left.get_space()).is_subset(left)
 
 
 def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statement, ...]:
@@ -87,14 +101,15 @@ def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statem
     for draft in drafts:
         name = labels.get(draft.number) or bindings.unique(f"S{draft.number}")
         iterators = tuple(i.name for i in draft.environment.iterators.values())
-        domain = as_dimensions(draft.environment.domain, iterators).align_params(space)
+        domain = assembly.known(as_dimensions(draft.environment.domain, iterators))
+        domain = domain.align_params(space)
         domain = domain.coalesce().gist_params(context).coalesce().set_tuple_name(name)
         finish = _Finish(assembly, name, draft.environment.domain, space)
         statements.append(
             Statement(
                 name=name,
                 iterators=iterators,
-                domain=domain.to_str(),
+                domain=isl_text(domain),
                 write=finish.access(draft.write),
                 body=finish.expression(draft.body),
                 text=draft.text,
@@ -142,8 +157,8 @@ def make_arrays(
             Array(
                 name=bindings.name(symbol),
                 type=shape.type,
-                extents=tuple(function.to_str() for function in functions),
-                extents_c=tuple(build.expr_from_pw_aff(f).to_C_str() for f in functions),
+                extents=tuple(map(isl_text, functions)),
+                extents_c=tuple(isl_c_text(build.expr_from_pw_aff(f)) for f in functions),
                 storage=_storage(symbol, bool(shape.sizes) or shape.pointer),
                 live_out=symbol in written and _is_observable(symbol, bindings),
                 initial=initial.get(symbol),
@@ -202,7 +217,8 @@ class _Finish:
         """Replace the mark of an access by its relation."""
         touch = self._assembly.touches[int(access.relation.removeprefix("#"))]
         found = relation(touch, self._statement, self._instances, self._assembly.bindings.context)
-        return Access(access.array, found.align_params(self._space).to_str(), access.text)
+        found = self._assembly.known(found)
+        return Access(access.array, isl_text(found.align_params(self._space)), access.text)
 
     def expression(self, expression: Expression) -> Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""

@@ -18,6 +18,7 @@ import islpy as isl
 from polygym.compiler.frontend.c.accesses import Touch, as_dimensions
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Symbol
+from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates, integer
 from polygym.errors import SourceError
 
 # A lower bound is added only where smaller values are wrong too, give or take so many.
@@ -129,8 +130,8 @@ def _range(domain: Any, name: str) -> tuple[int | None, int | None]:
     low = line.dim_min_val(0) if line.dim_has_any_lower_bound(isl.dim_type.set, 0) else None
     high = line.dim_max_val(0) if line.dim_has_any_upper_bound(isl.dim_type.set, 0) else None
     return (
-        low.to_python() if low is not None and low.is_int() else None,
-        high.to_python() if high is not None and high.is_int() else None,
+        integer(low) if low is not None and low.is_int() else None,
+        integer(high) if high is not None and high.is_int() else None,
     )
 
 
@@ -180,9 +181,7 @@ def _example(instances: Any, iterators: tuple[str, ...]) -> dict[str, int]:
         instances = _fix(instances, name, values[name])
     rest = as_dimensions(instances, iterators)
     point = rest.lexmin().sample_point() if rest.is_bounded() else rest.sample_point()
-    for index, name in enumerate(iterators):
-        values[name] = point.get_coordinate_val(isl.dim_type.set, index).to_python()
-    return values
+    return values | dict(zip(iterators, coordinates(point), strict=True))
 
 
 def _fixed(domain: Any, name: str, likely: Sequence[int]) -> int:
@@ -190,9 +189,9 @@ def _fixed(domain: Any, name: str, likely: Sequence[int]) -> int:
     for value in likely:
         if not _fix(domain, name, value).is_empty():
             return value
-    index = domain.find_dim_by_name(isl.dim_type.param, name)
+    index: int = domain.find_dim_by_name(isl.dim_type.param, name)
     point = domain.sample_point()
-    return int(point.get_coordinate_val(isl.dim_type.param, index).to_python())
+    return coordinates(point, isl.dim_type.param)[index]
 
 
 def _fix(domain: Any, name: str, value: int) -> Any:
@@ -207,7 +206,7 @@ def _evaluate(function: Any, values: Mapping[str, int]) -> int:
     for name, value in values.items():
         text = f"[{name}] -> {{ [] : {name} = {value} }}"
         where = where.intersect(isl.Set.read_from_str(function.get_ctx(), text))
-    return int(function.intersect_domain(where).max_val().to_python())
+    return integer(function.intersect_domain(where).max_val())
 
 
 def _condition_text(safe: Any, context: Any) -> str | None:
@@ -227,28 +226,25 @@ def _condition_text(safe: Any, context: Any) -> str | None:
 
 def _terms(constraint: Any) -> int:
     """Return the number of parameters in a constraint."""
-    count = constraint.dim(isl.dim_type.param)
-    values = (constraint.get_coefficient_val(isl.dim_type.param, i) for i in range(count))
-    return sum(not value.is_zero() for value in values)
+    return sum(map(bool, coefficients(constraint, isl.dim_type.param)))
 
 
 def _constraint_text(constraint: Any) -> str:
     """Return ``2n - m + 3 >= 0`` as ``2 * n + 3 >= m``: positive terms on either side."""
     sides: tuple[list[str], list[str]] = ([], [])
-    for index in range(constraint.dim(isl.dim_type.param)):
-        factor = constraint.get_coefficient_val(isl.dim_type.param, index).to_python()
+    for index, factor in enumerate(coefficients(constraint, isl.dim_type.param)):
         name = constraint.get_dim_name(isl.dim_type.param, index)
         if factor:
             term = name if abs(factor) == 1 else f"{abs(factor)} * {name}"
             sides[factor < 0].append(term)
-    constant = constraint.get_constant_val().to_python()
+    rest = constant(constraint)
     operator = "==" if constraint.is_equality() else ">="
-    if not constraint.is_equality() and constant == -1 and sides[0] and sides[1]:
-        operator, constant = ">", 0
-    if constant or not (sides[0] and sides[1]):
-        target = constant < 0 or (constant == 0 and not sides[1])
-        if constant or not sides[target]:
-            sides[target].append(str(abs(constant)))
+    if not constraint.is_equality() and rest == -1 and sides[0] and sides[1]:
+        operator, rest = ">", 0
+    if rest or not (sides[0] and sides[1]):
+        target = rest < 0 or (rest == 0 and not sides[1])
+        if rest or not sides[target]:
+            sides[target].append(str(abs(rest)))
     left, right = (" + ".join(side) or "0" for side in sides)
     if operator == ">=" and left.isdecimal():
         return f"{right} <= {left}"

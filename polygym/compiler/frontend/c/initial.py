@@ -27,6 +27,7 @@ from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Names, Symbol
 from polygym.compiler.ir.scop import Initial
 from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.poly.isl_numbers import integer
 
 _MOST_VALUES = 1 << 16
 
@@ -76,7 +77,7 @@ def _value(
     constants = [constant for constant in found if constant is not None]
     if shape.pointer or len(constants) < len(found):
         return None
-    lengths = tuple(int(constant.to_python()) for constant in constants)
+    lengths = tuple(map(integer, constants))
     initialiser = symbol.initialiser
     if lengths and not isinstance(initialiser, c_ast.InitList):
         return None

@@ -27,6 +27,7 @@ from polygym.compiler.frontend.c.bindings import Bindings, Environment, Iterator
 from polygym.compiler.frontend.c.division import constant_value
 from polygym.compiler.frontend.c.extremes import nonnegative
 from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.poly.isl_numbers import integer
 
 # The cost of the polyhedral model grows exponentially with the depth.
 _DEEPEST_NEST = 24
@@ -162,7 +163,7 @@ def _step(
         raise source.error(amount, "a loop's step must be a constant")
     if value.is_zero():
         raise source.error(amount, "a loop's step must not be zero")
-    return sign * int(value.to_python())
+    return sign * integer(value)
 
 
 def _bounds_counter(node: Any, symbol: Symbol, upwards: bool, bindings: Bindings) -> bool:

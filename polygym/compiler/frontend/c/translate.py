@@ -37,6 +37,7 @@ from polygym.compiler.frontend.c.preprocess import decode, preprocess
 from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.verify import verify
+from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.errors import InputError, LimitError, PolygymError, SourceError
 
 # The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
@@ -186,8 +187,10 @@ class _Translation:
         domain, needed = check_bounds(touches, sizes, domain, self.source)
         drafts = self._running(drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
-        conditions = tuple(dict.fromkeys([*(a.text for a in assumptions), *needed]))
-        return self._scop(drafts, touches, sizes, domain, conditions)
+        assembly = Assembly(self.bindings, self.expressions.touches, domain)
+        stated = [one.text for one in assumptions if assembly.says_something(one.condition)]
+        conditions = tuple(dict.fromkeys([*stated, *needed]))
+        return self._scop(drafts, touches, sizes, assembly, conditions)
 
     def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:
         """Return the statements that run for some of the admitted parameter values."""
@@ -203,11 +206,10 @@ class _Translation:
         drafts: list[Draft],
         touches: list[Touch],
         sizes: dict[Symbol, Extents],
-        domain: Any,
+        assembly: Assembly,
         conditions: tuple[str, ...],
     ) -> Scop:
         """Put the Scop together."""
-        assembly = Assembly(self.bindings, self.expressions.touches, domain)
         touched = list(dict.fromkeys(touch.symbol for touch in touches))
         written = frozenset(
             self.expressions.touches[draft.touches.start].symbol for draft in drafts
@@ -222,7 +224,7 @@ class _Translation:
             file=self.file,
             parameters=parameters,
             signature=tuple(name for name, _, _ in arguments),
-            context=assembly.restricted().to_str(),
+            context=isl_text(assembly.restricted()),
             conditions=conditions,
             arrays=arrays,
             statements=statements,

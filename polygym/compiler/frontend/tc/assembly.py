@@ -10,6 +10,7 @@ from polygym.compiler.frontend.tc.names import Names
 from polygym.compiler.frontend.tc.syntax import Parameter as Declaration
 from polygym.compiler.frontend.tc.tensors import Role, Tensor
 from polygym.compiler.ir.scop import Array, Parameter, Scop, Storage
+from polygym.compiler.poly.isl_numbers import isl_text
 
 
 def assemble(draft: Draft) -> Scop:
@@ -34,7 +35,7 @@ def assemble(draft: Draft) -> Scop:
         file=definition.place.file,
         parameters=tuple(Parameter(name) for name in draft.sizes.names),
         signature=(*draft.sizes.names, *(draft.tensors[name].name for name in order)),
-        context=draft.context.to_str(),
+        context=isl_text(draft.context),
         conditions=() if plain else (_conditions(gisted),),
         arrays=tuple(arrays),
         statements=tuple(draft.statements),
@@ -55,7 +56,7 @@ def _array(draft: Draft, tensor: Tensor) -> Array:
     return Array(
         name=tensor.name,
         type=tensor.type,
-        extents=tuple(size.to_str() for size in sizes),
+        extents=tuple(map(isl_text, sizes)),
         extents_c=tuple(as_c(size, draft.context) for size in sizes),
         storage=storage,
         live_out=tensor.role in (Role.OUTPUT, Role.UPDATED),
@@ -84,5 +85,5 @@ def _declaration(parameter: Declaration, draft: Draft) -> str:
 
 def _conditions(gisted: isl.Set) -> str:
     """Return conditions on sizes as people write them."""
-    text = str(gisted.to_str())
+    text = isl_text(gisted)
     return text[text.index("{") + 1 : text.rindex("}")].strip().removeprefix(":").strip()

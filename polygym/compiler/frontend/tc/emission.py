@@ -21,6 +21,7 @@ from polygym.compiler.frontend.tc.translate import combined, extreme, translate
 from polygym.compiler.ir import expr as ir
 from polygym.compiler.ir.scop import Statement as Lowered
 from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.errors import Place
 
 
@@ -122,7 +123,7 @@ def _add(
         Lowered(
             name=name,
             iterators=tuple(scope.isl_names[index] for index in loops),
-            domain=domain.to_str(),
+            domain=isl_text(domain),
             write=write,
             body=body(name, write),
             text=text,
@@ -142,7 +143,7 @@ def _access(
     """Return an access of a statement."""
     instances = f"{name}{target.scope.tuple_of(target.loops)}"
     relation = access_map(target.scope, instances, tensor.name, values, tensor.valid, condition)
-    return ir.Access(tensor.name, relation.to_str(), text, gathered(values))
+    return ir.Access(tensor.name, isl_text(relation), text, gathered(values))
 
 
 def _neutral_text(assign: Assign) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import islpy as isl
 
+from polygym.compiler.poly.isl_numbers import isl_c_text
+
 
 def size_of(valid: isl.Set, context: isl.Set) -> isl.PwAff:
     """Return how many values a subscript may have, which count from 0."""
@@ -16,10 +18,8 @@ def as_c(size: isl.PwAff, context: isl.Set) -> str:
     """Return a size as C text: ``M``, ``(H - KH) / 2 + 1``, ``M <= N ? M : N``."""
     build = isl.AstBuild.from_context(context)
     pieces = size.get_pieces()
-    texts = [
-        str(build.expr_from_pw_aff(isl.PwAff.from_aff(value)).to_C_str()) for _, value in pieces
-    ]
+    texts = [isl_c_text(build.expr_from_pw_aff(isl.PwAff.from_aff(value))) for _, value in pieces]
     text = texts[-1]
     for (where, _), value in zip(reversed(pieces[:-1]), reversed(texts[:-1]), strict=True):
-        text = f"({build.expr_from_set(where).to_C_str()} ? {value} : {text})"
+        text = f"({isl_c_text(build.expr_from_set(where))} ? {value} : {text})"
     return text

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polygym.compiler.poly.isl_numbers import coordinates
 from polygym.errors import Place, SourceError
 
 
@@ -53,16 +54,12 @@ def refuse_conflicts(
         )
 
 
-def _smallest(values: isl.Set) -> list[int]:
+def _smallest(values: isl.Set) -> tuple[int, ...]:
     """Return a point with small coordinates, for small sizes."""
     count = values.dim(isl.dim_type.param)
     line = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count) if count else values
     point = line.lexmin().sample_point()
-    total = line.dim(isl.dim_type.set)
-    return [
-        int(point.get_coordinate_val(isl.dim_type.set, position).to_python())
-        for position in range(count, total)
-    ]
+    return coordinates(point)[count:]
 
 
 def _named(indices: Sequence[str], values: Sequence[int]) -> str:

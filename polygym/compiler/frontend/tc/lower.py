@@ -30,6 +30,7 @@ from polygym.compiler.frontend.tc.types import is_narrowing, named, type_of
 from polygym.compiler.frontend.tc.usage import check_assignment, check_reads, check_writes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.verify import verify
+from polygym.compiler.poly.isl_budget import is_exhausted
 from polygym.errors import InternalError, LimitError, SourceError
 
 # About a hundred times what the largest comprehension of the library needs.
@@ -57,22 +58,13 @@ def lower(
     try:
         return _lowered(definition, dict(constants or {}), dict(sizes or {}), context)
     except isl.Error as error:
-        if _is_exhausted(context):
+        if is_exhausted(context):
             raise LimitError.at(
                 definition.place, f"{definition.name}: its ranges are too complicated"
             ) from None
         raise InternalError(f"{definition.name}: {error}") from error
     except RecursionError as error:
         raise SourceError(definition.place, f"{definition.name} nests too deeply") from error
-
-
-def _is_exhausted(context: isl.Context) -> bool:
-    """Whether the bound was passed; then even reading a set fails, as if it had no sense."""
-    try:
-        isl.Set.read_from_str(context, "{ [i] : i > 0 }")
-    except isl.Error:
-        return True
-    return False
 
 
 def _lowered(

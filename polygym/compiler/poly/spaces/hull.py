@@ -29,6 +29,7 @@ import islpy as isl
 
 from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
     Description,
@@ -105,7 +106,7 @@ def _from_inside(points: isl.BasicSet, rational: Description, width: int) -> Des
         vertex.numerators
         for vertex in rational.vertices
         if vertex.is_integer and _contains(points, vertex.numerators)
-    } or {_coordinates(points.sample_point(), width)}
+    } or {coordinates(points.sample_point())}
     settled: set[Constraint] = set()
     for _ in range(_MOST_ROUNDS):
         hull = Description(
@@ -115,7 +116,7 @@ def _from_inside(points: isl.BasicSet, rational: Description, width: int) -> Des
         before = len(inside)
         for facet in facets:
             if facet not in settled:
-                beyond = _beyond(points, facet, width)
+                beyond = _beyond(points, facet)
                 inside.update(beyond)
                 if not beyond:
                     settled.add(facet)
@@ -132,7 +133,7 @@ def _contains(points: isl.BasicSet, at: Vector) -> bool:
     return not points.is_empty()
 
 
-def _beyond(points: isl.BasicSet, facet: Constraint, width: int) -> list[Vector]:
+def _beyond(points: isl.BasicSet, facet: Constraint) -> list[Vector]:
     """Return integer points of the set that are on the wrong side of a facet, extreme ones."""
     found = []
     for sign in (1, -1) if facet.is_equality else (1,):
@@ -145,7 +146,7 @@ def _beyond(points: isl.BasicSet, facet: Constraint, width: int) -> list[Vector]
         assert lowest.is_int(), "the rays of a facet's polyhedron are those of the set"
         if lowest.is_neg():
             at = isl.Constraint.equality_from_aff(form.add_constant_val(lowest.neg()))
-            found.append(_coordinates(points.add_constraint(at).sample_point(), width))
+            found.append(coordinates(points.add_constraint(at).sample_point()))
     return found
 
 
@@ -154,23 +155,9 @@ def _exactly(value: int) -> isl.Val:
     return isl.Val(str(value))
 
 
-def _coordinates(point: isl.Point, width: int) -> Vector:
-    return tuple(
-        int(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(width)
-    )
-
-
 def _constraints(points: isl.BasicSet) -> list[Constraint]:
     """Read the constraints off a set without existential variables."""
-    width = points.dim(isl.dim_type.set)
     return [
-        Constraint(
-            tuple(
-                int(found.get_coefficient_val(isl.dim_type.set, k).to_python())
-                for k in range(width)
-            ),
-            int(found.get_constant_val().to_python()),
-            found.is_equality(),
-        )
+        Constraint(coefficients(found, isl.dim_type.set), constant(found), found.is_equality())
         for found in points.get_constraints()
     ]

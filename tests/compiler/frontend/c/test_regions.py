@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import islpy as isl
 import pytest
 
+from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_file, parse_text, regions
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import InputError, SourceError
 
 REGION = "\n#pragma scop\nx[0] = {value};\n#pragma endscop\n"
+
+
+def same_set(found: str, expected: str) -> bool:
+    return bool(isl.Set(found).is_equal(isl.Set(expected)))
 
 
 def function(name: str, *values: int) -> str:
@@ -44,6 +53,59 @@ def test_regions_in_inner_blocks_are_numbered_in_textual_order() -> None:
     text = f"void f(double x[1]) {{ if (x[0] > 0) {{{inner}}} {REGION.replace('{value}', '2')} }}"
     assert regions(text) == ("f:1", "f:2")
     assert parse_text(text, function="f:1").statements[0].text == "x[0] = 1;"
+
+
+TWO_REGIONS = """
+void f(int n, int m, double A[n], double B[m]) {
+  assert(n > 3);
+  assert(m > 4 && m != n);
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] += i;
+#pragma endscop
+#pragma scop
+  for (int i = 0; i < m; i++) B[i] += i;
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("region", "parameter", "least"), [("f:1", "n", 4), ("f:2", "m", 5)])
+def test_what_is_stated_of_another_region_is_no_concern(
+    region: str, parameter: str, least: int
+) -> None:
+    scop = parse_text(TWO_REGIONS, function=region)
+    (statement,) = scop.statements
+    assert [one.name for one in scop.parameters] == [parameter]
+    assert same_set(scop.context, f"[{parameter}] -> {{ : {parameter} >= {least} }}")
+    assert same_set(
+        statement.domain, f"[{parameter}] -> {{ {statement.name}[i] : 0 <= i < {parameter} }}"
+    )
+    loops = lower(LegalSchedule(scop, original(scop)))
+    assert f"< {parameter}" in print_c(loops)
+
+
+@pytest.mark.parametrize(
+    ("stated", "context", "conditions"),
+    [
+        ("n >= m", "n >= 1", ()),
+        ("n == 2 * m", "n >= 1 and n mod 2 = 0", ("n == 2 * m",)),
+        ("m > 0 && n > m + 2", "n >= 4", ("m > 0 && n > m + 2",)),
+        ("m == 7", "n >= 1", ()),
+        ("n > 4 || m > 4", "n >= 1", ()),
+    ],
+)
+def test_of_an_unused_name_only_what_it_says_of_others_is_left(
+    stated: str, context: str, conditions: tuple[str, ...]
+) -> None:
+    scop = parse_text(
+        f"void f(int n, int m, double A[n]) {{ assert({stated});\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) A[i] = i > n / 3 ? A[i / 2] : 1.0;\n#pragma endscop\n}"
+    )
+    assert same_set(scop.context, f"[n] -> {{ : {context} }}")
+    assert scop.conditions == conditions
+    texts = [scop.statements[0].domain, *(a.relation for a in scop.statements[0].reads)]
+    assert all(text.startswith("[n] ->") for text in texts)
+    lower(LegalSchedule(scop, original(scop)))
 
 
 def test_initial_data_is_chosen_only_by_name() -> None:

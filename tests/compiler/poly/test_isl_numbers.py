@@ -1,0 +1,218 @@
+"""Numbers and texts of isl's: right or refused, whenever its patience ends."""
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+import polygym
+from polygym.compiler.codegen.loops.boxes import Box
+from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.frontend import tc
+from polygym.compiler.frontend.c import parse_text, translate
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly import isl_numbers
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.dependences import _dependences, dependences
+from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.legality import LegalSchedule, find_violation
+from polygym.compiler.poly.schedule import parse
+from polygym.errors import InternalError, LimitError
+
+DOOR = Path(isl_numbers.__file__)
+
+# What gives None or 0 where isl's patience has ended, or cuts large numbers off.
+ONLY_THERE = {"to_python", "to_str", "to_C_str", "get_num_si", "get_den_si", "count_val"}
+
+ODD = "{ [i, j] : 0 <= i < 9 and i mod 3 = 1 and 2i < j < 3i }"
+
+MATMUL = """
+void matmul(int n, double A[n][n], double B[n][n], double C[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+
+STRIDED = """
+void f(int n, double A[2 * n], double B[2 * n]) {
+#pragma scop
+  for (int i = 0; i < n; i += 2)
+    for (int j = i; j < n; j++)
+      B[2 * i] = B[j] + A[i + j];
+#pragma endscop
+}
+"""
+
+
+def test_nothing_else_asks_isl_for_numbers_and_texts() -> None:
+    paths = [
+        path
+        for path in sorted(Path(polygym.__path__[0]).rglob("*.py"))
+        if path != DOOR and any(name in path.read_text() for name in ONLY_THERE)
+    ]
+    found = [
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in ONLY_THERE
+    ]
+    assert found == []
+
+
+def under(operations: int, ask: Callable[[], object]) -> object:
+    """Return the answer under a bound, None where there is none."""
+    try:
+        with bounded("the question", operations):
+            return ask()
+    except LimitError:
+        return None
+
+
+def answers_of(ask: Callable[[], object]) -> list[object]:
+    """Return the answers under many bounds, up to one that is large enough."""
+    found = [under(operations, ask) for operations in range(1, 300)]
+    operations = 300
+    while found[-1] is None or operations < 2_000:
+        found.append(under(operations, ask))
+        operations += operations // 20
+    return found
+
+
+QUESTIONS: dict[str, Callable[[], object]] = {
+    "integer": lambda: isl_numbers.integer(isl.Val("12345678901234567890123")),
+    "text": lambda: isl_numbers.isl_text(isl.Set(ODD)),
+    "C": lambda: isl_numbers.isl_c_text(
+        isl.AstBuild.from_context(isl.Set("[n] -> { : n > 2 }")).expr_from_pw_aff(
+            isl.PwAff("[n] -> { [(n + floor(n / 3))] }")
+        )
+    ),
+    "coefficients": lambda: isl_numbers.coefficients(
+        isl.Aff("{ [i, j] -> [(2i - 3j + 5)] }"), isl.dim_type.in_
+    ),
+    "constant": lambda: isl_numbers.constant(isl.Aff("{ [i, j] -> [(2i - 3j + 5)] }")),
+    "coordinates": lambda: isl_numbers.coordinates(isl.Set(ODD).lexmin().sample_point()),
+    "lowest": lambda: isl_numbers.lowest(isl.Set(ODD), 1),
+    "highest": lambda: isl_numbers.highest(isl.Set(ODD), 1),
+    "length": lambda: isl_numbers.length(isl.Set(ODD), 0),
+    "count": lambda: isl_numbers.count(isl.Set(ODD)),
+    "is empty": lambda: isl.Set(ODD).subtract(isl.Set("{ [i, j] : j <= 2i }")).is_empty(),
+    "is not empty": lambda: isl.Set(ODD).intersect(isl.Set("{ [i, j] : j > 21 }")).is_empty(),
+    "is a subset": lambda: isl.Set(ODD).is_subset(isl.Set("{ [i, j] : j > 8 }")),
+    "is no subset": lambda: isl.Set(ODD).is_subset(isl.Set("{ [i, j] : j > 9 }")),
+    "is disjoint": lambda: isl.Set(ODD).is_disjoint(isl.Set("{ [i, j] : j < 9 }")),
+    "is equal": lambda: isl.Set(ODD).is_equal(isl.Set(ODD).coalesce()),
+    "is bounded": lambda: isl.Set(ODD).is_bounded(),
+    "is single-valued": lambda: isl.Map("{ [i] -> [j] : 2j = i }").is_single_valued(),
+    "points": lambda: sorted(map(str, points_of(isl.Set(ODD)))),
+}
+
+
+def points_of(values: isl.Set) -> list[isl.Point]:
+    found: list[isl.Point] = []
+    values.foreach_point(found.append)
+    return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_answer_is_right_or_refused_under_every_bound(question: str) -> None:
+    ask = QUESTIONS[question]
+    right = ask()
+    answers = answers_of(ask)
+    assert all(answer in (None, right) for answer in answers)
+    assert answers[0] is None
+    assert answers[-1] == right
+
+
+def test_what_is_no_number_is_said() -> None:
+    with pytest.raises(InternalError, match=r"expected an integer, found infty"):
+        isl_numbers.highest(isl.Set("{ [i] : i > 3 }"), 0)
+    with pytest.raises(InternalError, match=r"expected an integer, found 1/2"):
+        isl_numbers.integer(isl.Val("1/2"))
+    with pytest.raises(InternalError, match=r"finitely many points"):
+        isl_numbers.count(isl.Set("{ [i] : i > 3 }"))
+
+
+@pytest.mark.parametrize("text", [MATMUL, STRIDED])
+def test_the_box_of_a_domain_is_right_or_refused(text: str) -> None:
+    statement = parse_text(text).statements[0]
+
+    def ask() -> object:
+        box = Box.of(statement, {"n": 7})
+        return box.ranges, box.is_empty, sorted(box.points())
+
+    right = ask()
+    answers = answers_of(ask)
+    assert all(answer in (None, right) for answer in answers)
+    assert answers[0] is None
+    assert answers[-1] == right
+
+
+@pytest.mark.parametrize("text", [MATMUL, STRIDED])
+def test_dependences_and_legality_are_right_or_refused(text: str) -> None:
+    scop = parse_text(text)
+    right = dependences(scop)
+    iterators = scop.statements[0].iterators
+    schedule = parse(f"{{ S0[{', '.join(iterators)}] -> [-{iterators[-1]}] }}", scop)
+    violation = find_violation(scop, schedule)
+    assert violation is not None
+
+    def ask() -> object:
+        _dependences.cache_clear()
+        return dependences(scop)
+
+    assert all(answer in (None, right) for answer in answers_of(ask))
+    told = answers_of(lambda: find_violation(scop, schedule))
+    assert all(answer in (None, violation) for answer in told)
+
+
+def lowered(scop: Scop) -> object:
+    return lower(LegalSchedule(scop, original(scop)), DEFAULT, {"n": 20}).body
+
+
+@pytest.mark.parametrize("text", [MATMUL, STRIDED])
+def test_loops_are_made_or_refused_under_every_bound(
+    text: str,
+) -> None:
+    scop = parse_text(text)
+    assert lowered(scop)
+    outcomes = set()
+    for operations in [*range(200, 20_000, 900), *range(20_000, 900_000, 80_000)]:
+        outcomes.add(under(operations, lambda: lowered(scop)) is None)
+    assert True in outcomes
+
+
+def test_c_is_read_or_refused_under_every_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "_OPERATIONS_FOR_A_TOKEN", 0)
+    right = parse_text(STRIDED)
+    refused = 0
+    for operations in range(10, 12_000, 130):
+        monkeypatch.setattr(translate, "_MAXIMUM_OPERATIONS", operations)
+        try:
+            assert parse_text(STRIDED) == right
+        except LimitError:
+            refused += 1
+    assert 0 < refused < 90
+
+
+def test_comprehensions_are_read_or_refused_under_every_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (definition,) = tc.parse("def f(float(N) A) -> (C) { C(i) +=! A(i + 2 * j) where j in 0:3 }")
+    module = import_module("polygym.compiler.frontend.tc.lower")
+    right = tc.lower(definition)
+    refused = 0
+    for operations in range(10, 60_000, 600):
+        monkeypatch.setattr(module, "_MOST_OPERATIONS", operations)
+        try:
+            assert tc.lower(definition) == right
+        except LimitError:
+            refused += 1
+    assert 0 < refused < 90
