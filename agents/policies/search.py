@@ -13,11 +13,10 @@ import gymnasium
 import numpy as np
 
 from agents.policies.protocol import inner
-from polygym.compiler.poly.score import static_score
-from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.episode import Episode
 from polygym.episodes.observe import Observation
 from polygym.episodes.policies import play, policy
-from polygym.errors import LimitError
+from polygym.episodes.reward import without_a_clock
 
 
 class RolloutSearch:
@@ -39,14 +38,6 @@ class RolloutSearch:
 
     def _promise(self, episode: Episode) -> float:
         return max(
-            _score(play(episode, self._rule, self._generator)) for _ in range(self._rollouts)
+            without_a_clock(play(episode, self._rule, self._generator))
+            for _ in range(self._rollouts)
         )
-
-
-def _score(episode: Episode) -> float:
-    if episode.phase is Phase.INVALID:
-        return -1.0
-    try:
-        return static_score(episode.task.scop, episode.schedule())
-    except LimitError:
-        return -1.0

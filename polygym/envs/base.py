@@ -269,25 +269,25 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
 
     def _settle(self, info: Info) -> float:
         """Fill in what the end of an episode says, and return its reward."""
-        episode = self.episode
+        episode, factor = self.episode, self._measuring.timeout_factor
         if episode.phase is Phase.INVALID:
             info.update(_ending(INVALID_STATUS, error=("InvalidState", episode.reason)))
-            return reward.of_invalid(self._reward, self._measuring.timeout_factor)
+            return reward.of_invalid(self._reward, factor)
         try:
             schedule = episode.schedule()
         except LimitError as error:
             info.update(_ending("does not compile", error=(type(error).__name__, str(error))))
-            return reward.of_measured(self._reward, 0.0, self._measuring.timeout_factor)
+            return reward.of_failure(self._reward, factor)
         self._check(schedule)
         if self._reward is Reward.STATIC:
             info.update(_ending(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
-            return static_score(episode.task.scop, schedule)
+            return reward.of_success(
+                self._reward, static_score(episode.task.scop, schedule), factor
+            )
         evaluator = evaluator_for(self.subject.program, self._measuring)
         self._evaluation = evaluator.evaluate(schedule)
         info.update(_measured(self._evaluation))
-        return reward.of_measured(
-            self._reward, self._evaluation.speedup, self._measuring.timeout_factor
-        )
+        return reward.of_evaluation(self._reward, self._evaluation, factor)
 
     def _check(self, schedule: Schedule) -> None:
         """Refuse an illegal schedule, which the spaces cannot hold."""

@@ -94,13 +94,21 @@ _SHARED = """
     | `reward` | a schedule that ran | one that failed | an invalid state |
     |---|---|---|---|
     | `speedup` | time of the original order / its time | 0 | -1 |
-    | `log_speedup` | the natural logarithm of that | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
+    | `log_speedup` | the natural logarithm of that, at least -ln(timeout_factor) | -ln(timeout_factor) | -ln(timeout_factor) - 1 |
     | `static` | `polygym.compiler.poly.score.static_score`, in (0, 1] | 0 | -1 |
 
-    The original order is compiled by the same LLVM at -O3 and measured in the same process. Failed
-    is what is slower than `timeout_factor` times the original, crashes, does not compile, runs out
-    of memory, or computes something else. `static` runs nothing and is deterministic; only a
-    schedule whose numbers are too large fails there.
+    A faster schedule never pays less than a slower one, no failure more than a schedule that ran,
+    and an invalid state always less than both. The original order is compiled by the same LLVM at
+    -O3 and measured in the same process. Failed is what is cut off as slower than `timeout_factor`
+    times the original (no run is before some milliseconds), crashes, does not compile, runs out of
+    memory or range, or computes something else. `static` runs nothing; only a schedule whose
+    numbers are too large fails there.
+
+    ## Determinism
+
+    A seed fixes every observation, mask and schedule. Rewards are times unless `reward="static"`,
+    so the environments are registered as `nondeterministic`; with `static` all is a function of the
+    seed and the actions.
 
     ## Starting State
 
@@ -111,8 +119,8 @@ _SHARED = """
     ## Episode End
 
     Terminated with a schedule or in an invalid state; never truncated. The last `info` also holds
-    `status` ("ok", "wrong output", "timeout", "crash", "does not compile", "out of memory",
-    "invalid", "not measured"), `speedup`, `seconds`, `baseline_seconds` (float, 0 if not measured),
+    `status` ("ok", "wrong output", "timeout", "crash", "does not compile", "out of memory", "out of
+    range", "invalid", "not measured"), `speedup`, `seconds`, `baseline_seconds` (float, 0 if not measured),
     `samples` (a tuple of float), `schedule` (isl text, "" if there is none), `error_type`,
     `error_details` (str) and `is_success` (bool: a schedule, which ran correctly if it was run).
 

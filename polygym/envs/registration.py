@@ -17,9 +17,13 @@ ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
 
 
 def register() -> None:
-    """Register every environment that is not registered yet; nothing of them is imported."""
+    """Register every environment that is not registered yet; nothing of them is imported.
+
+    They are nondeterministic: the default reward is a time. Gymnasium knows one answer for an id,
+    so this holds for ``reward="static"`` too, which is deterministic.
+    """
     import gymnasium
 
     for name, entry_point in ENTRY_POINTS.items():
         if name not in gymnasium.registry:
-            gymnasium.register(id=name, entry_point=entry_point)
+            gymnasium.register(id=name, entry_point=entry_point, nondeterministic=True)

@@ -21,18 +21,15 @@ allowed one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
 
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.score import static_score
 from polygym.episodes.construction import ConstructionAction
 from polygym.episodes.episode import CONSTRUCTION_ACTIONS, Episode, Phase
-from polygym.errors import InputError, LimitError
+from polygym.episodes.reward import without_a_clock
+from polygym.errors import InputError
 
 
 class Policy(Protocol):
@@ -82,17 +79,7 @@ def _promise(episode: Episode, generator: np.random.Generator) -> float:
     """Return the score of the schedule with the least coefficients from here on."""
     while not episode.is_over:
         episode = episode.after(earliest(episode, generator))
-    if episode.phase is Phase.INVALID:
-        return -1.0
-    try:
-        return _score(episode.task.scop, episode.schedule())
-    except LimitError:
-        return -1.0
-
-
-@lru_cache(maxsize=4096)
-def _score(scop: Scop, schedule: Schedule) -> float:
-    return static_score(scop, schedule)
+    return without_a_clock(episode)
 
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(

@@ -1,28 +1,49 @@
 """Rewards: what an episode is worth at its end.
 
 Every step before the end has the reward 0, except that an action which the mask forbids costs
-:data:`ILLEGAL`. At the end:
+:data:`ILLEGAL`. At the end one rule holds for all rewards:
 
-===========  ==================================  ====================  ======================
-name         a schedule that ran                 one that failed       an invalid state
-===========  ==================================  ====================  ======================
-speedup      t(original) / t(schedule)           0                     -1
-log_speedup  ln(t(original) / t(schedule))       -ln(timeout factor)   -ln(timeout factor) - 1
-static       the static score, in (0, 1]         0                     -1
-===========  ==================================  ====================  ======================
+===========  =========================================  ==================  ==============
+name         worth w of a schedule that ran             least worth         best worth
+===========  =========================================  ==================  ==============
+speedup      t(original) / t(schedule)                  0                   unbounded
+log_speedup  ln(t(original) / t(schedule))              -ln(timeout factor) unbounded
+static       the static score, in (0, 1]                0                   1
+===========  =========================================  ==================  ==============
 
-Failed means: too slow (t(schedule) > timeout factor · t(original)), crashed, not compiled, out of
-memory, or a wrong output. The static score runs nothing: what fails there has numbers too large for
-a schedule, or too many rows. The original order is compiled by the same LLVM at -O3. The
+    success   max(least, w)
+    failure   least
+    invalid   least - 1
+
+So a faster schedule never pays less than a slower one, success ≥ failure > invalid always, and what
+an episode can lose is known from the arguments alone. An invalid end stays the worst even for who
+takes up to nine more forbidden actions on the way to a schedule that fails: -0.9 is more than -1.
+
+Why a success is cut off below: under ``log_speedup`` what is slower than the timeout factor allows
+counts as cut off, whether it was or not. No run is cut off before some milliseconds, so where the
+original takes 20 µs a legal schedule may run to its end and be 30 times as slow; ln(1/30) = -3.4
+would be less than the -2.3 of a crash, and an agent would learn to crash. With 1/10, the slowest
+that any run of a long program can be, both are -2.3.
+
+Failed means every other end of a schedule: too slow (cut off), crashed, not compiled, out of memory
+or range, or a wrong output. The static score runs nothing: what fails there has numbers too large
+for a schedule, or too many rows. The original order is compiled by the same LLVM at -O3. The
 static score (:mod:`polygym.compiler.poly.score`) is a deterministic function of the schedule.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from math import log
+from functools import lru_cache
+from math import inf, log
+from typing import assert_never
 
-from polygym.errors import InputError
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.score import static_score
+from polygym.episodes.episode import Episode, Phase
+from polygym.errors import InputError, LimitError
+from polygym.measure.evaluation import Evaluation
 
 ILLEGAL = -0.1
 INVALID = -1.0
@@ -45,15 +66,51 @@ class Reward(Enum):
             raise InputError(f"reward: expected one of {names}, found {name!r}") from None
 
 
-def of_invalid(kind: Reward, timeout_factor: float) -> float:
-    """Return the reward of an episode that ends in an invalid state."""
-    return INVALID - log(timeout_factor) if kind is Reward.LOG_SPEEDUP else INVALID
-
-
-def of_measured(kind: Reward, speedup: float, timeout_factor: float) -> float:
-    """Return the reward of a schedule that was run; a speedup of 0 stands for a failed one."""
+def of_success(kind: Reward, number: float, timeout_factor: float) -> float:
+    """Return what a schedule is worth whose speedup, or static score, is that number."""
     match kind:
-        case Reward.LOG_SPEEDUP:
-            return log(speedup) if speedup > 0 else -log(timeout_factor)
         case Reward.SPEEDUP | Reward.STATIC:
-            return float(speedup)
+            worth = float(number)
+        case Reward.LOG_SPEEDUP:
+            worth = log(number) if number > 0 else -inf
+        case _:
+            assert_never(kind)
+    return max(of_failure(kind, timeout_factor), worth)
+
+
+def of_failure(kind: Reward, timeout_factor: float) -> float:
+    """Return what a schedule is worth that did not run, or not rightly: no success is worth less.
+
+    >>> of_failure(Reward.STATIC, 10.0), round(of_failure(Reward.LOG_SPEEDUP, 10.0), 2)
+    (0.0, -2.3)
+    """
+    return 0.0 - log(timeout_factor) if kind is Reward.LOG_SPEEDUP else 0.0
+
+
+def of_invalid(kind: Reward, timeout_factor: float) -> float:
+    """Return the reward of an episode that ends in an invalid state: less than any failure."""
+    return of_failure(kind, timeout_factor) + INVALID
+
+
+def without_a_clock(episode: Episode) -> float:
+    """Return the static reward of an episode that is over, for rules that look ahead."""
+    kind, no_factor = Reward.STATIC, 1.0
+    if episode.phase is Phase.INVALID:
+        return of_invalid(kind, no_factor)
+    try:
+        score = _score(episode.task.scop, episode.schedule())
+    except LimitError:
+        return of_failure(kind, no_factor)
+    return of_success(kind, score, no_factor)
+
+
+@lru_cache(maxsize=4096)
+def _score(scop: Scop, schedule: Schedule) -> float:
+    return static_score(scop, schedule)
+
+
+def of_evaluation(kind: Reward, evaluation: Evaluation, timeout_factor: float) -> float:
+    """Return what a schedule is worth that was to be run, whatever became of it."""
+    if not evaluation.is_ok:
+        return of_failure(kind, timeout_factor)
+    return of_success(kind, evaluation.speedup, timeout_factor)

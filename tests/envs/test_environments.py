@@ -1,6 +1,8 @@
 """The three environments as their users meet them."""
 
 import copy
+import dataclasses
+import importlib
 import json
 import pickle
 import subprocess
@@ -75,7 +77,39 @@ def test_gymnasium_checks_every_environment(name: str, reward: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env = gymnasium.make(f"polygym:{name}", reward=reward, dataset="mini", kernel="mvt,lu")
+        if reward == "static":  # the one id stands for all rewards, but this one is no time
+            env.unwrapped.spec = dataclasses.replace(env.unwrapped.spec, nondeterministic=False)
         check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_the_default_reward_is_a_time_and_the_registry_says_so(name: str) -> None:
+    importlib.import_module("polygym")
+    spec = gymnasium.spec(name)
+    assert spec.nondeterministic is True
+    made = gymnasium.make(name, kernel="mvt", reward="static").spec
+    assert made is not None
+    assert made.nondeterministic is True
+    assert gymnasium.envs.registration.EnvSpec.from_json(made.to_json()).nondeterministic is True
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_without_a_clock_a_seed_decides_everything(name: str) -> None:
+    def run() -> list[Any]:
+        env = make(name, kernel="mvt,trisolv", policy="uniform")
+        seen: list[Any] = []
+        for seed in (1, None):
+            observation, info = env.reset(seed=seed)
+            generator = np.random.default_rng(3)
+            over = False
+            while not over:
+                action = generator.choice(np.flatnonzero(info["action_mask"]))
+                observation, reward, over, _, info = env.step(action)
+                arrays = {key: array.tobytes() for key, array in observation.items()}
+                seen.append((arrays, reward, {**info, "action_mask": None}))
+        return seen
+
+    assert run() == run()
 
 
 @pytest.mark.parametrize("reward", [kind.value for kind in Reward])
