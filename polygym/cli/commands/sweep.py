@@ -16,6 +16,7 @@ import polygym
 from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
+    EXCLUSION_HELP,
     chosen_mapping,
     construction_options,
     found_compilers,
@@ -31,12 +32,13 @@ from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
-from polygym.episodes.kernels import digest_of, targets
+from polygym.episodes.kernels import digest_of
 from polygym.episodes.policies import policy
 from polygym.errors import InputError
 from polygym.measure.evaluation.foreign import compared, version
 from polygym.measure.worker.timing import this_machine
 from polygym.programs import is_path
+from polygym.programs.selection import selected
 from polygym.search.sweep import reading
 from polygym.search.sweep.campaign import Campaign
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
@@ -83,14 +85,14 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
         raise click.BadParameter(shorten(str(error), 300)) from None
 
 
-@click.command("sweep", help=_HELP)
-@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c]...")
+@click.command("sweep", help=_HELP, epilog=EXCLUSION_HELP)
+@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c|!...]...")
 @click.option(
     "--kernels",
     "selection",
     default="",
     metavar="NAMES",
-    help="The same as a list with commas. (Default: all.)",
+    help="The same as a list with commas, such as 'all,!gemm'. (Default: all.)",
 )
 @click.option(
     "--out",
@@ -236,7 +238,7 @@ def command(
 
 def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
     """Return the programs by names that mean the same in another working directory."""
-    found = targets(",".join([*kernels, selection]) if kernels or selection else "all")
+    found = selected([*kernels, selection] if kernels or selection else ["all"])
     return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
 
 
