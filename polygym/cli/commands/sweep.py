@@ -35,6 +35,7 @@ from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import digest_of
 from polygym.episodes.policies import policy
 from polygym.errors import InputError
+from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared, version
 from polygym.measure.worker.timing import this_machine
 from polygym.programs import is_path
@@ -209,15 +210,14 @@ def command(
 ) -> Answer:
     """Read the options and sweep."""
     setting = SweepSetting(
-        seed,
-        search_dataset,
-        dataset,
-        threads,
-        timeout_factor,
-        chosen_mapping(mapping, DEFAULT, threads),
-        TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
-        compile_seconds,
-        _listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+        search_dataset=search_dataset,
+        dataset=dataset,
+        seeds=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+        seed=seed,
+        options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+        measuring=EvaluationOptions(
+            threads, timeout_factor, compile_seconds, chosen_mapping(mapping, DEFAULT, threads)
+        ),
     )
     plan = plan_cores(usable_cores(threads), jobs, threads)
     if plan.remark:

@@ -33,7 +33,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from polygym.errors import InputError
-from polygym.search.explore.setting import differences
+from polygym.search.explore.conditions import differences
 from polygym.search.sweep.rows import Baseline, Confirmation, Episode, Reference, Run, Timing
 from polygym.search.sweep.setting import SweepSetting
 

@@ -30,7 +30,7 @@ BUDGET = 14
 SUICIDE = """
 import os, signal, sys
 from pathlib import Path
-from tests.search.pretending import begun, pretended
+from tests.search.explore.pretending import begun, pretended
 search, last = begun(Path(sys.argv[1])), int(sys.argv[2])
 def evaluate(schedule):
     if search.tally.explored == last:
