@@ -24,6 +24,7 @@ from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
 from polygym.search.explore.explorer import episode_of, schedule_of
+from polygym.search.sweep.opening import STORE
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.process import RECORDED, Running
 from polygym.search.sweep.progress import Phase, Progress, Standing
@@ -31,7 +32,6 @@ from polygym.search.sweep.reading import read
 from polygym.search.sweep.requests import ConfirmRequest
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
-from polygym.search.sweep.store import STORE
 from tests.cli.test_optimize import CRASHING, group_is_gone
 from tests.sources import Y_AX
 

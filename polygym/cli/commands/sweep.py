@@ -42,7 +42,9 @@ from polygym.programs import is_path
 from polygym.programs.selection import selected
 from polygym.search.sweep import reading
 from polygym.search.sweep.campaign import Campaign
+from polygym.search.sweep.claims import claimed
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
+from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import ISL, Run
 from polygym.search.sweep.setting import SweepSetting
@@ -54,7 +56,7 @@ from polygym.search.sweep.statistics import (
     other_compilers,
     summaries,
 )
-from polygym.search.sweep.store import Store, claimed, create_or_open, now
+from polygym.search.sweep.store import Store, now
 
 # Times of the original order that differ by more than this are worth a word.
 _DRIFT = 1.25

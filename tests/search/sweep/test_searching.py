@@ -14,10 +14,11 @@ from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
 from polygym.search.sweep import confirming, reading, searching
 from polygym.search.sweep.cores import Place
+from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.requests import SearchRequest
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
-from polygym.search.sweep.store import Store, create_or_open
+from polygym.search.sweep.store import Store
 
 PLACE = Place((0,), (0,))
 SEEDS = ("original", "isl")

@@ -14,8 +14,10 @@ from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.sweep import reading
+from polygym.search.sweep.claims import claimed
+from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.rows import ISL, Confirmation, Episode, Run
-from polygym.search.sweep.store import STORE, Store, claimed, create_or_open, open_store
+from polygym.search.sweep.store import Store
 from tests.search.sweep.pretending import SETTING, fill, timing
 
 
@@ -135,7 +137,7 @@ def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
 
 
 def test_one_sweep_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygym.search.sweep.store._LINGERING_SECONDS", 0.1)
+    monkeypatch.setattr("polygym.search.sweep.claims._LINGERING_SECONDS", 0.1)
     with claimed(tmp_path):
         with pytest.raises(InputError, match="another sweep at work"), claimed(tmp_path):
             pass
