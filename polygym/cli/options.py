@@ -172,7 +172,8 @@ def mapping_option(usual: str) -> Callable[[F], F]:
         metavar="TEXT",
         callback=_parse_mapping,
         help="What is done to the loops for the machine's sake: default, sequential, or words such "
-        f"as 'tile=32x64 jam=4 vector=256'; docs/mapping.md lists them. (Default: {usual}.)",
+        "as 'tile=32x64 unroll_jam=4 vector_bits=256'; docs/mapping.md lists them. "
+        f"(Default: {usual}.)",
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from polygym.compiler.codegen.llvm.loader import LoadError
-from polygym.compiler.codegen.mapping import DEFAULT, parse_mapping
+from polygym.compiler.codegen.mapping import DEFAULT, in_former_words, parse_mapping
 from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.frontend.tc import Definition, lower, needed_values
 from polygym.compiler.frontend.tc.canonical import canonical
@@ -127,8 +127,11 @@ class Builder:
     ) -> Kernel | None:
         """Compile what was fastest under an earlier polygym, if there is something."""
         cache = user_cache()
-        earlier = () if cache is None else cache.earlier(self._request(sizes, asked))
-        for entry in earlier:
+        if cache is None:
+            return None
+        # An earlier polygym may have had other words for the mapping that was asked for.
+        words = (str(asked.mapping), in_former_words(asked.mapping))
+        for entry in cache.earlier(*(self._request(sizes, asked, mapping) for mapping in words)):
             try:
                 schedule, mapping = parse(entry.schedule, scop), parse_mapping(entry.mapping)
                 kernel = self._compiled(scop, own, schedule, mapping)
@@ -143,8 +146,10 @@ class Builder:
         """The definition without names."""
         return canonical(self.definition)
 
-    def _request(self, sizes: Mapping[str, int], asked: Options) -> str:
-        return request_of(self._canonical, sizes, str(asked.schedule), str(asked.mapping))
+    def _request(self, sizes: Mapping[str, int], asked: Options, mapping: str = "") -> str:
+        """Return the fingerprint of what is asked for; ``mapping`` is its text, the usual one."""
+        text = mapping or str(asked.mapping)
+        return request_of(self._canonical, sizes, str(asked.schedule), text)
 
     def _checked(self, sizes: Mapping[str, int]) -> tuple[Scop, dict[str, int]]:
         """Return the program, and the sizes by its own names."""

@@ -158,13 +158,14 @@ class Cache:
                 return entry
         return None
 
-    def earlier(self, request: str) -> list[Entry]:
-        """Return what was measured for a request, whoever compiled it, the fastest first."""
+    def earlier(self, *requests: str) -> list[Entry]:
+        """Return what was measured for some requests, whoever compiled it, the fastest first."""
+        asked = " OR ".join(["instr(origin, ?)"] * len(requests))
         query = (
-            f"SELECT {_COLUMNS} FROM kernels WHERE seconds IS NOT NULL AND instr(origin, ?) "
+            f"SELECT {_COLUMNS} FROM kernels WHERE seconds IS NOT NULL AND ({asked}) "
             "ORDER BY seconds"
         )
-        entries = [self._checked(row) for row in self._rows(query, (request,))]
+        entries = [self._checked(row) for row in self._rows(query, requests)]
         return [entry for entry in entries if entry is not None]
 
     def put(self, entry: Entry) -> bool:

@@ -392,5 +392,7 @@ def _mapping(given: Mapping | str) -> Mapping:
     if isinstance(given, str):
         return parse_mapping(given)
     if not isinstance(given, Mapping):
-        raise InputError(f"mapping: expected one such as 'tile=32x32 jam=4', found {given!r}")
+        raise InputError(
+            f"mapping: expected one such as 'tile=32x32 unroll_jam=4', found {given!r}"
+        )
     return given

@@ -111,7 +111,10 @@ def test_the_program_means_the_same(name: str) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     "mapping",
-    [MachineMapping(vector=bits, jam=jam) for bits, jam in ((None, 1), (256, 1), (0, 1), (512, 2))],
+    [
+        MachineMapping(vector_bits=bits, unroll_jam=jam)
+        for bits, jam in ((None, 1), (256, 1), (0, 1), (512, 2))
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("wrong", [-2, 3, 2**31 - 1, -(2**31)])

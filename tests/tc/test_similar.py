@@ -22,11 +22,11 @@ OTHER = canonical(parse(MM.replace("+=!", "max=!"))[0])
 def entry(
     jam: int, text: str, *sizes: int, strategy: str = "isl", seconds: float = 1.0
 ) -> tuple[str, str, float]:
-    return Origin(text, sizes, strategy).text, f"jam={jam}", seconds
+    return Origin(text, sizes, strategy).text, f"unroll_jam={jam}", seconds
 
 
 def jams(found: list[Candidate]) -> list[int | None]:
-    return [one.mapping.jam for one in found]
+    return [one.mapping.unroll_jam for one in found]
 
 
 def test_the_order() -> None:
@@ -54,8 +54,8 @@ def test_strategies_are_kept_and_those_of_policies_left() -> None:
     ]
     found = similar(entries, TEXT, (4, 4, 4))
     assert found == [
-        Candidate(parse_strategy("isl fusion=minimum skew=off"), parse_mapping("jam=1")),
-        Candidate(ISL, parse_mapping("jam=2")),
+        Candidate(parse_strategy("isl fusion=minimum skew=off"), parse_mapping("unroll_jam=1")),
+        Candidate(ISL, parse_mapping("unroll_jam=2")),
     ]
 
 
@@ -69,8 +69,8 @@ GARBAGE = st.one_of(
 def test_garbage_is_passed_over(garbage: list[tuple[object, object, object]]) -> None:
     good = entry(3, TEXT, 4, 4, 4)
     texts = [TEXT, "[]", "{}", '["x", [1, 2, 3], 3]', '["x", 3, "isl"]', "[" * 100_000]
-    more = [(text, "jam=2", 1.0) for text in texts]
-    more += [(good[0], "jam=x", 1.0), (good[0], "jam=2", None)]  # type: ignore[list-item]
+    more = [(text, "unroll_jam=2", 1.0) for text in texts]
+    more += [(good[0], "unroll_jam=x", 1.0), (good[0], "unroll_jam=2", None)]  # type: ignore[list-item]
     more += [entry(2, TEXT, 4, 4, 4, strategy="isl skew=perhaps")]
     entries = [*garbage, *more, good]
     assert jams(similar(entries, TEXT, (4, 4, 4))) == [3]  # type: ignore[arg-type]

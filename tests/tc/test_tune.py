@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, parse_mapping
+from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.strategy import Fusion, IslOptions
 from polygym.episodes.episode import Episode
@@ -124,14 +124,14 @@ def test_a_candidate_that_computes_something_else_never_counts(
 
     def wrong(self, schedule, mapping=None, **rest):  # type: ignore[no-untyped-def]
         found = evaluate(self, schedule, mapping, **rest)
-        if mapping is not None and mapping.jam == 1:
+        if mapping is not None and mapping.unroll_jam == 1:
             return replace(found, status=Status.WRONG_OUTPUT, speedup=0.0, samples=())
         return found
 
     monkeypatch.setattr(Evaluator, "evaluate", wrong)
     found = define(MM).tune(A, B, generations=1, population=40, search="random")
     assert found.wrong > 0
-    assert found.best.mapping.jam != 1
+    assert found.best.mapping.unroll_jam != 1
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_options_of_a_compilation() -> None:
         {"schedule": "original", "mapping": "sequential"},
         {"schedule": "isl skew=off"},
         {"schedule": str(original(operator.scop()))},
-        {"schedule": original(operator.scop()), "mapping": "jam=2"},
+        {"schedule": original(operator.scop()), "mapping": "unroll_jam=2"},
         {"schedule": IslOptions(negative=False)},
     ):
         other = operator.compile(A, B, **options)  # type: ignore[arg-type]
@@ -247,6 +247,18 @@ def test_options_that_are_none(options: dict[str, object], said: str) -> None:
         define(MM).compile(A, B, **options)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="schedule: expected a strategy"):
         define(MM, schedule=3)  # type: ignore[arg-type]
+
+
+def test_a_tuned_file_in_former_words_is_read() -> None:
+    """Version 0.1.0 had other words for mappings."""
+    operator = define(MM)
+    choice = {"schedule": str(original(operator.scop())), "mapping": "jam=2 vector=128 outer=2"}
+    _, mapping = read_choice(choice, operator.scop())
+    assert mapping == Mapping(unroll_jam=2, vector_bits=128, outer_tile=(2,))
+    operator.compile(A, B, tuned=choice)
+    assert (operator(A, B) == A @ B).all()
+    with pytest.raises(InputError, match="expected unroll_jam once"):
+        read_choice({**choice, "mapping": "jam=2 unroll_jam=2"}, operator.scop())
 
 
 def test_a_schedule_that_changes_the_result_is_refused() -> None:

@@ -22,7 +22,7 @@ from polygym.measure.evaluation.foreign import executable
 from polygym.tc.comprehension import define
 
 WHOLE = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-MAPPINGS = [SEQUENTIAL, Mapping(vector=256)]
+MAPPINGS = [SEQUENTIAL, Mapping(vector_bits=256)]
 
 
 def extreme(name: str, seed: int) -> np.ndarray:

@@ -12,6 +12,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
+from polygym.compiler.codegen.mapping import in_current_words
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.tc.cache import Cache, Entry, exported, imported, user_cache
@@ -52,7 +53,7 @@ def list_entries(as_json: bool) -> Answer:
         rows = [
             (
                 one.label,
-                one.mapping,
+                in_current_words(one.mapping),
                 "-" if one.seconds is None else seconds(one.seconds),
                 f"{len(one.code) / 1024:.1f}",
             )
@@ -124,7 +125,7 @@ def _as_json(one: Entry) -> dict[str, Any]:
         "key": one.key,
         "label": one.label,
         "schedule": one.schedule,
-        "mapping": one.mapping,
+        "mapping": in_current_words(one.mapping),
         "seconds": one.seconds,
         "bytes": len(one.code),
         "made": one.made,

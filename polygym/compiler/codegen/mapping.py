@@ -6,28 +6,35 @@ machine. Its text lists what differs from the default, which decides everything 
     default                            the model decides, in one thread
     threads=2                          the same in two threads
     sequential                         the loops as the schedule has them
-    tile=32x64 jam=4 parallel=static   tiles of 32 by 64, and so on
+    tile=32x64 unroll_jam=4 parallel=static   tiles of 32 by 64, and so on
 
-=============  ==================================================================================
-``threads``    how many threads parallel loops may use
-``parallel``   ``dynamic`` chunks, ``static`` ones, or ``off``
-``tile``       sizes of the tiles of each band, outermost member first; the last size counts for
-               further members; 1 leaves a member whole; ``off``; without it, chosen for each band
-``outer``      sizes of a second level of tiles around the first, in tiles; ``off``
-``wavefront``  ``on``: tiles of a band without a coincident member run in parallel along diagonals
-``diamond``    ``on``: where all tiles along a diagonal can start at once, they are shaped so
-``sink``       ``on``: loops around a sequence are tiled, and their point loops moved into it
-``vector``     bits of a vector: ``128``, ``256``, ``512``; ``off``; without it, the machine's
-``vectors``    how many vectors of the vector loop run together
-``jam``        how many iterations of a loop around it run together
-``separate``   ``on``: full tiles have loops of their own, with bounds that are known
-``hold``       ``on``: what an inner loop accumulates lives in registers
-``pack``       ``on``: arrays that a nest only reads, down columns by vectors, are copied beforehand
-``reassociate`` ``on``: sums and products of floats may be computed in another order
-=============  ==================================================================================
+================= ==================================================================================
+``threads``       how many threads parallel loops may use
+``parallel``      ``dynamic`` chunks, ``static`` ones, or ``off``
+``tile``          sizes of the tiles of each band, outermost member first; the last size counts for
+                  further members; 1 leaves a member whole; ``off``; without it, chosen for each
+                  band
+``outer_tile``    sizes of a second level of tiles around the first, in tiles; ``off``
+``wavefront``     ``on``: tiles of a band without a coincident member run in parallel along
+                  diagonals
+``diamond``       ``on``: where all tiles along a diagonal can start at once, they are shaped so
+``sink``          ``on``: loops around a sequence are tiled, and their point loops moved into it
+``vector_bits``   bits of a vector: ``128``, ``256``, ``512``; ``off``; without it, the machine's
+``vector_copies`` how many vectors of the vector loop run together
+``unroll_jam``    how many iterations of a loop around it run together
+``separate``      ``on``: full tiles have loops of their own, with bounds that are known
+``registers``     ``on``: what an inner loop accumulates lives in registers
+``pack``          ``on``: arrays that a nest only reads, down columns by vectors, are copied
+                  beforehand
+``reassociate``   ``on``: sums and products of floats may be computed in another order
+================= ==================================================================================
 
 Every mapping keeps the results bit for bit, but for the last one: what is computed under it is
 compared to a tolerance, and whoever reports its times has to say so.
+
+Five words had other names once, which files hold that were written then: ``outer``, ``vector``,
+``vectors``, ``jam`` and ``hold``. They are read as what they are called now, and never printed; so
+texts are compared as the mappings that they stand for.
 """
 
 from __future__ import annotations
@@ -70,15 +77,15 @@ class Mapping:
     threads: int = 1
     parallel: Sharing = Sharing.DYNAMIC
     tile: tuple[int, ...] | None = None
-    outer: tuple[int, ...] = ()
+    outer_tile: tuple[int, ...] = ()
     wavefront: bool = True
     diamond: bool = True
     sink: bool = True
-    vector: int | None = None
-    vectors: int | None = None
-    jam: int | None = None
+    vector_bits: int | None = None
+    vector_copies: int | None = None
+    unroll_jam: int | None = None
     separate: bool = False
-    hold: bool = True
+    registers: bool = True
     pack: bool = True
     reassociate: bool = False
 
@@ -87,20 +94,25 @@ class Mapping:
         _within("threads", self.threads, 1, _MOST_THREADS)
         if not isinstance(self.parallel, Sharing):
             raise InputError(f"parallel: expected a Sharing, found {self.parallel!r}")
-        for name in ("wavefront", "diamond", "sink", "separate", "hold", "pack", "reassociate"):
-            if not isinstance(found := getattr(self, name), bool):
-                raise InputError(f"{name}: expected True or False, found {found!r}")
+        for entry in fields(self):
+            found = getattr(self, entry.name)
+            if isinstance(entry.default, bool) and not isinstance(found, bool):
+                raise InputError(f"{entry.name}: expected True or False, found {found!r}")
         for name, sizes in (
             ("tile", () if self.tile is None else self.tile),
-            ("outer", self.outer),
+            ("outer_tile", self.outer_tile),
         ):
             if not isinstance(sizes, tuple):
                 raise InputError(f"{name}: expected a tuple of sizes, found {sizes!r}")
             for size in sizes:
                 _within(name, size, 1, _LARGEST_TILE)
-        if isinstance(self.vector, bool) or self.vector not in (None, 0, 128, 256, 512):
-            raise InputError(f"vector: expected 128, 256, 512 or 0 for off, found {self.vector!r}")
-        for name, count in (("vectors", self.vectors), ("jam", self.jam)):
+        bits = self.vector_bits
+        if isinstance(bits, bool) or bits not in (None, 0, 128, 256, 512):
+            raise InputError(f"vector_bits: expected 128, 256, 512 or 0 for off, found {bits!r}")
+        for name, count in (
+            ("vector_copies", self.vector_copies),
+            ("unroll_jam", self.unroll_jam),
+        ):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)
 
@@ -161,9 +173,9 @@ SEQUENTIAL = Mapping(
     wavefront=False,
     diamond=False,
     sink=False,
-    vector=0,
-    jam=1,
-    hold=False,
+    vector_bits=0,
+    unroll_jam=1,
+    registers=False,
     pack=False,
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
@@ -173,29 +185,67 @@ def parse_mapping(text: str) -> Mapping:
     """Return the mapping of a text: words apart by spaces or commas, later ones count.
 
     Raises:
-        InputError: a word is not understood.
+        InputError: a word is not understood, or stands there by its former name as well.
     """
     values: dict[str, Any] = {}
+    spelt: dict[str, str] = {}  # words as the text has them, by what they are called now
     for word in text.replace(",", " ").split():
         if word in _PRESETS:
             values = {entry.name: getattr(_PRESETS[word], entry.name) for entry in fields(Mapping)}
             continue
-        name, equals, value = word.partition("=")
-        if name not in _READERS or not equals:
+        given, equals, value = word.partition("=")
+        name = _FORMER.get(given, given)
+        if name not in _WORDS or not equals:
             raise InputError(
                 f"mapping: expected {', '.join(_PRESETS)} or one of "
-                f"{', '.join(f'{known}=...' for known in _READERS)}, found {word!r}"
+                f"{', '.join(f'{known}=...' for known in _WORDS)}, found {word!r}"
             )
-        try:
-            values[name] = _READERS[name](value)
-        except (ValueError, KeyError):
+        if spelt.setdefault(name, given) != given:
+            former = given if given != name else spelt[name]
             raise InputError(
-                f"mapping: expected {_EXPECTED[name]} for {name}, found {value!r}"
-            ) from None
+                f"mapping: expected {name} once, found it as {former} too, which is its former name"
+            )
+        read, expected = _WORDS[name]
+        try:
+            values[name] = read(value)
+        except (ValueError, KeyError):
+            raise InputError(f"mapping: expected {expected} for {given}, found {value!r}") from None
     return Mapping(**values)
 
 
+def in_former_words(mapping: Mapping) -> str:
+    """Return the text that a mapping had before some words were given other names.
+
+    Fingerprints of texts in old files are of this one.
+
+    >>> in_former_words(parse_mapping("tile=32 unroll_jam=4 registers=off"))
+    'tile=32 jam=4 hold=off'
+    """
+    former = {now: before for before, now in _FORMER.items()}
+    words = (word.partition("=") for word in str(mapping).split())
+    return " ".join(f"{former.get(name, name)}{equals}{value}" for name, equals, value in words)
+
+
+def in_current_words(text: str) -> str:
+    """Return the text that a mapping of a file has today; one that is no mapping stays as it is.
+
+    >>> in_current_words("jam=4 tile=32 hold=on"), in_current_words("jam=4x")
+    ('tile=32 unroll_jam=4', 'jam=4x')
+    """
+    try:
+        return str(parse_mapping(text))
+    except InputError:
+        return text
+
+
 _PRESETS = {"default": DEFAULT, "sequential": SEQUENTIAL}
+_FORMER = {
+    "outer": "outer_tile",
+    "vector": "vector_bits",
+    "vectors": "vector_copies",
+    "jam": "unroll_jam",
+    "hold": "registers",
+}
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -216,37 +266,21 @@ def _switch(text: str) -> bool:
     return {"on": True, "off": False}[text]
 
 
-_READERS: Dictionary[str, Callable[[str], Any]] = {
-    "threads": _number,
-    "parallel": Sharing,
-    "tile": _sizes,
-    "outer": _sizes,
-    "wavefront": _switch,
-    "diamond": _switch,
-    "sink": _switch,
-    "vector": _bits,
-    "vectors": _number,
-    "jam": _number,
-    "separate": _switch,
-    "hold": _switch,
-    "pack": _switch,
-    "reassociate": _switch,
-}
-_EXPECTED = {
-    "threads": "a number",
-    "parallel": "dynamic, static or off",
-    "tile": "sizes such as 32x64, or off",
-    "outer": "sizes such as 4x4, or off",
-    "wavefront": "on or off",
-    "diamond": "on or off",
-    "sink": "on or off",
-    "vector": "128, 256, 512 or off",
-    "vectors": "a number",
-    "jam": "a number",
-    "separate": "on or off",
-    "hold": "on or off",
-    "pack": "on or off",
-    "reassociate": "on or off",
+_WORDS: Dictionary[str, tuple[Callable[[str], Any], str]] = {
+    "threads": (_number, "a number"),
+    "parallel": (Sharing, "dynamic, static or off"),
+    "tile": (_sizes, "sizes such as 32x64, or off"),
+    "outer_tile": (_sizes, "sizes such as 4x4, or off"),
+    "wavefront": (_switch, "on or off"),
+    "diamond": (_switch, "on or off"),
+    "sink": (_switch, "on or off"),
+    "vector_bits": (_bits, "128, 256, 512 or off"),
+    "vector_copies": (_number, "a number"),
+    "unroll_jam": (_number, "a number"),
+    "separate": (_switch, "on or off"),
+    "registers": (_switch, "on or off"),
+    "pack": (_switch, "on or off"),
+    "reassociate": (_switch, "on or off"),
 }
 
 

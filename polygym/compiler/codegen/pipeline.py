@@ -122,7 +122,7 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
         return
     yield mapping
     yield replace(mapping, tile=(), sink=False)
-    yield replace(mapping, tile=(), sink=False, jam=1, vectors=1)
+    yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1)
 
 
 def _lowered(
@@ -140,7 +140,7 @@ def _lowered(
     if mapping.pack:
         program = pack_tiles(program)
     guarded = frozenset(name for name, _ in program.guarded)
-    if mapping.hold:
+    if mapping.registers:
         program = replace(program, body=start_sums(program.body, program.scop, guarded))
     body = separate(program.body) if mapping.separate else program.body
     done = vectorise(jam_loops(body), program.scop, guarded)

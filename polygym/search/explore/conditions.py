@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.mapping import in_current_words, parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
 from polygym.errors import InputError
@@ -94,9 +94,5 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str)
 
 
 def _mean_the_same(old: object, new: object) -> bool:
-    if not (isinstance(old, str) and isinstance(new, str)):
-        return False
-    try:
-        return parse_mapping(old) == parse_mapping(new)
-    except InputError:
-        return False
+    are_texts = isinstance(old, str) and isinstance(new, str)
+    return are_texts and in_current_words(str(old)) == in_current_words(str(new))

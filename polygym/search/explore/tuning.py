@@ -41,8 +41,9 @@ _COPIES = (None, 1, 2, 3, 4, 6, 8, 12)
 
 # Each changes the mapping to start from; what is none of that mapping's options changes nothing.
 _IDEAS = (
-    "tile=off", "tile=32", "tile=16x64x256", "tile=64x256x512", "outer=4", "jam=1 vectors=1",
-    "jam=4 vectors=2", "jam=8 vectors=1", "vector=256", "vector=off hold=off", "hold=off",
+    "tile=off", "tile=32", "tile=16x64x256", "tile=64x256x512", "outer_tile=4",
+    "unroll_jam=1 vector_copies=1", "unroll_jam=4 vector_copies=2", "unroll_jam=8 vector_copies=1",
+    "vector_bits=256", "vector_bits=off registers=off", "registers=off",
     "pack=off", "sink=off", "separate=on", "wavefront=off", "diamond=off", "parallel=static",
     "parallel=off", "sequential",
 )  # fmt: skip
@@ -121,8 +122,10 @@ def ideas(start: Mapping) -> tuple[Mapping, ...]:
 
 def changed(mapping: Mapping, dice: np.random.Generator) -> Mapping:
     """Return a mapping with one entry changed, whichever the dice say."""
-    entries = ["tile", "tile", "outer", "jam", "vectors", "vector", "hold", "pack", "sink"]
-    entries += ["separate"] + ["parallel", "wavefront", "diamond"] * (mapping.threads > 1)
+    entries = ["tile", "tile", "outer_tile", "unroll_jam", "vector_copies", "vector_bits"]
+    entries += ["registers", "pack", "sink", "separate"] + ["parallel", "wavefront", "diamond"] * (
+        mapping.threads > 1
+    )
     entry = entries[int(dice.integers(len(entries)))]
     return replace(mapping, **{entry: _other(entry, mapping, dice)})
 
@@ -132,11 +135,11 @@ def _other(entry: str, mapping: Mapping, dice: np.random.Generator) -> Any:
     match entry:
         case "tile":
             return _other_sizes(mapping.tile, _TILES, dice, (None, ()))
-        case "outer":
-            return _other_sizes(mapping.outer, _FACTORS, dice, ((),))
-        case "jam" | "vectors":
+        case "outer_tile":
+            return _other_sizes(mapping.outer_tile, _FACTORS, dice, ((),))
+        case "unroll_jam" | "vector_copies":
             return _one_of(_COPIES, dice)
-        case "vector":
+        case "vector_bits":
             return _one_of((None, 0, 128, 256, 512), dice)
         case "parallel":
             return _one_of(tuple(Sharing), dice)

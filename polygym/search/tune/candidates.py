@@ -23,6 +23,10 @@ _POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _DIVISORS = (1, 2, 3, 4)
 _MOST_TILED = 6
 _FREE = 0.3  # how often a tile size is left to the model
+_ENTRIES = (
+    "tile", "outer_tile", "sink", "vector_bits", "vector_copies", "unroll_jam", "separate",
+    "registers", "pack",
+)  # fmt: skip
 
 
 STRATEGIES: tuple[Strategy, ...] = (
@@ -104,8 +108,7 @@ class Genes:
     def names(self) -> tuple[str, ...]:
         """Return the names of the genes: the strategy, and entries of the mapping."""
         shared = ("parallel", "wavefront", "diamond") if self.start.threads > 1 else ()
-        tuned = ("tile", "outer", "sink", "vector", "vectors", "jam", "separate", "hold", "pack")
-        return ("strategy", *tuned, *shared)
+        return ("strategy", *_ENTRIES, *shared)
 
     def value(self, name: str, dice: np.random.Generator) -> Any:
         """Return a random value of a gene."""
@@ -117,19 +120,19 @@ class Genes:
                     return None
                 count = int(dice.integers(0, self.depth + 1))
                 return tuple(int(dice.choice(self.tiles)) for _ in range(count))
-            case "outer":
+            case "outer_tile":
                 return () if dice.random() < 0.8 else (int(dice.choice([2, 4, 8])),)
-            case "vector":
+            case "vector_bits":
                 return [None, None, 256, 512, 0][int(dice.integers(5))]
-            case "vectors":
+            case "vector_copies":
                 return [None, None, 1, 2, 3, 4][int(dice.integers(6))]
-            case "jam":
+            case "unroll_jam":
                 return [None, None, 1, 2, 3, 4, 6, 8][int(dice.integers(8))]
             case "parallel":
                 return list(Sharing)[int(dice.integers(len(Sharing)))]
             case "separate":
                 return bool(dice.random() < 0.3)
-            case "sink" | "hold" | "pack" | "wavefront" | "diamond":
+            case "sink" | "registers" | "pack" | "wavefront" | "diamond":
                 return bool(dice.random() < 0.8)
             case _:
                 raise AssertionError(name)

@@ -56,7 +56,12 @@ def test_it_is_within_a_unit_and_a_quarter_in_the_last_place(scalar: ScalarType)
 def test_lanes_have_the_bits_of_single_numbers(scalar: ScalarType) -> None:
     values = arguments(scalar)
     alone = computed(scalar, values, "sequential")
-    for mapping in ("default", "vector=128", "vector=256 vectors=2", "vector=512"):
+    for mapping in (
+        "default",
+        "vector_bits=128",
+        "vector_bits=256 vector_copies=2",
+        "vector_bits=512",
+    ):
         assert computed(scalar, values, mapping).tobytes() == alone.tobytes(), mapping
 
 

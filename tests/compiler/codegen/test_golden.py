@@ -56,12 +56,12 @@ def cases() -> Iterator[tuple[str, Scop, Schedule]]:
 
 # Everything that depends on the machine is given.
 MAPPED = [
-    ("product", "tile=16x24x8 jam=2 vector=256 vectors=2 threads=2"),
-    ("columns", "tile=off jam=1 vector=256 vectors=1"),
-    ("columns", "tile=off jam=1 vector=256 vectors=1 pack=off"),
-    ("triangular_product", "tile=off jam=3 vector=128 vectors=1"),
-    ("contraction", "tile=8x16 jam=1 vector=256 vectors=1"),
-    ("jacobi", "tile=4x32 threads=2 vector=256 vectors=1 jam=1 diamond=off"),
+    ("product", "tile=16x24x8 unroll_jam=2 vector_bits=256 vector_copies=2 threads=2"),
+    ("columns", "tile=off unroll_jam=1 vector_bits=256 vector_copies=1"),
+    ("columns", "tile=off unroll_jam=1 vector_bits=256 vector_copies=1 pack=off"),
+    ("triangular_product", "tile=off unroll_jam=3 vector_bits=128 vector_copies=1"),
+    ("contraction", "tile=8x16 unroll_jam=1 vector_bits=256 vector_copies=1"),
+    ("jacobi", "tile=4x32 threads=2 vector_bits=256 vector_copies=1 unroll_jam=1 diamond=off"),
 ]
 
 

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, Sharing, parse_mapping
+from polygym.compiler.codegen.mapping import (
+    DEFAULT,
+    SEQUENTIAL,
+    Mapping,
+    Sharing,
+    in_current_words,
+    in_former_words,
+    parse_mapping,
+)
 from polygym.errors import InputError
 
 SIZES = st.lists(st.integers(1, 1 << 20), max_size=4).map(tuple)
@@ -13,15 +21,15 @@ MAPPINGS = st.builds(
     threads=st.integers(1, 1024),
     parallel=st.sampled_from(Sharing),
     tile=st.none() | SIZES,
-    outer=SIZES,
+    outer_tile=SIZES,
     wavefront=st.booleans(),
     diamond=st.booleans(),
     sink=st.booleans(),
-    vector=st.sampled_from([None, 0, 128, 256, 512]),
-    vectors=st.none() | st.integers(1, 16),
-    jam=st.none() | st.integers(1, 16),
+    vector_bits=st.sampled_from([None, 0, 128, 256, 512]),
+    vector_copies=st.none() | st.integers(1, 16),
+    unroll_jam=st.none() | st.integers(1, 16),
     separate=st.booleans(),
-    hold=st.booleans(),
+    registers=st.booleans(),
     pack=st.booleans(),
     reassociate=st.booleans(),
 )
@@ -48,11 +56,11 @@ def test_different_mappings_have_different_texts(one: Mapping, other: Mapping) -
         ("  threads=2 ", Mapping(threads=2)),
         ("threads=4 threads=2", Mapping(threads=2)),
         ("sequential", SEQUENTIAL),
-        ("jam=4 sequential", SEQUENTIAL),
+        ("unroll_jam=4 sequential", SEQUENTIAL),
         ("sequential default", DEFAULT),
         ("tile=off", Mapping(tile=())),
-        ("tile=32x64x1,outer=4", Mapping(tile=(32, 64, 1), outer=(4,))),
-        ("vector=off parallel=off", Mapping(vector=0, parallel=Sharing.OFF)),
+        ("tile=32x64x1,outer_tile=4", Mapping(tile=(32, 64, 1), outer_tile=(4,))),
+        ("vector_bits=off parallel=off", Mapping(vector_bits=0, parallel=Sharing.OFF)),
         ("wavefront=off diamond=on", Mapping(wavefront=False)),
     ],
 )
@@ -66,10 +74,10 @@ def test_texts_and_what_they_mean(text: str, mapping: Mapping) -> None:
         (DEFAULT, "default"),
         (SEQUENTIAL, "sequential"),
         (
-            Mapping(tile=(32, 64), jam=4, parallel=Sharing.STATIC),
-            "parallel=static tile=32x64 jam=4",
+            Mapping(tile=(32, 64), unroll_jam=4, parallel=Sharing.STATIC),
+            "parallel=static tile=32x64 unroll_jam=4",
         ),
-        (Mapping(vector=0, hold=False), "vector=off hold=off"),
+        (Mapping(vector_bits=0, registers=False), "vector_bits=off registers=off"),
     ],
 )
 def test_what_differs_from_the_default_is_printed(mapping: Mapping, text: str) -> None:
@@ -91,12 +99,12 @@ def test_what_differs_from_the_default_is_printed(mapping: Mapping, text: str) -
         ("tile=0x4", r"tile: expected 1 to 1048576, found 0"),
         ("tile=4x", r"expected sizes such as 32x64, or off for tile, found '4x'"),
         ("tile=2097152", r"tile: expected 1 to 1048576, found 2097152"),
-        ("outer=a", r"expected sizes such as 4x4, or off for outer, found 'a'"),
+        ("outer_tile=a", r"expected sizes such as 4x4, or off for outer_tile, found 'a'"),
         ("sink=true", r"expected on or off for sink, found 'true'"),
-        ("vector=64", r"vector: expected 128, 256, 512 or 0 for off, found 64"),
-        ("vectors=17", r"vectors: expected 1 to 16, found 17"),
-        ("jam=0", r"jam: expected 1 to 16, found 0"),
-        ("jam=" + "9" * 5000, r"jam"),
+        ("vector_bits=64", r"vector_bits: expected 128, 256, 512 or 0 for off, found 64"),
+        ("vector_copies=17", r"vector_copies: expected 1 to 16, found 17"),
+        ("unroll_jam=0", r"unroll_jam: expected 1 to 16, found 0"),
+        ("unroll_jam=" + "9" * 5000, r"unroll_jam"),
     ],
 )
 def test_bad_texts_are_refused_with_what_was_expected(text: str, message: str) -> None:
@@ -116,17 +124,71 @@ def test_numbers_are_whole_numbers(threads: object) -> None:
         {"parallel": "static"},
         {"tile": [32, 64]},
         {"tile": 32},
-        {"outer": None},
-        {"vector": True},
-        {"vector": "256"},
-        {"jam": 2.0},
+        {"outer_tile": None},
+        {"vector_bits": True},
+        {"vector_bits": "256"},
+        {"unroll_jam": 2.0},
         {"wavefront": "off"},
         {"diamond": 1},
         {"sink": None},
-        {"hold": "on"},
+        {"registers": "on"},
     ],
 )
 def test_values_from_code_have_their_types(values: dict[str, object]) -> None:
     (name,) = values
     with pytest.raises(InputError, match=rf"{name}: expected .*, found "):
         Mapping(**values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        ("outer=4x2", "outer_tile=4x2"),
+        ("vector=256", "vector_bits=256"),
+        ("vector=off", "vector_bits=off"),
+        ("vectors=2", "vector_copies=2"),
+        ("jam=8", "unroll_jam=8"),
+        ("hold=off", "registers=off"),
+        ("jam=4 jam=2", "unroll_jam=2"),
+        ("tile=32 jam=4,vector_bits=128 hold=off", "tile=32 vector_bits=128 unroll_jam=4"
+         " registers=off"),
+    ],
+)  # fmt: skip
+def test_former_words_are_read_and_never_printed(former: str, now: str) -> None:
+    assert parse_mapping(former) == parse_mapping(now)
+    assert str(parse_mapping(former)) == in_current_words(former) == now
+
+
+@given(MAPPINGS)
+def test_texts_of_the_first_version_stand_for_the_same_mappings(mapping: Mapping) -> None:
+    former = in_former_words(mapping)
+    names = {word.partition("=")[0] for word in former.split()}
+    assert not names & {"outer_tile", "vector_bits", "vector_copies", "unroll_jam", "registers"}
+    assert parse_mapping(former) == mapping
+    assert in_current_words(former) == str(mapping)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "former"),
+    [
+        ("jam=4 unroll_jam=4", "unroll_jam", "jam"),
+        ("unroll_jam=4,tile=8,jam=2", "unroll_jam", "jam"),
+        ("vector=256 default vector_bits=512", "vector_bits", "vector"),
+        ("registers=on hold=on", "registers", "hold"),
+        ("outer=2 outer_tile=2", "outer_tile", "outer"),
+        ("vector_copies=1 vector=256 vectors=1", "vector_copies", "vectors"),
+    ],
+)
+def test_a_word_by_both_of_its_names_is_refused(text: str, name: str, former: str) -> None:
+    with pytest.raises(
+        InputError, match=f"expected {name} once, found it as {former} too, which is its former"
+    ):
+        parse_mapping(text)
+    assert in_current_words(text) == text
+
+
+@pytest.mark.parametrize("word", ["jam=x", "outer=0y", "hold=yes", "vector=wide", "vectors="])
+def test_what_is_wrong_with_a_former_word_is_said_of_it(word: str) -> None:
+    name, _, value = word.partition("=")
+    with pytest.raises(InputError, match=f"for {name}, found {value!r}"):
+        parse_mapping(word)

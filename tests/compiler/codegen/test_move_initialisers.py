@@ -43,7 +43,7 @@ def before_and_after(body: str) -> tuple[LoopProgram, Node]:
     """Return loops that hold what they sum, and what becomes of them."""
     scop = parse_text(text(body))
     legal = LegalSchedule(scop, original(scop))
-    mapping = parse_mapping("tile=off jam=1 vector=off")
+    mapping = parse_mapping("tile=off unroll_jam=1 vector_bits=off")
     tree = plan(build_tree(legal), legal, mapping, this_machine(), SIZES)
     program = generate_loops(tree, legal, SIZES)
     return program, start_sums(program.body, scop, frozenset())
@@ -126,7 +126,7 @@ def test_what_does_not_fit_stays(name: str) -> None:
     assert list(events(program.body, SIZES)) == list(events(moved, SIZES))
 
 
-@pytest.mark.parametrize("mapping", ["default", "tile=off separate=on vector=256"])
+@pytest.mark.parametrize("mapping", ["default", "tile=off separate=on vector_bits=256"])
 @pytest.mark.parametrize("name", [*MOVING, *STAYING])
 def test_no_result_changes(name: str, mapping: str) -> None:
     scop = parse_text(text((MOVING | STAYING)[name]))
@@ -160,7 +160,7 @@ def test_elements_with_two_names_are_in_memory_for_both(before: str) -> None:
     arrays = random_arrays(scop, sizes, np.random.default_rng(7))
     expected = {key: values.copy() for key, values in arrays.items()}
     run_natively(scop, original(scop), sizes, expected)
-    mapping = parse_mapping("tile=off vector=off jam=1")
+    mapping = parse_mapping("tile=off vector_bits=off unroll_jam=1")
     run_natively(scop, original(scop), sizes, arrays, mapping, is_known=True)
     for key, values in expected.items():
         assert arrays[key].tobytes() == values.tobytes(), key
@@ -172,6 +172,6 @@ def test_the_first_value_is_never_loaded() -> None:
     for name in ("zero", "scaled", "only part"):
         scop = parse_text(text(MOVING.get(name) or STAYING[name]))
         legal = LegalSchedule(scop, original(scop))
-        program = lower(legal, parse_mapping("tile=off vector=off jam=1"), SIZES)
+        program = lower(legal, parse_mapping("tile=off vector_bits=off unroll_jam=1"), SIZES)
         found[name] = emit_llvm(program).count("load double")
     assert found == {"zero": 2, "scaled": 3, "only part": 3}

@@ -184,7 +184,7 @@ void f(int A_packed_0, int m, double C[A_packed_0][A_packed_0], double A[A_packe
 def test_the_fast_way_is_taken_and_computes_the_same() -> None:
     program = load_program("syrk", parameters={"n": 130, "m": 70})
     with Evaluator(program, EvaluationOptions(threads=2)) as evaluator:
-        for mapping in ("default", "threads=2 tile=8x16x32", "vectors=1 jam=1"):
+        for mapping in ("default", "threads=2 tile=8x16x32", "vector_copies=1 unroll_jam=1"):
             chosen = replace(parse_mapping(mapping), threads=2)
             loops = lower(
                 LegalSchedule(program.scop, original(program.scop)),

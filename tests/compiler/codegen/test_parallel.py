@@ -30,7 +30,12 @@ NAMES = (
     "buffered",
     "scalars",
 )
-TEXTS = ("default", "parallel=static tile=3", "tile=4x2 outer=2 diamond=off", "tile=off vector=off")
+TEXTS = (
+    "default",
+    "parallel=static tile=3",
+    "tile=4x2 outer_tile=2 diamond=off",
+    "tile=off vector_bits=off",
+)
 
 
 def bits(scop: Scop, mapping: Mapping, sizes: dict[str, int]) -> dict[str, bytes]:
@@ -118,7 +123,7 @@ def test_without_openmp_one_thread_does_everything(
 def test_every_iteration_is_in_one_chunk(n: int, threads: int, sharing: Sharing) -> None:
     """Each element counts how often it was written, whatever the number of chunks."""
     scop = scop_of("transposed")
-    mapping = Mapping(threads=threads, parallel=sharing, tile=(), vector=0)
+    mapping = Mapping(threads=threads, parallel=sharing, tile=(), vector_bits=0)
     arrays = random_arrays(scop, {"n": n}, np.random.default_rng(n))
     expected = {key: value.copy() for key, value in arrays.items()}
     run_natively(scop, original(scop), {"n": n}, expected)

@@ -81,7 +81,9 @@ def test_the_oracle_notices_an_annotation_that_breaks_dependences(name: str) -> 
     """Every member that is neither coincident nor a tile, made parallel, is found out."""
     scop = scop_of(name)
     run, schedule = small_run(scop), isl_schedule(scop)
-    tree = planned(scop, schedule, parse_mapping("vector=off tile=off hold=off jam=1"))
+    tree = planned(
+        scop, schedule, parse_mapping("vector_bits=off tile=off registers=off unroll_jam=1")
+    )
     waiting = [member for member in members_of(tree) if not member.coincident]
     assert waiting
 
@@ -131,16 +133,16 @@ def test_threads_alone_change_no_order(name: str) -> None:
 
 
 GOLDENS = [
-    ("product", "original", "tile=32 jam=4 vectors=2 threads=2"),
+    ("product", "original", "tile=32 unroll_jam=4 vector_copies=2 threads=2"),
     ("product", "isl", "default"),
     ("product", "original", "sink=off"),
     ("jacobi", "isl", "tile=4x8 threads=2 parallel=static"),
     ("jacobi", "isl", "tile=4x8 threads=2 diamond=off"),
     ("jacobi", "isl", "tile=4x8 threads=2 wavefront=off"),
-    ("seidel", "isl", "tile=4 outer=2 threads=2 diamond=off"),
+    ("seidel", "isl", "tile=4 outer_tile=2 threads=2 diamond=off"),
     ("lu", "isl", "threads=2"),
     ("recurrence", "original", "threads=2"),
-    ("convolution", "isl", "tile=off vector=128"),
+    ("convolution", "isl", "tile=off vector_bits=128"),
     ("convolution", "isl", "threads=2"),
     ("contraction", "isl", "threads=2"),
     ("contraction", "original", "tile=16x24x4 pack=off"),
@@ -198,7 +200,11 @@ def test_a_product_gets_vectors_a_held_sum_and_copies() -> None:
     found = annotations(planned(scop, original(scop), parse_mapping("tile=off"), LARGE))
     assert found == [Jam(8), Vector(512, 3), Hold(frozenset({"S"}))]
     found = annotations(
-        planned(scop, original(scop), parse_mapping("tile=off vector=128 jam=3 vectors=1"))
+        planned(
+            scop,
+            original(scop),
+            parse_mapping("tile=off vector_bits=128 unroll_jam=3 vector_copies=1"),
+        )
     )
     assert found == [Jam(3), Vector(128, 1), Hold(frozenset({"S"}))]
 
@@ -235,7 +241,9 @@ def test_few_rows_stay_together(rows: int, columns: int, whole: bool) -> None:
 
 
 def test_hold_off_is_honoured() -> None:
-    found = annotations(planned(PRODUCT, original(PRODUCT), parse_mapping("vector=off hold=off")))
+    found = annotations(
+        planned(PRODUCT, original(PRODUCT), parse_mapping("vector_bits=off registers=off"))
+    )
     assert not any(isinstance(annotation, Vector | Hold) for annotation in found)
 
 

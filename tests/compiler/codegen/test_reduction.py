@@ -75,8 +75,8 @@ def test_statements_part_ways_and_the_sum_is_held_in_all_of_its_loops() -> None:
     ("sizes", "mapping", "machine"),
     [
         (None, "default", MACHINE),
-        (SIZES, "hold=off", MACHINE),
-        (SIZES, "vector=off", MACHINE),
+        (SIZES, "registers=off", MACHINE),
+        (SIZES, "vector_bits=off", MACHINE),
         ({**SIZES, "c": 40_000}, "default", MACHINE),
         (SIZES, "default", replace(MACHINE, level_2=1 << 10)),
     ],
@@ -118,7 +118,9 @@ def test_what_something_else_touches_is_not_held() -> None:
 
 
 def test_explicit_copies_are_honoured() -> None:
-    made = found(scop_of("grouped"), TOGETHER, SIZES, "jam=2 vectors=1 vector=256")
+    made = found(
+        scop_of("grouped"), TOGETHER, SIZES, "unroll_jam=2 vector_copies=1 vector_bits=256"
+    )
     assert made is not None
     annotations = {member.annotation for member in members_of(made.tree)}
     assert {Jam(2), Vector(256, 1)} <= annotations
@@ -161,8 +163,8 @@ def test_sums_are_stored_once_they_are_complete(name: str) -> None:
     scop = scop_of(name)
     sizes = {parameter.name: 17 for parameter in scop.parameters}
     legal = LegalSchedule(scop, original(scop))
-    held = emit_llvm(lower(legal, parse_mapping("vector=256"), sizes))
-    without = emit_llvm(lower(legal, parse_mapping("vector=256 hold=off"), sizes))
+    held = emit_llvm(lower(legal, parse_mapping("vector_bits=256"), sizes))
+    without = emit_llvm(lower(legal, parse_mapping("vector_bits=256 registers=off"), sizes))
     assert stores_inside(without) > 0
     assert stores_inside(held) == 0
 
@@ -176,7 +178,12 @@ def test_the_same_bits_come_out(name: str, size: int) -> None:
     arrays = random_arrays(scop, sizes, np.random.default_rng(size))
     expected = {key: values.copy() for key, values in arrays.items()}
     run_natively(scop, original(scop), sizes, expected)
-    for text in ("default", "vector=256 vectors=2 jam=3", "tile=4 vector=128", "separate=on"):
+    for text in (
+        "default",
+        "vector_bits=256 vector_copies=2 unroll_jam=3",
+        "tile=4 vector_bits=128",
+        "separate=on",
+    ):
         result = {key: values.copy() for key, values in arrays.items()}
         run_natively(scop, original(scop), sizes, result, parse_mapping(text), is_known=True)
         for key, values in expected.items():

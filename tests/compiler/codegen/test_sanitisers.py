@@ -214,7 +214,7 @@ def race_in(
 
 
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
-@pytest.mark.parametrize("text", ["", "tile=8x16x4", "tile=off vector=off"])
+@pytest.mark.parametrize("text", ["", "tile=8x16x4", "tile=off vector_bits=off"])
 @pytest.mark.parametrize("name", ["product", "jacobi", "lu", "columns", "contraction", "seidel"])
 def test_threads_do_not_race(name: str, text: str, tmp_path: Path) -> None:
     mapping = parse_mapping(f"threads=4 parallel=static {text}")

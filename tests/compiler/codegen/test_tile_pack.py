@@ -91,7 +91,7 @@ def same_results(text: str, mapping: str, sizes: dict[str, int], *, is_known: bo
 
 
 def test_a_tile_is_made_inside_of_what_it_depends_on() -> None:
-    program = lowered(PRODUCT, "tile=off vector=256", **SIZES)
+    program = lowered(PRODUCT, "tile=off vector_bits=256", **SIZES)
     # 35 elements take three lines of a cache, and 50 rows four blocks of 16.
     assert tiles(program) == {"B_tile": ("64", "48")}
     (around,) = fills(program.body)
@@ -109,7 +109,9 @@ def test_no_result_changes(mapping: str, sizes: dict[str, int], is_known: bool) 
 
 
 def test_a_copy_reads_what_the_tile_reads_and_nothing_else() -> None:
-    program = lowered(PRODUCT, "tile=1x16x16x20 vector=off hold=off jam=1", **SIZES)
+    program = lowered(
+        PRODUCT, "tile=1x16x16x20 vector_bits=off registers=off unroll_jam=1", **SIZES
+    )
     assert not tiles(program), "nothing to gain without vectors"
     sizes = {"b": 2, "n": 20, "m": 35, "k": 30}
     program = lowered(PRODUCT, "tile=1x40x16x20", **sizes)
@@ -245,7 +247,9 @@ void f(int n, int m, int k, double C[n][m], double A[n][k][k], double B[m][k][k]
     same_results(text, "tile=40x21 threads=2", sizes, is_known=True)
 
 
-@pytest.mark.parametrize("mapping", ["default", "jam=4", "jam=2 threads=2", "jam=1"])
+@pytest.mark.parametrize(
+    "mapping", ["default", "unroll_jam=4", "unroll_jam=2 threads=2", "unroll_jam=1"]
+)
 def test_iterations_that_run_together_do_not_share_a_tile(mapping: str) -> None:
     """X is read 25 times for each i, but the copies of a jammed i are at different rows of it."""
     text = """
@@ -290,7 +294,7 @@ def fused(text: str, mapping: str, **sizes: int) -> LoopProgram:
 
 def test_a_tile_that_all_batches_need_is_made_before_them() -> None:
     """K is turned once, though another statement runs in the batches too; three rows are three."""
-    program = fused(BATCHES, "vector=512", **SHORT_ROWS)
+    program = fused(BATCHES, "vector_bits=512", **SHORT_ROWS)
     assert tiles(program) == {"K_tile": ("19", "3", "32")}
     (around,) = fills(program.body)
     assert len(around) == 5, "19 times three rows in blocks: nothing but its own loops"
@@ -299,14 +303,14 @@ def test_a_tile_that_all_batches_need_is_made_before_them() -> None:
 
 def test_threads_have_tiles_of_their_own_or_share_a_copy_of_the_whole() -> None:
     """A tile before the loop over batches would be on one thread's stack."""
-    program = fused(BATCHES, "vector=512 threads=2", **SHORT_ROWS)
+    program = fused(BATCHES, "vector_bits=512 threads=2", **SHORT_ROWS)
     assert not tiles(program)
     assert any(a.storage is Storage.SCRATCH for a in program.scop.arrays)
 
 
 def test_no_tile_is_made_outside_of_a_condition() -> None:
     scop = parse_text(BATCHES)
-    legal, mapping = LegalSchedule(scop, parse(TOGETHER, scop)), parse_mapping("vector=512")
+    legal, mapping = LegalSchedule(scop, parse(TOGETHER, scop)), parse_mapping("vector_bits=512")
     tree = plan(build_tree(legal), legal, mapping, Machine(vector_bits=512), SHORT_ROWS)
     program = generate_loops(tree, legal, SHORT_ROWS)
     assert isinstance(program.body, Loop)
@@ -317,7 +321,9 @@ def test_no_tile_is_made_outside_of_a_condition() -> None:
     assert not list(events(packed.body, {}))
 
 
-@pytest.mark.parametrize("mapping", ["default", "vector=512 threads=2", "vector=256 jam=2"])
+@pytest.mark.parametrize(
+    "mapping", ["default", "vector_bits=512 threads=2", "vector_bits=256 unroll_jam=2"]
+)
 @pytest.mark.parametrize("kind", ["float", "double", "int"])
 @pytest.mark.parametrize("sizes", [SHORT_ROWS, {"n": 3, "c": 40, "w": 2, "r": 1}])
 def test_vectors_across_rows_give_the_same_bits(
@@ -328,11 +334,15 @@ def test_vectors_across_rows_give_the_same_bits(
 
 @pytest.mark.parametrize(("rows", "is_scattered"), [(2, True), (3, True), (4, False), (20, False)])
 def test_sums_across_rows_are_turned_before_they_are_stored(rows: int, is_scattered: bool) -> None:
-    text = emit_llvm(fused(BATCHES, "vector=512", **{**SHORT_ROWS, "w": rows, "n": 64, "c": 32}))
+    text = emit_llvm(
+        fused(BATCHES, "vector_bits=512", **{**SHORT_ROWS, "w": rows, "n": 64, "c": 32})
+    )
     assert ("masked.scatter" in text) == is_scattered
 
 
-@pytest.mark.parametrize("mapping", ["vector=512", "vector=256 threads=2", "vector=128 jam=7"])
+@pytest.mark.parametrize(
+    "mapping", ["vector_bits=512", "vector_bits=256 threads=2", "vector_bits=128 unroll_jam=7"]
+)
 def test_rows_that_are_not_there_are_not_stored(mapping: str) -> None:
     """How many channels there are depends on the batch, and so how many lanes exist."""
     text = BATCHES.replace("f = 0", "f = a")

@@ -283,7 +283,7 @@ SKEWED = "[T, n] -> { S0[t, x] -> [t, t + x] }"
     [
         ("threads=2 diamond=off", (8, 16), [["8+16", "16*"]]),
         ("threads=2", (8, 16), [["16+16", "16*"]]),
-        ("threads=2 diamond=off outer=2x4", (8, 16), [["16+64", "64*"], ["8", "16"]]),
+        ("threads=2 diamond=off outer_tile=2x4", (8, 16), [["16+64", "64*"], ["8", "16"]]),
         ("threads=2 wavefront=off", (8, 16), [["8", "16"]]),
         ("threads=1", (8, 16), [["8", "16"]]),
         ("threads=2", (8, 1), [["8"]]),

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes import record
 from polygym.episodes.episode import TaskOptions
 from polygym.errors import InputError
-from polygym.measure.evaluation import Evaluation
-from polygym.search.explore.folder import BEST, BEST_C, JOURNAL, SUMMARY, Search
+from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.search.explore.folder import BEST, BEST_C, JOURNAL, SUMMARY, TUNING, Search
 from polygym.search.explore.journal import read
 from polygym.search.explore.setting import Setting
 from polygym.search.explore.tally import Finding
@@ -195,6 +196,54 @@ def test_only_the_same_search_is_continued(alone: Path, other: Setting, fragment
     with pytest.raises(InputError, match=fragment):
         resumed(alone, other)
     assert (alone / JOURNAL).read_bytes() == before
+
+
+def tiled(words: str) -> Setting:
+    """Return a search under a mapping."""
+    return replace(setting(), measuring=EvaluationOptions(mapping=parse_mapping(words)))
+
+
+def test_a_search_in_former_words_goes_on(tmp_path: Path) -> None:
+    """Version 0.1.0 had other words for mappings, in every line of its files."""
+
+    def tried(schedule: Schedule, words: str, speedup: float) -> Evaluation:
+        return replace(pretended(schedule), speedup=speedup, mapping=parse_mapping(words))
+
+    now, of = "tile=8 vector_copies=2 unroll_jam=4", tiled("tile=8 vector_copies=2 unroll_jam=4")
+    search = run(begun(tmp_path, of), 5)
+    schedule = search.tally.fastest(1)[0].evaluation.schedule
+    names = {schedule: search.tally.fastest(1)[0].index}
+    search.add_trial(tried(schedule, "outer_tile=2 registers=off", 50.0), names)
+    search.close()
+    former = [("unroll_jam", "jam"), ("vector_copies", "vectors"), ("outer_tile", "outer")]
+    for name in (JOURNAL, TUNING, BEST, SUMMARY):
+        text = (tmp_path / name).read_text()
+        for word, before in (*former, ("registers=off", "hold=off")):
+            text = text.replace(word, before)
+        assert f'"mapping":{" " * (name in (BEST, SUMMARY))}"' in text
+        (tmp_path / name).write_text(text)
+    before = (tmp_path / JOURNAL).read_bytes()
+    assert b"jam=4" in before
+    assert b"unroll_jam" not in before
+
+    for other in ("tile=8", "tile=8 vector_copies=2 unroll_jam=2"):
+        with pytest.raises(
+            InputError, match=f"mapping: tile=8 vectors=2 jam=4 before, {other} now"
+        ):
+            resumed(tmp_path, tiled(other))
+    again = resumed(tmp_path, of)
+    assert again.trials.known() == {
+        (schedule, parse_mapping("outer=2 hold=off")): again.trials.best.evaluation  # type: ignore[union-attr]
+    }
+    best = json.loads((tmp_path / BEST).read_text())
+    assert (
+        best["arguments"]["mapping"] == best["outcome"]["mapping"] == "outer_tile=2 registers=off"
+    )
+    assert json.loads((tmp_path / SUMMARY).read_text())["mapping"] == now
+    run(again)
+    again.close()
+    assert (tmp_path / JOURNAL).read_bytes().startswith(before)
+    assert again.tally.explored == BUDGET
 
 
 def test_a_changed_source_is_another_search(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def timed(schedule: Schedule, mapping: Mapping) -> Evaluation:
     """Return an outcome that is the better, the nearer the tile is to 64 by 128, and jam to 4."""
     sizes = (*(mapping.tile or ()), 1, 1)[:2]
     away = abs(np.log2(sizes[0] / 64)) + abs(np.log2(sizes[1] / 128))
-    away += abs((mapping.jam or 1) - 4) + (0.5 if schedule == SCHEDULES[0] else 0.0)
+    away += abs((mapping.unroll_jam or 1) - 4) + (0.5 if schedule == SCHEDULES[0] else 0.0)
     speedup = float(10 / (1 + away))
     return Evaluation(schedule, Status.OK, speedup, 1 / speedup, 1.0, (1 / speedup,), (1.0,),
                       mapping=mapping)  # fmt: skip
@@ -57,7 +57,9 @@ def test_what_is_known_is_not_tried_again() -> None:
     assert not set(known) & {(one.schedule, one.mapping) for one in more}
 
 
-@pytest.mark.parametrize("text", ["default", "sequential", "tile=16x16 jam=2", "vector=off"])
+@pytest.mark.parametrize(
+    "text", ["default", "sequential", "tile=16x16 unroll_jam=2", "vector_bits=off"]
+)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ideas_and_changes_are_mappings_of_the_same_threads(text: str, threads: int) -> None:
     start = replace(parse_mapping(text), threads=threads)

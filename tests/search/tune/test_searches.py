@@ -21,9 +21,9 @@ def fitness(candidate: Candidate) -> float:
     """Return a made-up speedup, best where several genes agree with one point."""
     mapping = candidate.mapping
     score = 1.0 + (candidate.strategy == IslOptions(Fusion.MINIMUM))
-    score += mapping.jam == 4
-    score += mapping.vectors == 2
-    score += (not mapping.pack) + mapping.hold
+    score += mapping.unroll_jam == 4
+    score += mapping.vector_copies == 2
+    score += (not mapping.pack) + mapping.registers
     score += sum(size == 13 for size in (mapping.tile or ())[:2])
     return score
 

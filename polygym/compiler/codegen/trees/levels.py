@@ -1,12 +1,12 @@
 """Levels of tiles: the bands of tiles that go around a band, the outermost first.
 
-One level of tiles, or two: a tile of the outer level holds ``outer`` tiles of the inner one. The
-outermost level decides about threads. A coincident member goes to the front of it; where none is,
-as in a stencil over time, its tiles form a wavefront, in diamonds if they can
+One level of tiles, or two: a tile of the outer level holds ``outer_tile`` tiles of the inner one.
+The outermost level decides about threads. A coincident member goes to the front of it; where none
+is, as in a stencil over time, its tiles form a wavefront, in diamonds if they can
 (:mod:`polygym.compiler.codegen.trees.wavefront`)::
 
-    Band(t, x)                   tile=32             →  Band(⌊t/32⌋ + ⌊x/32⌋, ⌊x/32⌋: coincident)
-    Band(i: coincident, j)       tile=32 outer=2     →  Band(⌊i/64⌋, ⌊j/64⌋) → Band(⌊i/32⌋, ⌊j/32⌋)
+    Band(t, x)              tile=32               →  Band(⌊t/32⌋ + ⌊x/32⌋, ⌊x/32⌋: coincident)
+    Band(i: coincident, j)  tile=32 outer_tile=2  →  Band(⌊i/64⌋, ⌊j/64⌋) → Band(⌊i/32⌋, ⌊j/32⌋)
 
 Side condition: that of tiling, at every level: the band is permutable.
 """
@@ -46,7 +46,7 @@ def levels(
                 sizes[second] if place == first else size for place, size in enumerate(sizes)
             )
     found = [tiles(shapes, sizes)]
-    larger = _larger(sizes, mapping.outer)
+    larger = _larger(sizes, mapping.outer_tile)
     if any(size > 1 for size in larger):
         found.insert(0, tiles(shapes, larger))
     outermost = found[0]

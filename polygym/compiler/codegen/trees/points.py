@@ -127,7 +127,7 @@ class Arranger:
             fallback = fallback or candidate
         if fallback is not None:
             return fallback
-        if self.mapping.jam == 1 or not is_chain(band, around):
+        if self.mapping.unroll_jam == 1 or not is_chain(band, around):
             return self._holding(together)
         return self._diagonal(band, around)
 
@@ -135,7 +135,7 @@ class Arranger:
         self, band: Band, around: Around, together: Arrangement
     ) -> Iterator[Arrangement]:
         yield together
-        if self.mapping.vector == 0:
+        if self.mapping.vector_bits == 0:
             return
         for outer in _outer_members(len(band.members)):
             if outer:
@@ -183,7 +183,9 @@ class Arranger:
         members = around.reviewed(members, statements)
         rows = [member.rows for member in members]
         moves = table(self.scop, statements, around.rows, rows, self.packing)
-        chosen = roles(members, moves, vectors=self.mapping.vector != 0, hold=self.mapping.hold)
+        chosen = roles(
+            members, moves, vectors=self.mapping.vector_bits != 0, hold=self.mapping.registers
+        )
         return Group(statements, members, around, moves, chosen)
 
     def _holding(self, arrangement: Arrangement) -> Arrangement:
@@ -192,7 +194,7 @@ class Arranger:
 
     def _group_holding(self, group: Group) -> Group:
         held = group.roles.held
-        if held is None or not self.mapping.hold:
+        if held is None or not self.mapping.registers:
             return group
         standing = {
             name: (
@@ -250,7 +252,7 @@ class Arranger:
             if place is not None
         )
         element = self.scop.widest(group.statements)
-        width = (self.mapping.vector or self.machine.vector_bits) // (8 * element)
+        width = (self.mapping.vector_bits or self.machine.vector_bits) // (8 * element)
         down, along = (group.moves[place][statement.name] for place in places if place is not None)
         return small_block(rows, columns, width, self.machine, shared=shares_vectors(down, along))
 
@@ -260,9 +262,9 @@ class Arranger:
         number = self._block(group) or copies(chosen, len(statements), self.machine)
         found: dict[int, LoopAnnotation] = {}
         if chosen.vector is not None:
-            bits = self.mapping.vector or self.machine.vector_bits
-            found[chosen.vector] = Vector(bits, self.mapping.vectors or number.vectors)
-        jam = self.mapping.jam or number.jam
+            bits = self.mapping.vector_bits or self.machine.vector_bits
+            found[chosen.vector] = Vector(bits, self.mapping.vector_copies or number.vectors)
+        jam = self.mapping.unroll_jam or number.jam
         if chosen.jammed is not None and jam > 1:
             found[chosen.jammed] = Jam(jam)
         if chosen.held is not None and group.held:

@@ -89,7 +89,7 @@ class _Own:
 def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | None:
     """Return the points of a band with a sum over several loops below, arranged; None if unfit."""
     mapping, sizes = arranger.mapping, arranger.sizes
-    if sizes is None or not mapping.hold or mapping.vector == 0:
+    if sizes is None or not mapping.registers or mapping.vector_bits == 0:
         return None
     places = tuple(place for place, member in enumerate(band.members) if member.coincident)
     free = tuple(band.members[place] for place in places)
@@ -171,7 +171,7 @@ def _own(
     own = tuple(row[name] for row in moves[:count])
     found = Sum(statement, own, reach[:count], terms, held)
     vector = roles(members, moves, vectors=True, hold=True).vector
-    bits = arranger.mapping.vector or arranger.machine.vector_bits
+    bits = arranger.mapping.vector_bits or arranger.machine.vector_bits
     way = best_way(
         found,
         vector if vector is not None and vector < count else None,
@@ -181,8 +181,8 @@ def _own(
     )
     if way is None:
         return None
-    vectors = arranger.mapping.vectors or way.copies.vectors
-    jam = arranger.mapping.jam or way.copies.jam
+    vectors = arranger.mapping.vector_copies or way.copies.vectors
+    jam = arranger.mapping.unroll_jam or way.copies.jam
     if terms * vectors * bits // 8 > arranger.machine.level_2 // 2:
         return None
     annotations: dict[int, LoopAnnotation] = {way.vector: Vector(bits, vectors)}

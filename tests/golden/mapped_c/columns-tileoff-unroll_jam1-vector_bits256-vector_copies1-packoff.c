@@ -1,4 +1,4 @@
-/* tile=off jam=1 vector=256 vectors=1 pack=off */
+/* tile=off unroll_jam=1 vector_bits=256 vector_copies=1 pack=off */
 
 void f(int n, int m, double C[n][n], double A[n][m], float B[m][n], float D[m][n])
 {

@@ -1,4 +1,4 @@
-/* tile=4x32 threads=2 vector=256 vectors=1 jam=1 diamond=off */
+/* tile=4x32 threads=2 vector_bits=256 vector_copies=1 unroll_jam=1 diamond=off */
 #define polygym_min(a, b) ((a) < (b) ? (a) : (b))
 #define polygym_max(a, b) ((a) > (b) ? (a) : (b))
 #define polygym_floord(a, b) ((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))

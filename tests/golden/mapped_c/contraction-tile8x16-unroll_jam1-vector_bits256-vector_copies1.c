@@ -1,4 +1,4 @@
-/* tile=8x16 jam=1 vector=256 vectors=1 */
+/* tile=8x16 unroll_jam=1 vector_bits=256 vector_copies=1 */
 #define polygym_min(a, b) ((a) < (b) ? (a) : (b))
 #define polygym_max(a, b) ((a) > (b) ? (a) : (b))
 #define polygym_floord(a, b) ((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))

@@ -1,4 +1,4 @@
-/* tile=off jam=3 vector=128 vectors=1 */
+/* tile=off unroll_jam=3 vector_bits=128 vector_copies=1 */
 #define polygym_min(a, b) ((a) < (b) ? (a) : (b))
 #define polygym_max(a, b) ((a) > (b) ? (a) : (b))
 #define polygym_floord(a, b) ((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))

@@ -1,4 +1,4 @@
-/* tile=16x24x8 jam=2 vector=256 vectors=2 threads=2 */
+/* tile=16x24x8 unroll_jam=2 vector_bits=256 vector_copies=2 threads=2 */
 #define polygym_min(a, b) ((a) < (b) ? (a) : (b))
 #define polygym_max(a, b) ((a) > (b) ? (a) : (b))
 #define polygym_floord(a, b) ((a) < 0 ? -((-(a) + (b) - 1) / (b)) : (a) / (b))
