@@ -1,7 +1,8 @@
-"""Finding kernels: by name, by glob, by category.
+"""Finding kernels: by name, by glob, by category, and without some of them.
 
 The table itself is :mod:`polybench.table`; this module adds the look-up and the error that says
-which names come close to the one that was asked for.
+which names come close to the one that was asked for. What a leading ``!`` means is in
+:mod:`polybench.selection`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from polybench.model import Dataset, DataType, Kernel, LiveOut, Part
+from polybench.selection import chosen
 from polybench.table import KERNELS
 
 __all__ = [
@@ -58,24 +60,32 @@ def kernel(name: str) -> Kernel:
 def select(patterns: Iterable[str]) -> tuple[Kernel, ...]:
     """Return the kernels that any of the patterns names, each once, in the suite's order.
 
-    A pattern is ``all``, a name, a category or its last part, or a glob over any of these.
+    A pattern is ``all``, a name, a category or its last part, or a glob over any of these. With
+    ``!`` before it, it excludes what it names, wherever it stands.
 
     >>> [entry.name for entry in select(["*mm", "atax"])]
     ['2mm', '3mm', 'atax', 'gemm', 'symm', 'trmm']
+    >>> [entry.name for entry in select(["!trmm", "*mm", "!?mm"])]
+    ['gemm', 'symm']
     >>> select(["blas"]) == select(["linear-algebra/blas"])
     True
 
     Raises:
-        UnknownKernelError: if a pattern names nothing.
+        UnknownKernelError: if a pattern names nothing, or if nothing is left.
     """
-    chosen: set[str] = set()
-    for pattern in patterns:
-        wanted = _normalised(pattern)
-        matching = {entry.name for entry in KERNELS if _matches(entry, wanted)}
-        if not matching:
-            raise UnknownKernelError(f"no kernel matches {pattern!r}: {_suggestion(pattern)}")
-        chosen |= matching
-    return tuple(entry for entry in KERNELS if entry.name in chosen)
+    given = tuple(patterns)
+    names = chosen(given, _matching)
+    if given and not names:
+        raise UnknownKernelError(f"no kernel is left of {', '.join(given)!r}: all are excluded")
+    return tuple(entry for entry in KERNELS if entry.name in names)
+
+
+def _matching(pattern: str) -> list[str]:
+    wanted = _normalised(pattern)
+    matching = [entry.name for entry in KERNELS if _matches(entry, wanted)]
+    if not matching:
+        raise UnknownKernelError(f"no kernel matches {pattern!r}: {_suggestion(pattern)}")
+    return matching
 
 
 def _normalised(text: str) -> str:

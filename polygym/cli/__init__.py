@@ -3,9 +3,9 @@
 ``dispatch`` calls a command of ``group`` and writes its ``answer``; ``failures`` turns exceptions
 into messages. ``output`` and ``tables`` print (colours on a terminal, plain text in a pipe),
 ``text`` makes the user's own words fit for that, ``options`` holds what several commands share,
-``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where; of
-``tune``, ``tuning`` is the course; of ``optimize``, it is ``searching``, ``exploring`` shows how
-far both are, ``stopping`` lets signals end them, ``ranking`` says what came of it and
+``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where;
+``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
+how far both are, ``stopping`` lets signals end them, ``ranking`` says what came of it and
 ``invocation`` how to go on.
 """
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from polygym.cli.output import say
+from polygym.cli.output import say, working
 from polygym.cli.text import printable
 from polygym.search.explore.folder import Search
 from polygym.search.explore.tally import Tally
@@ -42,6 +42,13 @@ def trying(
         return f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
 
     return _shown(name, "candidates tried", total, count, best)
+
+
+@contextmanager
+def waiting_for(purpose: str) -> Iterator[Callable[[], None]]:
+    """Show what is being waited for, which comes in one piece: there is nothing to count."""
+    with working(purpose):
+        yield lambda: None
 
 
 @contextmanager

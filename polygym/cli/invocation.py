@@ -1,27 +1,19 @@
-"""What a search was told to do, and the command line that goes on with it, for people to copy."""
+"""The command line that goes on with a search, for people to copy."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from polybench import Dataset
 from polygym.episodes.episode import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
+from polygym.search.explore.course import Extent
 from polygym.search.explore.setting import Setting
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """How far a search is to go: episodes, mappings to try, and whether it is drawn."""
-
-    budget: int
-    mappings: int = 0
-    plot: bool = False
-
-
-def resuming(setting: Setting, orders: Orders, folder: Path) -> str:
+def resuming(setting: Setting, extent: Extent, plot: bool, folder: Path) -> str:
     """Return the words with which a search is resumed; what is as usual is left out."""
     source, options, measuring = setting.source, setting.options, setting.measuring
     usual, usual_measuring = TaskOptions(), EvaluationOptions()
@@ -45,11 +37,11 @@ def resuming(setting: Setting, orders: Orders, folder: Path) -> str:
     for option, found, default in given:
         if found != default:
             words += [option, str(found)]
-    words += ["--budget", str(orders.budget)]
-    if orders.mappings:
-        words += ["--tune-mapping", str(orders.mappings)]
+    words += ["--budget", str(extent.budget)]
+    if extent.mappings:
+        words += ["--tune-mapping", str(extent.mappings)]
     words += ["--out", _shown(str(folder)), "--resume"]
-    return shlex.join([*words, "--plot"] if orders.plot else words)
+    return shlex.join([*words, "--plot"] if plot else words)
 
 
 def _shown(path: str) -> str:

@@ -26,14 +26,17 @@ from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.programs import is_path
+from polygym.programs.sizes import parse_sizes
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_LONGEST_NUMBER = 50
 
 TARGET_HELP = """TARGET is a kernel's name (see `polygym kernels`), the path of a C file with a
 `#pragma scop` … `#pragma endscop` region, the path of a `.tc` file with a tensor comprehension, or
 `tc:NAME` for one of the library's, such as tc:matmul, or tc:matmul:double."""
+
+EXCLUSION_HELP = """Where several are named, ! before a name, a glob, a category or a path excludes
+what it stands for, wherever in the list: 'all,!gemm,!stencils'. Shells take ! for themselves: put
+it in single quotes."""
 
 
 def target_argument(function: F) -> F:
@@ -229,7 +232,7 @@ def chosen_mapping(mapping: Mapping | None, usual: Mapping, threads: int) -> Map
 
 
 def size_options(function: F) -> F:
-    """Add ``--dataset`` and ``-p``."""
+    """Add ``--dataset`` and ``--parameters``."""
     function = parameters_option(function)
     return click.option(
         "--dataset",
@@ -242,15 +245,16 @@ def size_options(function: F) -> F:
 
 
 def parameters_option(function: F) -> F:
-    """Add ``-p``."""
+    """Add ``-p``, which environments call by its long name; the third is what it was called."""
     return click.option(
         "-p",
+        "--parameters",
         "--parameter",
         "parameters",
         multiple=True,
-        metavar="NAME=VALUE",
+        metavar="NAME=VALUE[,NAME=VALUE]",
         callback=_parse_parameters,
-        help="Give one size; may be repeated.",
+        help="Give sizes; may be repeated.",
     )(function)
 
 
@@ -266,20 +270,10 @@ def _parse_dataset(_: click.Context, __: click.Parameter, value: str | None) -> 
 def _parse_parameters(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int]:
-    result: dict[str, int] = {}
-    for text in values:
-        name, equals, number = text.partition("=")
-        name = name.strip()
-        try:
-            if not name or not equals or len(number) > _LONGEST_NUMBER:
-                raise ValueError
-            value = int(number, 0)
-        except ValueError:
-            raise click.BadParameter(f"expected NAME=INTEGER, found {shorten(text)!r}") from None
-        if name in result:
-            raise click.BadParameter(f"expected every name once, found {shorten(name)!r} twice")
-        result[name] = value
-    return result
+    try:
+        return parse_sizes(",".join(values)) if values else {}
+    except InputError as error:
+        raise click.BadParameter(shorten(str(error), 300)) from None
 
 
 def resolve_schedule(text: str, scop: Scop) -> Schedule:

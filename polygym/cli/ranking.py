@@ -1,93 +1,20 @@
-"""What ``polygym optimize`` has to say at its end: the table, the counts, the document."""
+"""What ``polygym optimize`` prints at its end: the table, the counts, what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import NOISE, Evaluation
-from polygym.measure.worker.timing import this_machine
 from polygym.programs.wording import without_parameters
-from polygym.search.explore.folder import Search, as_json, summary
+from polygym.search.explore.folder import Search
+from polygym.search.explore.ranking import Ranking, Reference, is_same, over, timed_again
 from polygym.search.explore.tally import Finding, Tally
 
-ISL = "isl"
-"""What findings call isl's schedule, which no episode led to."""
-
 _LONGEST_SCHEDULE = 70
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """isl's schedule and what became of it, or why there is none."""
-
-    schedule: Schedule | None
-    evaluation: Evaluation | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """The end of a search: the reference and the best findings, the fastest first.
-
-    ``together`` says that they were measured side by side, not each in its own time.
-    """
-
-    original: Schedule
-    isl: Reference
-    findings: tuple[Finding, ...]
-    together: bool
-
-    @property
-    def best(self) -> Finding | None:
-        """The fastest that ran, isl's schedule among them, or None."""
-        isl = [] if self.isl.evaluation is None else [Finding(ISL, self.isl.evaluation)]
-        ran = [one for one in (*self.findings, *isl) if one.evaluation.is_ok]
-        return max(ran, key=lambda one: one.evaluation.speedup, default=None)
-
-    @property
-    def is_improvement(self) -> bool:
-        """Whether the best is faster than the original order, by more than noise."""
-        return self.best is not None and self.best.evaluation.speedup > 1 + NOISE
-
-
-def over(evaluation: Evaluation | None, reference: Evaluation | None) -> float | None:
-    """Return how many times faster an evaluation is than a reference, where both ran.
-
-    Both are relative to the original order in the same process, so their ratio is to each other.
-    """
-    if evaluation is None or reference is None or not (evaluation.is_ok and reference.is_ok):
-        return None
-    return evaluation.speedup / reference.speedup
-
-
-def document(
-    search: Search, ranking: Ranking, budget: int, files: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return everything that ``--json`` prints and the summary holds in the end."""
-    isl, best = ranking.isl, ranking.best
-    return {
-        **summary(search),
-        "best": None if best is None else as_json(best),
-        "budget": budget,
-        "isl": None if isl.evaluation is None else isl.evaluation.to_json(),
-        "isl_error": isl.reason or None,
-        "measured_together": ranking.together,
-        "tolerance": search.setting.measuring.mapping.tolerance,
-        "caveat": search.setting.measuring.mapping.caveat,
-        "improved": ranking.is_improvement,
-        "ranking": [
-            {**as_json(one), "speedup_over_isl": over(one.evaluation, isl.evaluation)}
-            for one in ranking.findings
-        ],
-        "files": dict(files),
-        "machine": asdict(this_machine()),
-    }
 
 
 def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
@@ -108,7 +35,7 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
         say(f"{caveat[0].upper()}{caveat[1:]}.")
     if ranking.isl.reason:
         say(f"isl: {ranking.isl.reason}")
-    if tally.best is not None and (note := timed_again(tally.best, ranking)):
+    if tally.best is not None and (note := timed_again_note(tally.best, ranking)):
         say(note)
     if ranking.best is None:
         say("No schedule ran to a correct end.")
@@ -120,19 +47,14 @@ def print_ranking(search: Search, ranking: Ranking, budget: int) -> None:
         _print_best(ranking.best)
 
 
-def timed_again(searched: Finding, ranking: Ranking) -> str:
-    """Return what became of the best of the search when it was timed again; "" if it is the same.
-
-    Each schedule is measured once while searching, and the best of many also is the luckiest.
-    """
-    same = (searched.index, searched.evaluation.mapping)
-    again = {(one.index, one.evaluation.mapping): one.evaluation for one in ranking.findings}
-    found, best = again.get(same), ranking.best
-    if not ranking.together or found is None:
+def timed_again_note(searched: Finding, ranking: Ranking) -> str:
+    """Say what became of the best of the search when it was timed again; "" if it is the same."""
+    again, best = timed_again(searched, ranking), ranking.best
+    if again is None:
         return ""
     before = _ratio(searched.evaluation.speedup)
-    now = _ratio(found.speedup) if found.is_ok else found.status.value
-    is_best = best is not None and (best.index, best.evaluation.mapping) == same
+    now = _ratio(again.speedup) if again.is_ok else again.status.value
+    is_best = best is not None and is_same(best, searched)
     if is_best and now == before:
         return ""
     return (

@@ -1,27 +1,27 @@
-"""The course of ``polygym tune``: tune, write down, keep in the cache, report."""
+"""``polygym tune`` at work: opens the folder, watches the tuner, keeps the best, reports.
+
+The course itself is :mod:`polygym.search.tune.tuner`, what is written down
+:mod:`polygym.search.tune.folder`.
+"""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from polygym.cli.answer import Answer
 from polygym.cli.exploring import trying
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.tables import print_table
-from polygym.cli.tuning_files import TuningFiles
 from polygym.compiler.codegen.mapping import Mapping
-from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
-from polygym.measure.worker.timing import this_machine
 from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
 from polygym.search.explore.setting import Setting
-from polygym.search.tune import Plan, Progress, Tuned, tune
+from polygym.search.tune import Plan, Progress, Tuned
+from polygym.search.tune.folder import TuningFiles, document, tune_in
 from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
 
@@ -34,7 +34,7 @@ def tune_and_report(
 ) -> Answer:
     """Tune a program, or go on with that in a folder, and say what came of it."""
     measuring = EvaluationOptions(threads=start.threads, mapping=start)
-    setting = Setting(source, TaskOptions(), measuring, _NO_POLICY, plan.seed)
+    setting = Setting(source=source, policy=_NO_POLICY, measuring=measuring, seed=plan.seed)
     program = setting.subject.program
     builder, sizes = _builder(source, start, dict(program.parameters))
     seeds = () if builder is None else builder.seeds(sizes)
@@ -53,30 +53,21 @@ def tune_and_report(
             ):
 
                 def report(progress: Progress) -> None:
-                    files.add(progress)
                     latest[:] = [progress]
                     show()
 
-                found = tune(
-                    program,
-                    start,
-                    plan,
-                    seeds=files.seeds,
-                    recorded=files.recorded,
-                    show=report,
-                    waiting=stop.allowed,
-                )
+                found = tune_in(files, report, stop.allowed)
         except KeyboardInterrupt:
             if found is None:
                 raise
         kept = builder is not None and user_cache() is not None
         if builder is not None and kept:
             builder.tuned(sizes, found)
-        document = _document(found, plan, files, kept)
-        files.finish(found.best, document)
+        summary = document(found, files, kept)
+        files.finish(found.best, summary)
     code = stop.code if stop.number else 0
     if as_json:
-        return Answer(code, document)
+        return Answer(code, summary)
     _print(found, files, kept)
     if stop.number:
         say(f"interrupted; to go on: the same, with --out {files.folder} --resume", err=True)
@@ -91,19 +82,6 @@ def _builder(
         return None, {}
     builder = Builder(definition_of(source.target, source.function), Options(mapping=start))
     return builder, builder.sizes_of_program(own)
-
-
-def _document(found: Tuned, plan: Plan, files: TuningFiles, kept: bool) -> dict[str, Any]:
-    mapping = found.best.mapping
-    return {
-        **found.to_json(),
-        **asdict(plan),
-        "tolerance": mapping.tolerance,
-        "caveat": mapping.caveat,
-        "cached": kept,
-        "files": files.names(),
-        "machine": asdict(this_machine()),
-    }
 
 
 def _print(found: Tuned, files: TuningFiles, kept: bool) -> None:

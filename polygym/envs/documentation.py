@@ -128,7 +128,7 @@ _SHARED = """
 
     | argument | default | meaning |
     |---|---|---|
-    | `kernel` | "gemm" | kernels, categories, globs ("blas", "*mm", "all"), paths of C files; several with commas |
+    | `kernel` | "gemm" | kernels, categories, globs ("blas", "*mm", "all"), paths of C files; several with commas, behind ! what is excluded |
     | `dataset` | "medium" | sizes: mini, small, medium, large, extralarge |
     | `parameters` | None | single sizes over the data set's: {"n": 100} or "n=100,m=200" |
     | `function` | None | the function, in a C file with several regions |

@@ -1,15 +1,12 @@
 """Which programs an environment is about, and what is computed once for each of them.
 
-A *selection* is a text: names of kernels, categories and globs over them (``gemm``, ``blas``,
-``*mm``, ``all``), comprehensions of the library (``tc:matmul``), paths of C files and of ``.tc``
-files (anything with a slash or such an ending, which may be a glob too), or several of these with
-commas between. What is known of a program is kept for the process, so that environments that are
-made later start at once; a file that has changed is read anew.
+A *selection* is a text that names programs, several with commas between and without those behind
+a ``!`` (:mod:`polygym.programs.selection`). What is known of a program is kept for the process, so
+that environments that are made later start at once; a file that has changed is read anew.
 """
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 from collections.abc import Mapping
@@ -17,15 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import polybench
 from polybench import Dataset
-from polygym.compiler.frontend.tc.library import definition
 from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
 from polygym.errors import InputError, SourceError
 from polygym.lru import Memory
-from polygym.programs import Program, is_path, load_program
-from polygym.programs.comprehensions import PREFIX, comprehension_named
+from polygym.programs import Program, load_program
+from polygym.programs.selection import selected
+from polygym.programs.sizes import parse_size, parse_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,26 +128,22 @@ def load(subject: Subject) -> None:
 def targets(selection: str) -> tuple[str, ...]:
     """Return the kernels' names and the files' paths that a selection stands for.
 
-    >>> targets("mvt, *mm")
-    ('mvt', '2mm', '3mm', 'gemm', 'symm', 'trmm')
+    >>> targets("all, !stencils, !linear-algebra/*")
+    ('correlation', 'covariance', 'deriche', 'floyd-warshall', 'nussinov')
     """
     if not isinstance(selection, str):
         raise InputError(
             "kernel: expected a text (a kernel's name, a category, a glob, the path of a file, "
-            "tc: and the name of a comprehension, or several with commas), found "
-            f"{type(selection).__name__}"
+            "tc: and the name of a comprehension, or several with commas; behind ! what is "
+            f"excluded), found {type(selection).__name__}"
         )
-    found: dict[str, None] = {}
-    for part in (part.strip() for part in selection.split(",")):
-        if part:
-            found.update(dict.fromkeys(_expand(part)))
-    if not found:
-        raise InputError(f"kernel: expected at least one kernel or file, found {selection!r}")
-    return tuple(found)
+    return selected([selection])
 
 
 def parse_parameters(given: Mapping[str, int] | str | None) -> tuple[tuple[str, int], ...]:
     """Return sizes given as a mapping or as a text such as ``n=100,m=200``.
+
+    The text is that of ``--parameters`` on the command line.
 
     >>> parse_parameters("n=100, m=200")
     (('n', 100), ('m', 200))
@@ -163,17 +155,26 @@ def parse_parameters(given: Mapping[str, int] | str | None) -> tuple[tuple[str, 
             'parameters: expected a mapping such as {"n": 100} or a text such as n=100,m=200, '
             f"found {given!r}"
         )
-    pairs = given.items() if isinstance(given, Mapping) else _pairs(given)
-    values = []
-    for name, value in pairs:
+    if isinstance(given, str):
         try:
-            number = None if isinstance(value, bool) else int(value)
-        except (TypeError, ValueError, OverflowError):
-            number = None
-        if number is None or (number != value and str(number) != str(value).strip()):
-            raise InputError(f"parameters: expected an integer for {name}, found {value!r}")
-        values.append((str(name), number))
-    return tuple(values)
+            return tuple(parse_sizes(given).items())
+        except InputError as error:
+            raise InputError(f"parameters: {error}") from None
+    return tuple((str(name), _size(name, value)) for name, value in given.items())
+
+
+def _size(name: object, value: object) -> int:
+    """Return a size given as a number, or as the text of one."""
+    try:
+        if isinstance(value, str):
+            number = parse_size(value)
+        else:
+            number = None if isinstance(value, bool) else int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or not (isinstance(value, str) or number == value):
+        raise InputError(f"parameters: expected an integer for {name}, found {value!r}")
+    return int(number)
 
 
 def with_target(source: Source, target: str) -> Source:
@@ -188,39 +189,6 @@ def dataset(name: str) -> Dataset:
     except KeyError:
         names = ", ".join(one.name.lower() for one in Dataset)
         raise InputError(f"dataset: expected one of {names}, found {name!r}") from None
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    pairs = []
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if not equals or not name.strip():
-            raise InputError(f"parameters: expected a text such as n=100,m=200, found {text!r}")
-        pairs.append((name.strip(), value.strip()))
-    return pairs
-
-
-def _expand(part: str) -> list[str]:
-    if part.startswith(PREFIX):
-        definition(part.removeprefix(PREFIX))
-        return [part]
-    if (is_path(part) and not _is_category(part)) or os.path.isfile(part):
-        found = sorted(glob.glob(part)) if glob.has_magic(part) else [part]
-        missing = [path for path in found if not os.path.isfile(path)]
-        if missing or not found:
-            raise InputError(f"kernel: expected the path of a file, found no file {part!r}")
-        return found
-    try:
-        return [kernel.name for kernel in polybench.select((part,))]
-    except KeyError as error:
-        raise InputError(f"kernel: {comprehension_named(part) or error.args[0]}") from None
-
-
-def _is_category(part: str) -> bool:
-    try:
-        return bool(polybench.select((part,)))
-    except KeyError:
-        return False
 
 
 def _stamp(target: str) -> object:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from click.testing import CliRunner
 
 from polygym.cli import dispatch as cli
 from polygym.compiler.frontend.tc import library
+from polygym.episodes.kernels import parse_parameters
+from polygym.errors import InputError
 from tests.sources import Y_AX
 
 TWO_FUNCTIONS = """
@@ -344,3 +347,41 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert "Traceback" not in process.stderr.read()
     process.wait(timeout=30)
     process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ("-p", "ni=4", "-p", "nj=5", "-p", "nk=6"),
+        ("--parameters", "ni=4,nj=5,nk=6"),
+        ("-p", "ni=4, nj=0x5", "--parameters", "nk=6"),
+        ("--parameter", "ni=4", "--parameter", "nj=5", "--parameter", "nk=6"),
+    ],
+)
+def test_sizes_are_given_as_environments_take_them(
+    capsys: pytest.CaptureFixture[str], sizes: tuple[str, ...]
+) -> None:
+    code, data = call_json(capsys, "run", "gemm", "--repeat", "1", *sizes)
+    assert code == 0
+    text = "ni=4,nj=5,nk=6"
+    assert tuple(data["parameters"].items()) == parse_parameters(text)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("ni=4,", "found ''"),
+        ("ni=4,nj", "found 'nj'"),
+        ("=4", "found '=4'"),
+        ("ni=4,nj=5,ni=4", "found 'ni' twice"),
+        ("ni=4.5", "found 'ni=4.5'"),
+    ],
+)
+def test_environments_and_commands_refuse_the_same_sizes(
+    capsys: pytest.CaptureFixture[str], sizes: str, message: str
+) -> None:
+    code, _, err = call(capsys, "run", "gemm", "--parameters", sizes)
+    assert code == 2
+    assert message in err
+    with pytest.raises(InputError, match=f"^parameters: .*{re.escape(message)}"):
+        parse_parameters(sizes)

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from polygym.cli import dispatch, searching
-from polygym.cli.invocation import Orders, resuming
+from polygym.cli import dispatch
+from polygym.cli.invocation import resuming
 from polygym.errors import InputError
+from polygym.search.explore import course
+from polygym.search.explore.course import Extent
 from polygym.search.explore.journal import Journal, read
 from tests.search.explore.pretending import setting
 from tests.sources import Y_AX
@@ -180,7 +182,7 @@ def test_isl_may_have_nothing_to_say(
     def refuse(_: object) -> None:
         raise InputError("isl's scheduler finds no schedule for it")
 
-    monkeypatch.setattr(searching, "isl_schedule", refuse)
+    monkeypatch.setattr(course, "isl_schedule", refuse)
     usual = (y_ax, "-p", "n=20", "--budget", "1", "--out", str(tmp_path / "out"), "--resume")
     code, data = call_json(capsys, *usual, "--plot")
     assert code == 0
@@ -320,10 +322,10 @@ def test_the_words_to_go_on_with() -> None:
         "--out '/somewhere/it is' --resume"
     )
     search = setting(policy="uniform", seed=3)
-    assert resuming(search, Orders(500), folder) == words
-    assert resuming(search, Orders(500, plot=True), folder) == f"{words} --plot"
+    assert resuming(search, Extent(500), False, folder) == words
+    assert resuming(search, Extent(500), True, folder) == f"{words} --plot"
     tuned = words.replace("500", "500 --tune-mapping 40")
-    assert resuming(search, Orders(500, 40), folder) == tuned
+    assert resuming(search, Extent(500, 40), False, folder) == tuned
 
 
 def test_run_takes_the_mapping_of_what_was_found(

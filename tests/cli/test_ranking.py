@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from polygym.cli.ranking import Ranking, Reference, document, print_ranking, timed_again
+from polygym.cli.ranking import print_ranking, timed_again_note
 from polygym.compiler.poly.baselines import original
 from polygym.measure.evaluation import Evaluation
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore.folder import Search
+from polygym.search.explore.ranking import Ranking, Reference, document
 from polygym.search.explore.tally import Finding
 from tests.search.explore.pretending import begun, pretended, setting
 
@@ -42,7 +43,7 @@ def ranking(*findings: tuple[int, float], together: bool = True) -> Ranking:
     ],
 )
 def test_what_looked_best_is_said_where_it_is_not(found: Ranking, expected: str) -> None:
-    said = timed_again(Finding(35, evaluation(3.97)), found)
+    said = timed_again_note(Finding(35, evaluation(3.97)), found)
     assert said.endswith(expected)
     assert bool(said) == bool(expected)
     if expected:

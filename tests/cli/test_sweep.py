@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -15,18 +17,21 @@ import pytest
 
 from polybench import Dataset
 from polygym.cli import dispatch
+from polygym.cli.answer import Answer
+from polygym.cli.commands import sweep
 from polygym.cli.sweeping import line
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
 from polygym.search.explore.explorer import episode_of, schedule_of
+from polygym.search.sweep.opening import STORE
+from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.process import RECORDED, Running
 from polygym.search.sweep.progress import Phase, Progress, Standing
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.requests import ConfirmRequest
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
-from polygym.search.sweep.store import STORE
 from tests.cli.test_optimize import CRASHING, group_is_gone
 from tests.sources import Y_AX
 
@@ -307,3 +312,29 @@ def test_other_compilers_are_measured_at_both_sizes(
     code, _, err = call(capsys, *usual, "--against", "icc")
     assert code == 2
     assert "--against: expected clang, gcc, polly, found 'icc'" in err
+
+
+def documented(text: str) -> list[str]:
+    """Return the words of the command in docs/sweeps.md that begins a sweep into a folder."""
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text().replace("\\\n", " ")
+    (line,) = re.findall(rf"^\$ polygym (sweep .*--out {text})$", page, re.MULTILINE)
+    return shlex.split(line)
+
+
+def test_the_command_for_the_papers_figures_is_what_the_documents_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Any] = []
+
+    def ask(out: Path, setting: SweepSetting, orders: Orders, *_: Any) -> Answer:
+        asked.extend((out, setting, orders))
+        return Answer()
+
+    monkeypatch.setattr(sweep, "_sweep", ask)
+    assert dispatch.run(documented("figures")) == 0
+    out, setting, orders = asked
+    assert str(out) == "figures"
+    assert setting.seeds == ()
+    assert (len(orders.kernels), orders.budget, orders.seconds) == (27, 1000, None)
+    assert not {"ludcmp", "heat-3d", "adi"} & set(orders.kernels)
+    assert orders.policies == ("bias_coeff_0", "bias_select_dep", "uniform")

@@ -105,7 +105,7 @@ def test_integers_of_numpy_are_integers() -> None:
 
 def test_sizes_as_text_and_as_mapping_are_the_same() -> None:
     found = []
-    for parameters in ({"n": 30}, "n=30", " n = 30 ", {"n": "30"}):
+    for parameters in ({"n": 30}, "n=30", " n = 30 ", "n=0x1e", {"n": "30"}, {"n": 30.0}):
         env = ScheduleEnv("mvt", reward="static", parameters=parameters)  # type: ignore[arg-type]
         env.reset()
         found.append(env.export()["program"])

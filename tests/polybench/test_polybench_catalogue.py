@@ -94,6 +94,9 @@ def test_an_unknown_data_set_lists_the_known(text: str) -> None:
         (["kernels", "medley"], [*names(["kernels"]), "deriche", "floyd-warshall", "nussinov"]),
         (["floyd_warshall"], ["floyd-warshall"]),
         (["all"], [entry.name for entry in KERNELS]),
+        (["all", "!linear-algebra/*", "!stencils"], names(["datamining", "medley"])),
+        (["!?mm", "*mm", "!SYMM"], ["gemm", "trmm"]),
+        (["!gemm"], [name for name in names(["all"]) if name != "gemm"]),
         ([], []),
     ],
 )
@@ -118,3 +121,14 @@ def test_an_unknown_pattern_close_to_nothing_lists_everything() -> None:
     assert "no kernel matches 'zzzz*'" in str(caught.value)
     assert "seidel-2d" in str(caught.value)
     assert "stencils" in str(caught.value)
+
+
+@pytest.mark.parametrize("patterns", [["gemm", "!*mm"], ["!all"]])
+def test_excluding_everything_is_refused(patterns: list[str]) -> None:
+    with pytest.raises(UnknownKernelError, match=r"no kernel is left of .* all are excluded"):
+        select(patterns)
+
+
+def test_what_is_excluded_must_exist() -> None:
+    with pytest.raises(UnknownKernelError, match="no kernel matches 'gemmm': did you mean gemm"):
+        select(["all", "!gemmm"])

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import click
 
-import polybench
 from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.entries import Entry, geometric_mean, print_entries, ratio
 from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
 from polygym.cli.options import (
+    EXCLUSION_HELP,
     TARGET_HELP,
     chosen_mapping,
     found_compilers,
@@ -38,7 +38,8 @@ from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
 from polygym.measure.worker.problem import CompiledProgram, Problem
 from polygym.measure.worker.timing import PATIENT, Repetition, this_machine
 from polygym.measure.worker.worker import Worker
-from polygym.programs import Program, is_path, load_program
+from polygym.programs import Program, load_program
+from polygym.programs.selection import selected
 
 _ORIGINAL = "original"
 _LLVM = "llvm-O3"
@@ -60,6 +61,7 @@ Examples:
   polygym bench my.c --schedules isl,mine.json
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
+  polygym bench 'all,!stencils,!ludcmp'
 """
 
 _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
@@ -80,8 +82,10 @@ class _How:
         return (*self.makers, *self.compilers)
 
 
-@click.command("bench", help=_HELP, epilog=TARGET_HELP.replace("TARGET", "Each target"))
-@click.argument("targets", nargs=-1, required=True, metavar="KERNEL|GLOB|CATEGORY|FILE.c...")
+@click.command(
+    "bench", help=_HELP, epilog=f"{TARGET_HELP.replace('TARGET', 'Each target')} {EXCLUSION_HELP}"
+)
+@click.argument("targets", nargs=-1, required=True, metavar="KERNEL|GLOB|CATEGORY|FILE.c|!...")
 @click.option(
     "--schedules",
     multiple=True,
@@ -129,7 +133,7 @@ def command(
     )
     names = how.contenders
     results: list[tuple[Entry, ...]] = []
-    programs = _load(_expand(targets), region, dataset, parameters)
+    programs = _load(selected(targets), region, dataset, parameters)
     interrupted = False
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
@@ -192,22 +196,8 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _expand(targets: Sequence[str]) -> list[str]:
-    """Replace globs and categories by the names of kernels; every target counts once."""
-    expanded: list[str] = []
-    for target in targets:
-        if is_path(target) or target.startswith("tc:"):
-            expanded.append(target)
-            continue
-        try:
-            expanded += [kernel.name for kernel in polybench.select((target,))]
-        except KeyError as error:
-            raise InputError(str(error)) from None
-    return list(dict.fromkeys(expanded))
-
-
 def _load(
-    targets: list[str], region: str | None, dataset: Dataset | None, parameters: dict[str, int]
+    targets: Sequence[str], region: str | None, dataset: Dataset | None, parameters: dict[str, int]
 ) -> dict[str, Program]:
     """Load every program, so that one that is refused costs no measuring."""
     programs: dict[str, Program] = {}

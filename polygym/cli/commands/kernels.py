@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import click
 
 import polybench
+from polybench.selection import ALL
 from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import progress
@@ -21,8 +20,7 @@ from polygym.compiler.poly.dependences import dependences
 from polygym.errors import InputError
 from polygym.programs import load_scop
 from polygym.programs.comprehensions import PREFIX
-
-_CATEGORY = "comprehensions"
+from polygym.programs.selection import COMPREHENSIONS, category_of, selected
 
 # A scalar that has to be known, such as a stride, is this here.
 _SCALAR = 2
@@ -35,8 +33,9 @@ def command(patterns: tuple[str, ...], as_json: bool) -> Answer:
     """List the kernels, and the comprehensions of the library, with what polygym finds in them.
 
     PATTERN is a name, a glob ('*mm', 'tc:conv*') or a category ('stencils', 'blas',
-    'comprehensions'); without one all are listed, the 30 kernels first. DEPTH is that of the
-    deepest statement, DEPENDENCES counts convex pieces.
+    'comprehensions'), or '!' and one of these, which excludes what it names (in single quotes:
+    shells take ! for themselves); without one all are listed, the 30 kernels first. DEPTH is that
+    of the deepest statement, DEPENDENCES counts convex pieces.
     """
     chosen = _chosen(patterns or ("all",))
     rows: list[dict[str, Any]] = []
@@ -83,34 +82,23 @@ class _Entry:
 
 
 def _chosen(patterns: Sequence[str]) -> list[_Entry]:
-    """Return what any of the patterns names, each once, kernels first."""
-    ours = [one for one in _comprehensions() if any(_matches(one, each) for each in patterns)]
-    others = [each for each in patterns if not any(_matches(one, each) for one in ours)]
-    if "all" in patterns:
-        others.append("all")
-    for each in others:
-        if each.startswith(PREFIX):
-            library.definition(each.removeprefix(PREFIX))  # refuses it, and says what there is
-    if not others:
-        return ours
-    try:
-        kernels = polybench.select(others)
-    except KeyError as error:
-        raise InputError(str(error.args[0])) from None
-    return [*(_Entry(one.name, one.category, one.description) for one in kernels), *ours]
+    """Return what the patterns name, kernels first; here ``all`` means comprehensions too."""
+    found = selected(patterns, all_means=(ALL, COMPREHENSIONS))
+    kernels = [one for one in polybench.KERNELS if one.name in found]
+    names = {one.name for one in kernels}
+    if files := [name for name in found if name not in names and not name.startswith(PREFIX)]:
+        raise InputError(
+            "kernels: expected names of kernels and comprehensions, which come with polygym, found "
+            f"the file {files[0]!r}; `polygym show` says what is in it"
+        )
+    return [
+        *(_Entry(one.name, one.category, one.description) for one in kernels),
+        *(_comprehension(name) for name in found if name.startswith(PREFIX)),
+    ]
 
 
-def _comprehensions() -> Iterator[_Entry]:
-    for name, one in library.definitions().items():
-        category = f"{_CATEGORY}/{Path(one.place.file).stem}"
-        parameters = ", ".join(parameter.name for parameter in one.parameters)
-        outputs = ", ".join(output.name for output in one.outputs)
-        yield _Entry(f"{PREFIX}{name}", category, f"({parameters}) -> ({outputs})", one)
-
-
-def _matches(one: _Entry, pattern: str) -> bool:
-    """Whether a pattern names a comprehension: all of them, ``tc:`` and a glob, or a category."""
-    group = one.category.rpartition("/")[2]
-    if pattern.startswith(PREFIX):
-        return fnmatchcase(one.name, pattern)
-    return pattern in ("all", _CATEGORY, one.category, group)
+def _comprehension(name: str) -> _Entry:
+    one = library.definition(name.removeprefix(PREFIX))
+    parameters = ", ".join(parameter.name for parameter in one.parameters)
+    outputs = ", ".join(output.name for output in one.outputs)
+    return _Entry(name, category_of(name), f"({parameters}) -> ({outputs})", one)

@@ -8,7 +8,6 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
-from polygym.cli.invocation import Orders
 from polygym.cli.options import (
     TARGET_HELP,
     chosen_mapping,
@@ -31,6 +30,7 @@ from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
 from polygym.episodes.policies import POLICIES
 from polygym.measure.evaluation import EvaluationOptions
+from polygym.search.explore.course import Extent
 from polygym.search.explore.setting import Setting
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
@@ -127,13 +127,14 @@ def command(
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
-    orders = Orders(budget, mappings, plot)
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     setting = Setting(
-        source,
-        TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
-        EvaluationOptions(threads=threads, timeout_factor=timeout_factor, mapping=mapping),
-        policy_name,
-        seed,
+        source=source,
+        policy=policy_name,
+        seed=seed,
+        options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+        measuring=EvaluationOptions(
+            threads=threads, timeout_factor=timeout_factor, mapping=mapping
+        ),
     )
-    return search_and_report(setting, orders, out, resumed, as_json)
+    return search_and_report(setting, Extent(budget, mappings), out, resumed, plot, as_json)

@@ -20,8 +20,9 @@ from polygym.search.sweep.statistics import other_compilers
 _HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.
 
 DIR is the folder of `polygym sweep --out DIR`, which may still be at work. The page needs neither a
-network nor scripts. Beside it stand the distribution of speedups, the best of every program, and
-the mean of the best so far against schedules explored.
+network nor scripts. Beside it stand the distribution of speedups (Figure 8 of the PolyGym paper),
+the best of every program (Figure 9), and the mean of the best so far against schedules explored
+(Figure 10); docs/sweeps.md has the sweep that they need.
 
 \b
 Examples:

@@ -16,6 +16,7 @@ import polygym
 from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
+    EXCLUSION_HELP,
     chosen_mapping,
     construction_options,
     found_compilers,
@@ -31,15 +32,19 @@ from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
-from polygym.episodes.kernels import digest_of, targets
+from polygym.episodes.kernels import digest_of
 from polygym.episodes.policies import policy
 from polygym.errors import InputError
+from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared, version
 from polygym.measure.worker.timing import this_machine
 from polygym.programs import is_path
+from polygym.programs.selection import selected
 from polygym.search.sweep import reading
 from polygym.search.sweep.campaign import Campaign
+from polygym.search.sweep.claims import claimed
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
+from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import ISL, Run
 from polygym.search.sweep.setting import SweepSetting
@@ -51,7 +56,7 @@ from polygym.search.sweep.statistics import (
     other_compilers,
     summaries,
 )
-from polygym.search.sweep.store import Store, claimed, create_or_open, now
+from polygym.search.sweep.store import Store, now
 
 # Times of the original order that differ by more than this are worth a word.
 _DRIFT = 1.25
@@ -83,14 +88,14 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
         raise click.BadParameter(shorten(str(error), 300)) from None
 
 
-@click.command("sweep", help=_HELP)
-@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c]...")
+@click.command("sweep", help=_HELP, epilog=EXCLUSION_HELP)
+@click.argument("kernels", nargs=-1, metavar="[KERNEL|GLOB|CATEGORY|FILE.c|!...]...")
 @click.option(
     "--kernels",
     "selection",
     default="",
     metavar="NAMES",
-    help="The same as a list with commas. (Default: all.)",
+    help="The same as a list with commas, such as 'all,!gemm'. (Default: all.)",
 )
 @click.option(
     "--out",
@@ -207,15 +212,14 @@ def command(
 ) -> Answer:
     """Read the options and sweep."""
     setting = SweepSetting(
-        seed,
-        search_dataset,
-        dataset,
-        threads,
-        timeout_factor,
-        chosen_mapping(mapping, DEFAULT, threads),
-        TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
-        compile_seconds,
-        _listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+        search_dataset=search_dataset,
+        dataset=dataset,
+        seeds=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
+        seed=seed,
+        options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
+        measuring=EvaluationOptions(
+            threads, timeout_factor, compile_seconds, chosen_mapping(mapping, DEFAULT, threads)
+        ),
     )
     plan = plan_cores(usable_cores(threads), jobs, threads)
     if plan.remark:
@@ -236,7 +240,7 @@ def command(
 
 def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
     """Return the programs by names that mean the same in another working directory."""
-    found = targets(",".join([*kernels, selection]) if kernels or selection else "all")
+    found = selected([*kernels, selection] if kernels or selection else ["all"])
     return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
 
 

@@ -4,7 +4,8 @@
 ``setting`` is all that determines which schedules it explores, ``journal`` the file that has every
 event the moment it is known, ``folder`` the results of one search in one directory, and ``tally``
 what the outcomes amount to; ``tuning`` looks for the mapping of the best few, and ``trials`` keeps
-those.
+those. ``course`` is a search from its beginning to its end, which is a ``ranking``; ``tried_again``
+gives what everything is compared with more than one chance.
 """
 
 from __future__ import annotations

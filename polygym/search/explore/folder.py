@@ -34,6 +34,7 @@ from polygym.episodes.episode import Phase
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.measure.evaluation import Evaluation
+from polygym.search.explore.conditions import differences
 from polygym.search.explore.explorer import (
     Explored,
     Measured,
@@ -43,7 +44,7 @@ from polygym.search.explore.explorer import (
     explore,
 )
 from polygym.search.explore.journal import Contents, Journal, Json, read
-from polygym.search.explore.setting import Setting, differences
+from polygym.search.explore.setting import Setting
 from polygym.search.explore.tally import NO_SCHEDULE, REPEATED, Finding, Tally
 from polygym.search.explore.trials import Trials
 

@@ -6,46 +6,41 @@ only a search with the same one may continue it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polygym
-from polygym.compiler.codegen.mapping import in_current_words
 from polygym.episodes import record
-from polygym.episodes.episode import Episode, TaskOptions
+from polygym.episodes.episode import Episode
 from polygym.episodes.ids import SCHEDULE
 from polygym.episodes.kernels import Source, Subject, subject
 from polygym.episodes.policies import Policy, policy
-from polygym.errors import InputError
-from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.evaluation import Evaluation
+from polygym.search.explore.conditions import Conditions
 
 FORMAT = "polygym search"
 VERSION = 1
-_LARGEST_SEED = 2**63 - 1
 
-# Episodes of a search are those of this environment, with the policy in the agent's place.
+# Of the conditions, those that are of no process: the sizes of those stand beside the process.
+_OF_ALL_SCHEDULES = ("seed", "threads", "timeout_factor", "mapping")
 
 
-@dataclass(frozen=True)
-class Setting:
+@dataclass(frozen=True, kw_only=True)
+class Setting(Conditions):
     """A search, but for how long it goes on.
 
-    The program is read once: its file may change while the search is at work.
+    The program is read once: its file may change while the search is at work. Episodes are those of
+    the environment that builds whole schedules, with the policy in the agent's place.
     """
 
     source: Source
-    options: TaskOptions
-    measuring: EvaluationOptions
     policy: str
-    seed: int
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched with."""
+        super().__post_init__()
         policy(self.policy)
-        if not 0 <= self.seed <= _LARGEST_SEED:
-            raise InputError(f"a seed: expected 0 to {_LARGEST_SEED}, found {self.seed}")
 
     @cached_property
     def subject(self) -> Subject:
@@ -67,7 +62,7 @@ class Setting:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that decides what is explored and how it is measured."""
-        whole = self.record(self.subject.task.start(), None)
+        whole, conditions = self.record(self.subject.task.start(), None), self.conditions_json()
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -75,55 +70,18 @@ class Setting:
             "program": whole["program"],
             "process": whole["process"],
             "policy": self.policy,
-            "seed": self.seed,
-            "threads": self.measuring.threads,
-            "timeout_factor": self.measuring.timeout_factor,
-            "mapping": str(self.measuring.mapping),
+            **{name: conditions[name] for name in _OF_ALL_SCHEDULES},
         }
 
     def _arguments(self) -> dict[str, Any]:
-        limits = self.options.limits
+        conditions = self.conditions_json()
+        del conditions["compile_seconds"]
         return {
             "kernel": self.source.target,
             "dataset": self.source.dataset.name.lower(),
             "parameters": dict(self.source.parameters),
             "function": self.source.function,
-            "max_coefficient": self.options.max_coefficient,
-            "max_dimensions": self.options.max_dimensions,
-            "max_rays": limits.rays,
-            "max_vertices": limits.vertices,
             "reward": "speedup",
-            "threads": self.measuring.threads,
-            "timeout_factor": self.measuring.timeout_factor,
-            "mapping": str(self.measuring.mapping),
             "policy": self.policy,
-            "seed": self.seed,
+            **conditions,
         }
-
-
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what differs between two settings in JSON; mappings are compared as mappings.
-
-    >>> differences({"seed": 1, "process": {"max_rays": 64}}, {"seed": 2, "process": {}})
-    ('seed: 1 before, 2 now', 'process.max_rays: 64 before, None now')
-    """
-    return tuple(_differences(before, now, ""))
-
-
-def _differences(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str) -> Iterator[str]:
-    for name in dict.fromkeys((*before, *now)):
-        old, new = before.get(name), now.get(name)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            yield from _differences(old, new, f"{prefix}{name}.")
-        elif old == new or (name == "mapping" and _is_one_mapping(old, new)):
-            continue
-        elif name == "sha256":
-            yield "the text of the program's source file"
-        else:
-            yield f"{prefix}{name}: {old} before, {new} now"
-
-
-def _is_one_mapping(old: Any, new: Any) -> bool:
-    """Whether two texts stand for the same mapping, one in words of an earlier polygym, say."""
-    texts = isinstance(old, str) and isinstance(new, str)
-    return texts and in_current_words(old) == in_current_words(new)

@@ -14,6 +14,7 @@ from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.measure.evaluation import Evaluator, rounds_within
 from polygym.measure.evaluation.compilers import Compilers, pin
 from polygym.measure.worker.outcome import Status
+from polygym.search.explore import tried_again
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.references import compiler_timings, isl_or_reason
@@ -76,9 +77,8 @@ def confirm(
         compilers.compile_all(program, [(one, options.mapping) for one in schedules])
         one = evaluator.baseline_seconds
         rounds = rounds_within(_SECONDS, one, _FEWEST_ROUNDS, _MOST_ROUNDS)
-        timings = [
-            Timing.of(trusted(one)) for one in evaluator.evaluate_together(schedules, rounds)
-        ]
+        together = tried_again.evaluate_together(evaluator, schedules, rounds)
+        timings = [Timing.of(trusted(one)) for one in together]
         others = [
             Reference(kernel, dataset, name, timing)
             for name, timing in compiler_timings(evaluator, against, rounds)

@@ -25,10 +25,11 @@ from polygym.measure.worker.outcome import crash_from_exit
 from polygym.measure.worker.runner import die_with
 from polygym.search.sweep.confirming import confirm
 from polygym.search.sweep.cores import Place
+from polygym.search.sweep.opening import STORE, open_store, stored_setting
 from polygym.search.sweep.requests import ConfirmRequest, Request, SearchRequest
 from polygym.search.sweep.searching import search
 from polygym.search.sweep.setting import setting_from_json
-from polygym.search.sweep.store import STORE, Store, open_store, stored_setting
+from polygym.search.sweep.store import Store
 
 # Exit statuses besides 0: the reason is in the store. Python's own, 1, is of an exception by which
 # nobody has been told anything.

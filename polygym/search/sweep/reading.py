@@ -16,6 +16,7 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.opening import STORE, connect, stored_setting
 from polygym.search.sweep.rows import (
     Baseline,
     Confirmation,
@@ -27,7 +28,7 @@ from polygym.search.sweep.rows import (
     Timing,
 )
 from polygym.search.sweep.setting import SweepSetting, setting_from_json
-from polygym.search.sweep.store import STORE, connect, explained, stored_setting
+from polygym.search.sweep.sqlite_errors import explained
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.foreign import compile_foreign
 from polygym.measure.worker.outcome import Ok, Outcome, Status
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.programs import Program
+from polygym.search.explore.tried_again import again
 from polygym.search.sweep.rows import Timing
 
 ORIGINAL_SEED, ISL_SEED = "original", "isl"
@@ -59,10 +61,13 @@ def compiler_timings(
     if not codes or is_stopped():
         return
     session = evaluator.session
-    programs = (session.problem.original, *codes.values())
-    base, *found = session.measure_together(programs, rounds, evaluator.measuring())
-    for name, outcome in zip(codes, found, strict=True):
-        yield name, _timing(outcome, base)
+
+    def measure(programs: Sequence[CompiledProgram]) -> list[Timing]:
+        together = (session.problem.original, *programs)
+        base, *found = session.measure_together(together, rounds, evaluator.measuring())
+        return [_timing(outcome, base) for outcome in found]
+
+    yield from zip(codes, again(tuple(codes.values()), measure), strict=True)
 
 
 def _timing(outcome: Outcome, base: Outcome) -> Timing:

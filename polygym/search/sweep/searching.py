@@ -21,6 +21,7 @@ from polygym.errors import IllegalScheduleError
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.evaluation.compilers import Compilers, pin
 from polygym.measure.worker.outcome import Outcome, Status, WorkerError
+from polygym.search.explore import tried_again
 from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
@@ -112,9 +113,9 @@ def search(
         closing(Compilers(options.compile_seconds, place.compiling)) as compilers,
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
     ):
-        baselines = Baselines(store, kernel, str(setting.search_dataset))
+        judge, baselines = Judge(evaluator), Baselines(store, kernel, str(setting.search_dataset))
         missing = _missing_references(store, setting, kernel, request.against)
-        _measure_references(store, setting, kernel, evaluator, baselines, missing, is_stopped)
+        _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
         spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))
@@ -126,7 +127,8 @@ def search(
                 if not compilers.compile_all(subject.program, choices, is_over):
                     return
                 for step, schedule in zip(batch, found, strict=True):
-                    _record(store, kernel, step, schedule, known, evaluator, baselines)
+                    is_seed = step.index < len(setting.seeds)
+                    _record(store, kernel, step, schedule, known, judge, baselines, is_seed)
                     spending.keep()
                     if is_over():
                         return
@@ -157,8 +159,9 @@ def _record(
     step: Step,
     found: Schedule | str,
     known: dict[str, int],
-    evaluator: Evaluator,
+    judge: Judge,
     baselines: Baselines,
+    is_seed: bool,
 ) -> None:
     """Measure a schedule, unless it is known, and write down what became of the episode."""
     if isinstance(found, str):
@@ -168,20 +171,40 @@ def _record(
     if text in known:
         store.add_episode(Episode(kernel, step.policy, step.index, known[text]))
         return
-    timing = measured(evaluator, found)
+    timing = judge.patiently(found) if is_seed else judge.at_once(found)
     episode = Episode(kernel, step.policy, step.index, None)
     known[text] = store.add_measured(episode, text, timing)
     baselines.see(timing)
 
 
-def measured(evaluator: Evaluator, schedule: Schedule) -> Timing:
-    """Measure a schedule; one that is refused as illegal has not compiled.
+@dataclass(slots=True)
+class Judge:
+    """Measures schedules of a program; one that is refused as illegal has not compiled.
 
     Raises:
         WorkerError: the machine failed, which says nothing about the schedule.
     """
+
+    evaluator: Evaluator
+    _answers: dict[Schedule, Timing] = field(default_factory=dict)
+
+    def at_once(self, schedule: Schedule) -> Timing:
+        """Measure a schedule, unless it was measured patiently."""
+        known = self._answers.get(schedule)
+        return known or _timing(lambda: self.evaluator.evaluate(schedule))
+
+    def patiently(self, schedule: Schedule) -> Timing:
+        """Measure what others are compared with: again, if it was cut off."""
+        if schedule not in self._answers:
+            self._answers[schedule] = _timing(
+                lambda: tried_again.evaluate(self.evaluator, schedule)
+            )
+        return self._answers[schedule]
+
+
+def _timing(evaluate: Callable[[], Evaluation]) -> Timing:
     try:
-        return Timing.of(trusted(evaluator.evaluate(schedule)))
+        return Timing.of(trusted(evaluate()))
     except IllegalScheduleError as error:
         detail = f"{type(error).__name__}: {error}"
         return Timing(Status.DOES_NOT_COMPILE, detail=detail)
@@ -212,7 +235,7 @@ def _measure_references(
     store: Store,
     setting: SweepSetting,
     kernel: str,
-    evaluator: Evaluator,
+    judge: Judge,
     baselines: Baselines,
     missing: Sequence[str],
     is_stopped: Callable[[], bool],
@@ -220,15 +243,15 @@ def _measure_references(
     """Measure isl's schedule and other compilers' code, until stopped."""
     dataset = str(setting.search_dataset)
     if ISL in missing:
-        schedule = isl_or_reason(evaluator.program)
+        schedule = isl_or_reason(judge.evaluator.program)
         if isinstance(schedule, str):
             timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
         else:
-            timing = measured(evaluator, schedule)
+            timing = judge.patiently(schedule)
         baselines.see(timing)
         store.set_reference(Reference(kernel, dataset, ISL, timing))
     others = [name for name in missing if name != ISL]
-    for name, timing in compiler_timings(evaluator, others, _REFERENCE_ROUNDS, is_stopped):
+    for name, timing in compiler_timings(judge.evaluator, others, _REFERENCE_ROUNDS, is_stopped):
         store.set_reference(Reference(kernel, dataset, name, timing))
 
 

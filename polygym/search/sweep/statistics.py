@@ -173,7 +173,7 @@ def curves(contents: Contents) -> dict[str, Curve]:
         if policies and all((policy, one.name) in of for policy in policies)
     ]
     speedups = {one.number: one.timing.speedup for one in contents.outcomes}
-    floor = 1.0 / contents.setting.timeout_factor
+    floor = 1.0 / contents.setting.measuring.timeout_factor
     return {
         policy: _mean_curve([_best_so_far(of[policy, name], speedups) for name in kernels], floor)
         for policy in policies

@@ -2,7 +2,7 @@
 
 ``candidates`` says what there is to choose from, ``searches`` who chooses (a genetic algorithm,
 dice alone, or a policy of the gym), ``tuner`` compiles, measures and keeps the best: what it has
-``tuned``.
+``tuned``; ``folder`` writes it all down, so that a search that was ended goes on.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.worker.outcome import Status
 from polygym.programs import Program
+from polygym.search.explore.tried_again import evaluate, evaluate_together
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named, schedules_of
 from polygym.search.tune.searches import Random, check_search, make_search
 from polygym.search.tune.tuned import Tuned
@@ -272,6 +273,8 @@ class _Course:
                 "perhaps"
             )
         with self.waiting():
+            if not self.found:  # what everything else is compared with
+                return evaluate(self.evaluator, *choice, best_so_far=inf)
             best_so_far = inf if self.best is None else self.best.seconds
             return self.evaluator.evaluate(*choice, best_so_far=best_so_far)
 
@@ -304,7 +307,7 @@ class _Course:
         try:
             if self.left > 0:
                 with self.waiting():
-                    measured = self.evaluator.evaluate_together(choices, self._rounds())
+                    measured = evaluate_together(self.evaluator, choices, self._rounds())
                     together = dict(zip(again, measured, strict=True))
         except KeyboardInterrupt:  # impatient: then each has its own measurement
             interrupted = True

@@ -6,9 +6,8 @@ from pathlib import Path
 from polybench import Dataset
 from polygym.compiler.codegen.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
-from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.evaluation import Evaluation
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore.folder import Search, begin, resume
 from polygym.search.explore.setting import Setting
@@ -48,7 +47,7 @@ def pretended(schedule: Schedule) -> Evaluation:
 def setting(target: str = "mvt", policy: str = "bias_coeff_0", seed: int = 0) -> Setting:
     """Return a search of a small kernel."""
     source = Source(target, None, Dataset.MINI, ())
-    return Setting(source, TaskOptions(), EvaluationOptions(), policy, seed)
+    return Setting(source=source, policy=policy, seed=seed)
 
 
 def begun(folder: Path, of: Setting | None = None) -> Search:

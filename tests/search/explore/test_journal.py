@@ -13,8 +13,9 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.files import make_new_folder, write_atomically
+from polygym.search.explore.conditions import differences
 from polygym.search.explore.journal import Journal, read
-from polygym.search.explore.setting import FORMAT, VERSION, differences
+from polygym.search.explore.setting import FORMAT, VERSION
 
 SETTING = {"format": FORMAT, "version": VERSION, "seed": 1}
 

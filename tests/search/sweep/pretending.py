@@ -6,9 +6,10 @@ import numpy as np
 
 from polybench import Dataset
 from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Episode, Reference, Timing
 from polygym.search.sweep.setting import SweepSetting
-from polygym.search.sweep.store import Store, create_or_open
+from polygym.search.sweep.store import Store
 
 SETTING = SweepSetting(search_dataset=Dataset.MINI, dataset=Dataset.SMALL)
 

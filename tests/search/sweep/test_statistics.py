@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.reading import Contents, read
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Episode, Reference
 from polygym.search.sweep.statistics import (
@@ -17,7 +18,6 @@ from polygym.search.sweep.statistics import (
     passes,
     summaries,
 )
-from polygym.search.sweep.store import create_or_open
 from tests.search.sweep.pretending import SETTING, timing
 
 

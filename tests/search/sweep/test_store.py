@@ -13,16 +13,19 @@ import pytest
 from polybench import Dataset
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.errors import InputError
+from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.sweep import reading
+from polygym.search.sweep.claims import claimed
+from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.rows import ISL, Confirmation, Episode, Run
-from polygym.search.sweep.store import STORE, Store, claimed, create_or_open, open_store
+from polygym.search.sweep.store import Store
 from tests.search.sweep.pretending import SETTING, fill, timing
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt", "gemm"), episodes=5)
     contents = reading.read(tmp_path)
-    assert contents.setting == replace(SETTING, mapping=SETTING.measuring.mapping)
+    assert contents.setting == SETTING
     assert [one.name for one in contents.kernels] == ["mvt", "gemm"]
     assert len(contents.episodes) == len(contents.outcomes) == 20
     assert {one.name for one in contents.references} == {ISL}
@@ -36,11 +39,12 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
     fill(tmp_path, episodes=2)
     before = (tmp_path / STORE).read_bytes()
+    slower = replace(SETTING, measuring=EvaluationOptions(timeout_factor=3.0))
     for other, said in [
         (replace(SETTING, seed=4), "seed: 0 before, 4 now"),
-        (replace(SETTING, threads=2), "threads: 1 before, 2 now"),
+        (replace(SETTING, measuring=EvaluationOptions(threads=2)), "threads: 1 before, 2 now"),
         (replace(SETTING, dataset=Dataset.LARGE), "dataset: small before, large now"),
-        (replace(SETTING, timeout_factor=3.0), "timeout_factor: 10.0 before, 3.0 now"),
+        (slower, "timeout_factor: 10.0 before, 3.0 now"),
     ]:
         with pytest.raises(InputError, match="another one") as refusal:
             create_or_open(tmp_path, other)
@@ -49,17 +53,35 @@ def test_another_setting_is_refused_with_what_differs(tmp_path: Path) -> None:
     create_or_open(tmp_path, SETTING).close()
 
 
+def test_a_mapping_is_the_same_in_other_words(tmp_path: Path) -> None:
+    """Words may have been others in an earlier version, or stood in another order."""
+    mapping = parse_mapping("sink=off pack=off tile=16x32")
+    setting = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
+    create_or_open(tmp_path, setting).close()
+    with sqlite3.connect(tmp_path / STORE) as connection:
+        (text,) = connection.execute("SELECT document FROM setting").fetchone()
+        document = json.loads(text) | {"mapping": "tile=16x32 pack=off sink=off"}
+        assert document != json.loads(text)
+        connection.execute("UPDATE setting SET document = ?", (json.dumps(document),))
+    connection.close()
+    create_or_open(tmp_path, setting).close()
+    with pytest.raises(InputError, match=r"mapping: tile=16x32 pack=off sink=off before, .* now"):
+        create_or_open(tmp_path, SETTING)
+
+
 def test_a_sweep_in_former_words_goes_on(tmp_path: Path) -> None:
     """Version 0.1.0 had other words for mappings."""
-    mapped = replace(SETTING, mapping=parse_mapping("tile=off unroll_jam=2 vector_bits=256"))
+    mapping = parse_mapping("tile=off unroll_jam=2 vector_bits=256")
+    mapped = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
     create_or_open(tmp_path, mapped).close()
     with closing(sqlite3.connect(tmp_path / STORE)) as connection, connection:
         (document,) = connection.execute("SELECT document FROM setting").fetchone()
         former = {**json.loads(document), "mapping": "tile=off jam=2 vector=256"}
         connection.execute("UPDATE setting SET document = ?", (json.dumps(former),))
-    assert reading.read(tmp_path).setting.mapping == mapped.measuring.mapping
+    assert reading.read(tmp_path).setting == mapped
     create_or_open(tmp_path, mapped).close()
-    other = replace(SETTING, mapping=parse_mapping("tile=off unroll_jam=3 vector_bits=256"))
+    mapping = parse_mapping("tile=off unroll_jam=3 vector_bits=256")
+    other = replace(SETTING, measuring=EvaluationOptions(mapping=mapping))
     with pytest.raises(InputError, match="mapping: tile=off jam=2 vector=256 before, tile=off"):
         create_or_open(tmp_path, other)
 
@@ -133,7 +155,7 @@ def test_a_row_that_makes_no_sense_is_named(tmp_path: Path) -> None:
 
 
 def test_one_sweep_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polygym.search.sweep.store._LINGERING_SECONDS", 0.1)
+    monkeypatch.setattr("polygym.search.sweep.claims._LINGERING_SECONDS", 0.1)
     with claimed(tmp_path):
         with pytest.raises(InputError, match="another sweep at work"), claimed(tmp_path):
             pass

@@ -97,7 +97,7 @@ def html_of(page: Page) -> str:
 
 def _subtitle(page: Page) -> str:
     explored = sum(one.explored for one in page.summaries)
-    threads = page.setting.threads
+    threads = page.setting.measuring.threads
     return (
         f"{len(page.summaries)} programs, {explored} schedules explored by "
         f"{', '.join(page.policies) or 'nobody yet'}, {threads} "
@@ -222,12 +222,12 @@ def _conditions(page: Page) -> str:
         ("confirmed at", str(setting.dataset)),
         ("policies", ", ".join(page.policies)),
         ("seed", str(setting.seed)),
-        ("threads", str(setting.threads)),
+        ("threads", str(setting.measuring.threads)),
         ("mapping", str(setting.measuring.mapping)),
         ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),
         ("outputs of other compilers", _tolerance(page.summaries)),
-        ("cut off after", f"{setting.timeout_factor:g} times the original order's time"),
-        ("code given up after", f"{setting.compile_seconds:g} s of generating it"),
+        ("cut off after", f"{setting.measuring.timeout_factor:g} times the original order's time"),
+        ("code given up after", f"{setting.measuring.compile_seconds:g} s of generating it"),
         ("measured on", _each(f"{r.processor}, {r.cores} cores, {r.system}" for r in page.runs)),
         ("by", _each(f"polygym {run.version}" for run in page.runs)),
         *_compilers(page.runs),

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
+from polygym.search.sweep.opening import STORE, create_or_open
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.report.files import write_report
-from polygym.search.sweep.store import STORE, create_or_open
 from tests.search.sweep.pretending import SETTING, fill
 
 

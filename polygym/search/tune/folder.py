@@ -1,4 +1,4 @@
-"""What ``polygym tune`` writes into a folder, and how a search goes on from it.
+"""One tuning in one folder: what is written there, and how a search goes on from it.
 
 ``trials.jsonl`` is the journal: first what was searched with, the candidates from elsewhere with
 which it began among it, then every candidate the moment its outcome is known. The choices of a
@@ -8,7 +8,8 @@ search follow from that and from the outcomes, so it is continued by making them
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from polygym.compiler.poly.strategy import parse_strategy
 from polygym.errors import InputError
 from polygym.files import make_new_folder, write_atomically
 from polygym.measure.evaluation import Evaluation, c_text
+from polygym.measure.worker.timing import this_machine
+from polygym.search.explore.conditions import differences
 from polygym.search.explore.journal import Journal
-from polygym.search.explore.setting import FORMAT, VERSION, Setting, differences
-from polygym.search.tune import Plan, Progress
+from polygym.search.explore.setting import FORMAT, VERSION, Setting
 from polygym.search.tune.candidates import Candidate, Played
+from polygym.search.tune.tuned import Tuned
+from polygym.search.tune.tuner import Plan, Progress, tune
 
 TRIALS, BEST, BEST_C, SUMMARY = "trials.jsonl", "best.json", "best.c", "summary.json"
 
@@ -160,6 +164,45 @@ class TuningFiles:
         measuring = replace(self.setting.measuring, mapping=evaluation.mapping)
         record = replace(self.setting, measuring=measuring).record_of_given(evaluation)
         write_atomically(self._made() / BEST, (json.dumps(record, indent=2) + "\n").encode())
+
+
+def tune_in(
+    files: TuningFiles,
+    show: Callable[[Progress], None] = lambda _: None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Tuned:
+    """Tune the program of a folder: every candidate is written down, then shown.
+
+    Raises as :func:`polygym.search.tune.tuner.tune` does, whose arguments these are.
+    """
+
+    def keep(progress: Progress) -> None:
+        files.add(progress)
+        show(progress)
+
+    return tune(
+        files.setting.subject.program,
+        files.setting.measuring.mapping,
+        files.plan,
+        seeds=files.seeds,
+        recorded=files.recorded,
+        show=keep,
+        waiting=waiting,
+    )
+
+
+def document(found: Tuned, files: TuningFiles, is_cached: bool) -> dict[str, Any]:
+    """Return everything that the summary of a tuning holds; a cache may have the best as well."""
+    mapping = found.best.mapping
+    return {
+        **found.to_json(),
+        **asdict(files.plan),
+        "tolerance": mapping.tolerance,
+        "caveat": mapping.caveat,
+        "cached": is_cached,
+        "files": files.names(),
+        "machine": asdict(this_machine()),
+    }
 
 
 def _there(folder: Path) -> list[str]:

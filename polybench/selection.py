@@ -1,0 +1,45 @@
+"""Selections: several patterns, each of which names something or, behind a ``!``, excludes it.
+
+What is excluded is so wherever it stands: the order of the patterns decides the order of what is
+chosen and nothing else. Patterns that all exclude leave the rest of ``all``. What patterns stand
+for is the caller's matter: names of kernels, paths of files, comprehensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+NOT, ALL = "!", "all"
+
+
+def chosen(
+    patterns: Iterable[str],
+    expand: Callable[[str], Iterable[str]],
+    identity: Callable[[str], Hashable] = lambda name: name,
+) -> tuple[str, ...]:
+    """Return the names for which the patterns stand, each once, without those that are excluded.
+
+    ``expand`` returns the names of a pattern without its ``!``, and refuses one that names nothing,
+    so that a misspelt exclusion is not passed over. Names of one ``identity`` name the same thing.
+
+    >>> numbers = {"all": ["one", "two", "three"], "odd": ["one", "three"]}
+    >>> chosen(["!odd", "all"], lambda pattern: numbers[pattern])
+    ('two',)
+    >>> chosen(["!odd"], lambda pattern: numbers[pattern])
+    ('two',)
+    """
+    given = [pattern.strip() for pattern in patterns]
+    named = [one for one in given if not one.startswith(NOT)]
+    excluded = {
+        identity(name)
+        for one in given
+        if one.startswith(NOT)
+        for name in expand(one.removeprefix(NOT).strip())
+    }
+    if given and not named:
+        named = [ALL]
+    found: dict[Hashable, str] = {}
+    for one in named:
+        for name in expand(one):
+            found.setdefault(identity(name), name)
+    return tuple(name for key, name in found.items() if key not in excluded)

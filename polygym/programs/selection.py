@@ -1,0 +1,140 @@
+"""Which programs a text or a command line names: one rule for environments and all commands.
+
+A *selection* is a list of patterns, with commas between where it is one text:
+
+* names of kernels, categories, and globs over them (``gemm``, ``blas``, ``*mm``, ``all``);
+* comprehensions of the library and globs over them (``tc:matmul``, ``tc:conv*``), all of them
+  (``comprehensions``) or those of one of its files (``pooling``); ``all`` means kernels only;
+* paths of C files and of ``.tc`` files: whatever has a slash or such an ending, or is a file. They
+  may be globs too, and one that has commas in its name is taken as it stands.
+
+A pattern behind ``!`` excludes what it names, wherever in the list it stands; a list that only
+excludes begins with ``all``. It must name something, even if that is not among the rest.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import polybench
+from polybench.selection import ALL, NOT, chosen
+from polygym.compiler.frontend.tc import library
+from polygym.errors import InputError
+from polygym.programs.comprehensions import PREFIX, comprehension_named
+from polygym.programs.program import is_path
+
+COMPREHENSIONS = "comprehensions"
+
+
+def selected(texts: Iterable[str], all_means: Sequence[str] = (ALL,)) -> tuple[str, ...]:
+    """Return the names and paths for which the texts stand together, in their order, each once.
+
+    ``all_means`` are the patterns for which the word ``all`` stands.
+
+    >>> selected(["mvt, *mm", "!3mm"])
+    ('mvt', '2mm', 'gemm', 'symm', 'trmm')
+
+    Raises:
+        InputError: a pattern names nothing, or nothing is left.
+    """
+    given = tuple(texts)
+    patterns = [pattern for text in given for pattern in _patterns(text)]
+
+    def expand(pattern: str) -> list[str]:
+        meant = all_means if pattern == ALL else (pattern,)
+        return [name for one in meant for name in _expand(one)]
+
+    try:
+        found = chosen(patterns, expand, _identity)
+    except InputError as error:
+        raise InputError(f"kernel: {error}") from None
+    if not found:
+        text = ",".join(given)
+        raise InputError(
+            f"kernel: expected at least one kernel or file, found {text!r}"
+            + (", which excludes all that it names" if patterns else "")
+        )
+    return found
+
+
+def category_of(name: str) -> str:
+    """Return the category of a comprehension of the library, after the file in which it stands.
+
+    >>> category_of("tc:matmul")
+    'comprehensions/products'
+    """
+    definition = library.definition(name.removeprefix(PREFIX))
+    return f"{COMPREHENSIONS}/{Path(definition.place.file).stem}"
+
+
+def _patterns(text: str) -> list[str]:
+    """Return the patterns of a text; that of a file whose name has commas is one."""
+    if os.path.isfile(text.strip().removeprefix(NOT)):
+        return [text.strip()]
+    return [part for part in (part.strip() for part in text.split(",")) if part]
+
+
+def _expand(pattern: str) -> list[str]:
+    """Return what a pattern names."""
+    if not pattern:
+        raise InputError(f"expected a name, a glob, a category or a path behind {NOT}, found none")
+    if pattern.startswith(PREFIX):
+        return _comprehensions(pattern)
+    if (is_path(pattern) and not _is_category(pattern)) or os.path.isfile(pattern):
+        found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
+        missing = [path for path in found if not os.path.isfile(path)]
+        if missing or not found:
+            raise InputError(f"expected the path of a file, found no file {pattern!r}")
+        return found
+    ours = _of_category(pattern)
+    try:
+        return [kernel.name for kernel in polybench.select((pattern,))] + ours
+    except KeyError as error:
+        if ours:
+            return ours
+        raise InputError(comprehension_named(pattern) or str(error.args[0])) from None
+
+
+def _comprehensions(pattern: str) -> list[str]:
+    """Return the comprehensions that a name or a glob behind ``tc:`` names.
+
+    >>> _comprehensions("tc:t?mm:double")
+    ['tc:tbmm:double']
+    """
+    name, colon, scalar = pattern.removeprefix(PREFIX).partition(":")
+    found = [one for one in library.definitions() if fnmatchcase(one, name)] or [name]
+    for one in found:
+        library.definition(f"{one}{colon}{scalar}")  # refuses it, and says what there is
+    return [f"{PREFIX}{one}{colon}{scalar}" for one in found]
+
+
+def _of_category(pattern: str) -> list[str]:
+    """Return the comprehensions of a category, which is not a glob: ``*`` means kernels."""
+    return [
+        name
+        for name, category in _categories().items()
+        if pattern in (COMPREHENSIONS, category, category.rpartition("/")[2])
+    ]
+
+
+@cache
+def _categories() -> dict[str, str]:
+    names = [f"{PREFIX}{one}" for one in library.definitions()]
+    return {name: category_of(name) for name in names}
+
+
+def _is_category(pattern: str) -> bool:
+    try:
+        return bool(_of_category(pattern) or polybench.select((pattern,)))
+    except KeyError:
+        return False
+
+
+def _identity(name: str) -> Hashable:
+    """Return the same for two names of one file, however it is reached."""
+    return os.path.realpath(name) if os.path.isfile(name) else name

@@ -1,0 +1,46 @@
+"""Sizes as text: ``n=100,m=200``, on command lines and as the environments' ``parameters``."""
+
+from __future__ import annotations
+
+from polygym.errors import InputError
+
+# More digits no size has; Python refuses to read very many.
+_LONGEST_NUMBER = 50
+_LONGEST_SHOWN = 60
+
+
+def parse_sizes(text: str) -> dict[str, int]:
+    """Return sizes given as a list with commas; numbers are as Python has them.
+
+    >>> parse_sizes("n=100, m=0x10")
+    {'n': 100, 'm': 16}
+
+    Raises:
+        InputError: one is no name with a number, or stands there twice.
+    """
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, equals, number = (one.strip() for one in part.partition("="))
+        value = parse_size(number)
+        if not (name and equals) or value is None:
+            shown = part if len(part) <= _LONGEST_SHOWN else f"{part[:_LONGEST_SHOWN]}…"
+            raise InputError(
+                "expected NAME=INTEGER, or several with commas such as n=100,m=200, found "
+                f"{shown!r}"
+            )
+        if name in found:
+            raise InputError(f"expected every name once, found {name!r} twice")
+        found[name] = value
+    return found
+
+
+def parse_size(text: str) -> int | None:
+    """Return the number that a text is, None if it is none.
+
+    >>> parse_size(" 1_000 "), parse_size("1.5")
+    (1000, None)
+    """
+    try:
+        return int(text, 0) if len(text) <= _LONGEST_NUMBER else None
+    except ValueError:
+        return None

@@ -1,0 +1,98 @@
+"""Under which conditions schedules are explored and measured, whichever program they are of.
+
+Two searches under the same conditions can be continued as one; what a file holds of them is
+compared with what there is now by :func:`differences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from polygym.compiler.codegen.mapping import in_current_words, parse_mapping
+from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.episodes.episode import TaskOptions
+from polygym.errors import InputError
+from polygym.measure.evaluation import EvaluationOptions
+
+_LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """The dice of the policies, the size of the processes, how schedules are judged."""
+
+    seed: int = 0
+    options: TaskOptions = field(default_factory=TaskOptions)
+    measuring: EvaluationOptions = field(default_factory=EvaluationOptions)
+
+    def __post_init__(self) -> None:
+        """Refuse dice that there are not."""
+        if not 0 <= self.seed <= _LARGEST_SEED:
+            raise InputError(f"a seed: expected 0 to {_LARGEST_SEED}, found {self.seed}")
+
+    def conditions_json(self) -> dict[str, Any]:
+        """Return plain data; :func:`conditions_from_json` reads it back."""
+        limits = self.options.limits
+        return {
+            "seed": self.seed,
+            "threads": self.measuring.threads,
+            "timeout_factor": self.measuring.timeout_factor,
+            "compile_seconds": self.measuring.compile_seconds,
+            "mapping": str(self.measuring.mapping),
+            "max_coefficient": self.options.max_coefficient,
+            "max_dimensions": self.options.max_dimensions,
+            "max_rays": limits.rays,
+            "max_vertices": limits.vertices,
+        }
+
+
+def conditions_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of :class:`Conditions` that :meth:`Conditions.conditions_json` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError, InputError: it did not.
+    """
+    limits = Limits(rays=data["max_rays"], vertices=data["max_vertices"])
+    return {
+        "seed": data["seed"],
+        "options": TaskOptions(data["max_coefficient"], data["max_dimensions"], limits),
+        "measuring": EvaluationOptions(
+            threads=data["threads"],
+            timeout_factor=data["timeout_factor"],
+            compile_seconds=data["compile_seconds"],
+            mapping=parse_mapping(data["mapping"]),
+        ),
+    }
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what differs between two settings in JSON.
+
+    Mappings are compared by what they mean, since a word may have been another once.
+
+    >>> differences({"seed": 1, "process": {"max_rays": 64}}, {"seed": 2, "process": {}})
+    ('seed: 1 before, 2 now', 'process.max_rays: 64 before, None now')
+    >>> differences({"mapping": "pack=off sink=off"}, {"mapping": "sink=off pack=off"})
+    ()
+    """
+    return tuple(_differences(before, now, ""))
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    for name in dict.fromkeys((*before, *now)):
+        old, new = before.get(name), now.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _differences(old, new, f"{prefix}{name}.")
+        elif old == new or (name == "mapping" and _mean_the_same(old, new)):
+            continue
+        elif name != "sha256":
+            yield f"{prefix}{name}: {old} before, {new} now"
+        else:
+            yield "the text of the program's source file"
+
+
+def _mean_the_same(old: object, new: object) -> bool:
+    are_texts = isinstance(old, str) and isinstance(new, str)
+    return are_texts and in_current_words(str(old)) == in_current_words(str(new))

@@ -1,0 +1,50 @@
+"""A sweep's folder belongs to one sweep at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from polygym.errors import InputError
+
+LOCK = "sweep.lock"
+
+# How long the processes of a sweep that was killed may take to end.
+_LINGERING_SECONDS = 3.0
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[int]:
+    """Hold a sweep's folder: inside, no other sweep works there.
+
+    The lock is on a file, whose descriptor is given: processes that inherit it hold the lock as
+    long as they live. Those of a sweep that was killed end by themselves, which may take a moment.
+
+    Raises:
+        InputError: another sweep is at work there.
+    """
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        deadline = time.monotonic() + _LINGERING_SECONDS
+        while not _locked(descriptor):
+            if time.monotonic() > deadline:
+                raise InputError(
+                    f"{folder}: expected nobody else to write it, found another sweep at work"
+                )
+            time.sleep(0.05)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock a file, unless somebody else has."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""Opening the file of a store, or making it: for one setting, whole or not at all.
+
+A store is in WAL mode: whoever reads does not wait for the processes that write, nor they for each
+other longer than a commit takes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.search.explore.conditions import differences
+from polygym.search.sweep.schema import RUNS, TABLES
+from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.sqlite_errors import explained
+from polygym.search.sweep.store import Store
+
+STORE = "sweep.sqlite"
+
+# How long a process waits for another one's commit.
+_PATIENCE_SECONDS = 60.0
+
+
+def create_or_open(folder: Path, setting: SweepSetting) -> Store:
+    """Begin a sweep in a folder, or open the one that is there, which must have the same setting.
+
+    Raises:
+        InputError: there is one with another setting, or a file that is no store.
+    """
+    path = folder / STORE
+    if path.exists():
+        store = open_store(path)
+        before, now = stored_setting(path, store.connection), setting.to_json()
+        if found := differences(before, now):
+            store.close()
+            raise InputError(
+                f"{path}: expected the sweep that is to be continued, found another one: "
+                f"{'; '.join(found)}; --out another folder begins a new one"
+            )
+        return store
+    # Under another name until it is complete: a process that is killed leaves no half a store.
+    beside = folder / f".{STORE}.new"
+    beside.unlink(missing_ok=True)  # one that was killed has left it; the folder is ours alone
+    with explained(path):
+        connection = sqlite3.connect(beside, isolation_level=None)
+        try:
+            connection.executescript(f"PRAGMA journal_mode = DELETE; BEGIN; {TABLES} COMMIT;")
+            connection.execute(
+                "INSERT INTO setting VALUES (1, ?)", (json.dumps(setting.to_json()),)
+            )
+        finally:
+            connection.close()
+        os.replace(beside, path)
+    return open_store(path)
+
+
+def open_store(path: Path) -> Store:
+    """Open a store for writing.
+
+    Raises:
+        InputError: there is none, or it is damaged.
+    """
+    connection = connect(path, writing=True)
+    with explained(path):
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(RUNS)
+    return Store(path, connection)
+
+
+def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
+    """Open the file of a store, and see that it is one.
+
+    Raises:
+        InputError: it is missing, damaged, or something else.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: expected the store of a sweep, found no such file")
+    with explained(path):
+        mode = "mode=rw" if writing else "mode=ro"
+        log = path.with_name(f"{path.name}-wal")
+        if not (writing or log.exists() or os.access(path.parent, os.W_OK)):
+            mode = "immutable=1"  # a reader of a store in WAL mode writes files beside it, usually
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=_PATIENCE_SECONDS,
+        )
+        try:
+            connection.execute("SELECT count(*) FROM setting").fetchone()
+            stored_setting(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def stored_setting(path: Path, connection: sqlite3.Connection) -> dict[str, Any]:
+    """Return the setting of a store, as JSON."""
+    with explained(path):
+        row = connection.execute("SELECT document FROM setting").fetchone()
+    try:
+        document = json.loads(row[0]) if row else None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise InputError(f"{path}: expected the setting of a sweep in it, found none")
+    return document

@@ -1,0 +1,141 @@
+"""Selections of programs: what is named, what is excluded, and that all commands agree."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polybench
+from polygym.cli import dispatch
+from polygym.compiler.frontend.tc import library
+from polygym.episodes.kernels import targets
+from polygym.errors import InputError
+from polygym.programs.selection import selected
+from tests.sources import Y_AX
+
+ALL = tuple(one.name for one in polybench.KERNELS)
+STENCILS = tuple(one.name for one in polybench.select(["stencils"]))
+PATTERNS = ("all", "gemm", "lu", "*mm", "stencils", "linear-algebra/*", "floyd_warshall", "t*")
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ("all,!gemm", [name for name in ALL if name != "gemm"]),
+        ("!gemm,all", [name for name in ALL if name != "gemm"]),
+        ("!gemm", [name for name in ALL if name != "gemm"]),
+        (" all , ! GEMM ", [name for name in ALL if name != "gemm"]),
+        ("lu,*mm,!?mm", ["lu", "gemm", "symm", "trmm"]),
+        ("all,!linear-algebra/*,!medley,!datamining", list(STENCILS)),
+        ("stencils,!gemm", list(STENCILS)),
+        ("all,!tc:conv2d", list(ALL)),
+        ("tc:t?mm,tc:matmul,!tc:tmm", ["tc:tbmm", "tc:matmul"]),
+        ("tc:*mm:double,!tc:gemm:double,!tc:b*:double", ["tc:tmm:double", "tc:tbmm:double"]),
+    ],
+)
+def test_what_is_excluded(selection: str, expected: list[str]) -> None:
+    assert list(targets(selection)) == expected
+
+
+def test_categories_of_comprehensions_are_selections_too() -> None:
+    every = [f"tc:{name}" for name in library.definitions()]
+    pooling = targets("pooling")
+    assert list(targets("comprehensions")) == every
+    assert len(pooling) > 1
+    expected = [name for name in every if name not in pooling]
+    assert list(targets("comprehensions,!pooling")) == expected
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from(PATTERNS)), min_size=1, max_size=5),
+    st.randoms(),
+)
+def test_the_order_of_patterns_decides_the_order_alone(
+    drawn: list[tuple[bool, str]], dice: Random
+) -> None:
+    named = {name for excludes, one in drawn if not excludes for name in targets(one)}
+    excluded = {name for excludes, one in drawn if excludes for name in targets(one)}
+    expected = (named or set(ALL)) - excluded
+    texts = [f"!{one}" if excludes else one for excludes, one in drawn]
+    for _ in range(2):
+        if expected:
+            found = targets(",".join(texts))
+            assert set(found) == expected
+            assert len(found) == len(expected)
+            assert set(found) == {one.name for one in polybench.select(texts)}
+        else:
+            with pytest.raises(InputError, match="excludes all that it names"):
+                targets(",".join(texts))
+        dice.shuffle(texts)
+
+
+@pytest.mark.parametrize(
+    ("selection", "words"),
+    [
+        ("all,!gemmm", r"^kernel: no kernel matches 'gemmm': did you mean gemm"),
+        ("all,!tc:conv9d", r"^kernel: tc:conv9d: expected one of conv1d, "),
+        ("all,!nowhere/x.c", r"^kernel: expected the path of a file, found no file 'nowhere/x.c'"),
+        ("all,!", r"^kernel: expected a name, a glob, a category or a path behind !, found none"),
+        ("gemm,!gemm", r"^kernel: expected at least one .* 'gemm,!gemm', which excludes all"),
+        ("!all", r"which excludes all that it names$"),
+        (" , ", r"^kernel: expected at least one kernel or file, found ' , '$"),
+    ],
+)
+def test_what_excludes_nothing_or_everything_is_refused(selection: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        targets(selection)
+
+
+def test_files_are_the_same_by_whatever_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.c", "b.c", "c,d.c"):
+        (tmp_path / name).write_text(Y_AX)
+    (tmp_path / "link.c").symlink_to("a.c")
+    here = str(tmp_path)
+    assert selected([f"{here}/[ab].c"]) == (f"{here}/a.c", f"{here}/b.c")
+    assert selected([f"{here}/[ab].c", "!./a.c"]) == (f"{here}/b.c",)
+    assert selected(["./*.c,!link.c"]) == ("./b.c", "./c,d.c")
+    assert selected(["c,d.c"]) == ("c,d.c",)
+    assert selected(["*.c", "!c,d.c", "!b.c"]) == ("a.c",)
+    with pytest.raises(InputError, match="excludes all"):
+        selected(["./a.c", f"!{here}/*.c"])
+
+
+def test_the_commands_exclude(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert dispatch.run(["kernels", "blas", "!*mm", "!syr*", "--json"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)]
+    assert names == ["gemver", "gesummv"]
+
+    usual = ["-d", "mini", "--schedules", "original", "--repeat", "1", "--json"]
+    assert dispatch.run(["bench", "datamining,mvt", "!covariance", *usual]) == 0
+    entries = json.loads(capsys.readouterr().out)["entries"]
+    assert [one["program"] for one in entries] == ["correlation", "mvt"]
+
+    sizes = ["--search-dataset", "mini", "--dataset", "mini", "--confirm", "0", "--budget", "1"]
+    out = ["--out", str(tmp_path), "--json"]
+    assert dispatch.run(["sweep", "mvt", "--kernels", "atax,bicg,!mvt,!b*", *sizes, *out]) == 0
+    found = json.loads(capsys.readouterr().out)["kernels"]
+    assert [one["kernel"] for one in found] == ["atax"]
+
+    for command in (["kernels"], ["bench"], ["sweep", *out]):
+        assert dispatch.run([*command, "gemm", "!gemm"]) == 2
+        assert "excludes all that it names" in "".join(capsys.readouterr())
+
+
+def test_the_list_of_kernels_is_of_what_comes_along(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "x.c").write_text(Y_AX)
+    assert dispatch.run(["kernels", str(tmp_path / "x.c")]) == 2
+    assert "expected names of kernels and comprehensions" in capsys.readouterr().err
+    assert dispatch.run(["kernels", "!gemm", "!stencils", "!tc:*_gradient*", "--json"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)]
+    assert names[:3] == ["correlation", "covariance", "2mm"]
+    assert "tc:matmul" in names
+    assert not {"gemm", *STENCILS, "tc:matmul_gradient"} & set(names)

@@ -1,0 +1,122 @@
+"""A sweep's search of one program: what is cut off by chance is no failure of a reference."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polybench import Dataset
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.schedule import Schedule
+from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.worker.outcome import Status
+from polygym.search.explore import tried_again
+from polygym.search.sweep import confirming, reading, searching
+from polygym.search.sweep.cores import Place
+from polygym.search.sweep.opening import create_or_open
+from polygym.search.sweep.requests import SearchRequest
+from polygym.search.sweep.rows import ISL
+from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.store import Store
+
+PLACE = Place((0,), (0,))
+SEEDS = ("original", "isl")
+
+
+class Disturbed(Evaluator):
+    """Every schedule's first run is cut off, as threads are that wait for a core."""
+
+    runs: dict[Schedule, int]
+    known: dict[Schedule, Evaluation]
+    lasting: bool = False
+
+    def _cut_off(self, found: Evaluation) -> Evaluation:
+        self.runs[found.schedule] = self.runs.get(found.schedule, 0) + 1
+        if self.runs[found.schedule] > 1 and not self.lasting:
+            return found
+        return Evaluation(
+            found.schedule,
+            Status.TIMEOUT,
+            error_type="Timeout",
+            error_details="pretended",
+            mapping=found.mapping,
+        )
+
+    def evaluate(self, schedule: Schedule, *given: Any, **options: Any) -> Evaluation:
+        if options.get("fresh"):
+            return self._cut_off(super().evaluate(schedule, *given, **options))
+        if schedule not in self.known:
+            self.known[schedule] = self._cut_off(super().evaluate(schedule, *given, **options))
+        return self.known[schedule]
+
+    def evaluate_together(self, *given: Any) -> tuple[Evaluation, ...]:
+        return tuple(map(self._cut_off, super().evaluate_together(*given)))
+
+
+@pytest.fixture
+def disturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Give a function that disturbs all that sweeps measure; told whether for ever."""
+
+    def disturb(lasting: bool) -> None:
+        kind = type("_", (Disturbed,), {"runs": {}, "known": {}, "lasting": lasting})
+        for module in (searching, confirming):
+            monkeypatch.setattr(module, "Evaluator", kind)
+            monkeypatch.setattr(module, "pin", lambda _: None)
+        monkeypatch.setattr(tried_again, "_PAUSE_SECONDS", 0.0)
+
+    return disturb
+
+
+def swept(folder: Path, seeds: tuple[str, ...], budget: int) -> Store:
+    setting = SweepSetting(seed=5, search_dataset=Dataset.MINI, dataset=Dataset.MINI, seeds=seeds)
+    store = create_or_open(folder, setting)
+    store.add_kernels(("mvt",))
+    request = SearchRequest(("bias_coeff_0",), budget, None)
+    searching.search(store, setting, "mvt", request, PLACE, lambda: False)
+    confirming.confirm(store, setting, "mvt", 3, (), PLACE)
+    return store
+
+
+def statuses(store: Store) -> dict[str, Status]:
+    return {one.schedule: one.timing.status for one in reading.outcomes(store.connection)}
+
+
+def test_seeds_references_and_the_best_are_tried_again(
+    tmp_path: Path, disturbed: Callable[[bool], None]
+) -> None:
+    disturbed(False)
+    scop = SweepSetting().subject("mvt", Dataset.MINI).program.scop
+    with swept(tmp_path, SEEDS, 6) as store:
+        found = statuses(store)
+        for one in (original(scop), isl_schedule(scop)):
+            assert found.pop(str(one)) is Status.OK
+        # Of a thousand others one more counts for nothing.
+        assert found
+        assert set(found.values()) == {Status.TIMEOUT}
+        references = reading.references(store.connection, "mvt")
+        assert {(one.name, one.timing.status) for one in references} == {(ISL, Status.OK)}
+        best = reading.confirmations(store.connection, "mvt")
+        assert [one.timing.status for one in best] == [Status.OK] * 2
+
+
+def test_isls_schedule_has_one_outcome_whoever_finds_it(
+    tmp_path: Path, disturbed: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disturbed(False)
+    scop = SweepSetting().subject("mvt", Dataset.MINI).program.scop
+    isl = isl_schedule(scop)
+    monkeypatch.setattr(searching, "schedule_of", lambda _: isl)
+    with swept(tmp_path, (), 2) as store:
+        assert statuses(store) == {str(isl): Status.OK}
+
+
+def test_what_is_too_slow_indeed_is_a_timeout(
+    tmp_path: Path, disturbed: Callable[[bool], None]
+) -> None:
+    disturbed(True)
+    with swept(tmp_path, SEEDS, 2) as store:
+        assert set(statuses(store).values()) == {Status.TIMEOUT}
+        (reference, *_) = reading.references(store.connection, "mvt")
+        assert reference.timing.status is Status.TIMEOUT
+        assert reference.timing.detail == "Timeout: pretended"
