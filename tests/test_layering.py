@@ -13,7 +13,7 @@ PACKAGE = ROOT / "polygym"
 # From the bottom to the top. A place is a module or a package of polygym, here with its rooms; it
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
-    {"errors", "files", "lru"},
+    {"errors", "files", "lazy", "lru"},
     {"compiler.ir"},
     {"compiler.poly"},
     {"compiler.frontend.c", "compiler.frontend.tc"},

@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.envs.base import (
-        PolygymEnv,
-    )
-    from polygym.envs.construct import (
-        ConstructEnv,
-    )
-    from polygym.envs.explore import (
-        ExploreEnv,
-    )
-    from polygym.envs.schedule import (
-        ScheduleEnv,
-    )
+    from polygym.envs.base import PolygymEnv
+    from polygym.envs.construct import ConstructEnv
+    from polygym.envs.explore import ExploreEnv
+    from polygym.envs.schedule import ScheduleEnv
 else:
     __getattr__ = lazily(
         __name__,

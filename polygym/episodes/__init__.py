@@ -18,36 +18,12 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.episodes.episode import (
-        Episode,
-        Phase,
-        Task,
-        TaskOptions,
-    )
-    from polygym.episodes.ids import (
-        IDS,
-    )
-    from polygym.episodes.kernels import (
-        Source,
-        Subject,
-        subject,
-        targets,
-    )
-    from polygym.episodes.observe import (
-        Observer,
-        Table,
-        tables,
-    )
-    from polygym.episodes.policies import (
-        Policy,
-        play,
-        policy,
-    )
-    from polygym.episodes.record import (
-        Replay,
-        read,
-        replay,
-    )
+    from polygym.episodes.episode import Episode, Phase, Task, TaskOptions
+    from polygym.episodes.ids import IDS
+    from polygym.episodes.kernels import Source, Subject, subject, targets
+    from polygym.episodes.observe import Observer, Table, tables
+    from polygym.episodes.policies import Policy, play, policy
+    from polygym.episodes.record import Replay, read, replay
 else:
     __getattr__ = lazily(
         __name__,

@@ -14,24 +14,10 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.pictures.bests import (
-        Group,
-        bests_picture,
-    )
-    from polygym.pictures.canvas import (
-        HEIGHT,
-        WIDTH,
-        Scene,
-        render,
-        save,
-    )
-    from polygym.pictures.chart import (
-        Picture,
-    )
-    from polygym.pictures.distribution import (
-        Distribution,
-        distribution_picture,
-    )
+    from polygym.pictures.bests import Group, bests_picture
+    from polygym.pictures.canvas import HEIGHT, WIDTH, Scene, render, save
+    from polygym.pictures.chart import Picture
+    from polygym.pictures.distribution import Distribution, distribution_picture
 else:
     __getattr__ = lazily(
         __name__,

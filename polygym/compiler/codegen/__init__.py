@@ -7,23 +7,10 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.compiler.codegen.c_printer import (
-        print_c,
-    )
-    from polygym.compiler.codegen.machine import (
-        Machine,
-        this_machine,
-    )
-    from polygym.compiler.codegen.mapping import (
-        DEFAULT,
-        SEQUENTIAL,
-        Mapping,
-        parse_mapping,
-    )
-    from polygym.compiler.codegen.pipeline import (
-        compile_program,
-        lower,
-    )
+    from polygym.compiler.codegen.c_printer import print_c
+    from polygym.compiler.codegen.machine import Machine, this_machine
+    from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+    from polygym.compiler.codegen.pipeline import compile_program, lower
 else:
     __getattr__ = lazily(
         __name__,

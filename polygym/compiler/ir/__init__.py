@@ -11,26 +11,11 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.compiler.ir.expr import (
-        Access,
-        Expression,
-    )
-    from polygym.compiler.ir.printer import (
-        source_text,
-    )
-    from polygym.compiler.ir.scop import (
-        Array,
-        Parameter,
-        Scop,
-        Statement,
-        Storage,
-    )
-    from polygym.compiler.ir.types import (
-        ScalarType,
-    )
-    from polygym.compiler.ir.verify import (
-        problems_of,
-    )
+    from polygym.compiler.ir.expr import Access, Expression
+    from polygym.compiler.ir.printer import source_text
+    from polygym.compiler.ir.scop import Array, Parameter, Scop, Statement, Storage
+    from polygym.compiler.ir.types import ScalarType
+    from polygym.compiler.ir.verify import problems_of
 else:
     __getattr__ = lazily(
         __name__,

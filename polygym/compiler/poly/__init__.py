@@ -7,34 +7,17 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.compiler.poly.baselines import (
-        isl_schedule,
-        original,
-        schedule_by,
-    )
-    from polygym.compiler.poly.dependences import (
-        Dependence,
-        Kind,
-    )
+    from polygym.compiler.poly.baselines import isl_schedule, original, schedule_by
+    from polygym.compiler.poly.dependences import Dependence, Kind
     from polygym.compiler.poly.legality import (
         LegalSchedule,
         Violation,
         find_violation,
         is_legal,
     )
-    from polygym.compiler.poly.schedule import (
-        Schedule,
-        from_json,
-        parse,
-    )
-    from polygym.compiler.poly.score import (
-        static_score,
-    )
-    from polygym.compiler.poly.strategy import (
-        IslOptions,
-        Original,
-        parse_strategy,
-    )
+    from polygym.compiler.poly.schedule import Schedule, from_json, parse
+    from polygym.compiler.poly.score import static_score
+    from polygym.compiler.poly.strategy import IslOptions, Original, parse_strategy
 else:
     __getattr__ = lazily(
         __name__,

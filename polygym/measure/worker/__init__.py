@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.measure.worker.options import (
-        MeasureOptions,
-        WorkerOptions,
-    )
+    from polygym.measure.worker.options import MeasureOptions, WorkerOptions
     from polygym.measure.worker.outcome import (
         Crash,
         DoesNotCompile,
@@ -31,21 +28,10 @@ if TYPE_CHECKING:
         WorkerError,
         WrongOutput,
     )
-    from polygym.measure.worker.problem import (
-        Buffer,
-        CompiledProgram,
-        Problem,
-    )
-    from polygym.measure.worker.session import (
-        Session,
-    )
-    from polygym.measure.worker.timing import (
-        Repetition,
-        TimeLimit,
-    )
-    from polygym.measure.worker.worker import (
-        Worker,
-    )
+    from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
+    from polygym.measure.worker.session import Session
+    from polygym.measure.worker.timing import Repetition, TimeLimit
+    from polygym.measure.worker.worker import Worker
 else:
     __getattr__ = lazily(
         __name__,

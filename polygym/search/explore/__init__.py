@@ -15,18 +15,9 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.search.explore.explorer import (
-        explore,
-    )
-    from polygym.search.explore.folder import (
-        Search,
-        begin,
-        resume,
-        summary,
-    )
-    from polygym.search.explore.setting import (
-        Setting,
-    )
+    from polygym.search.explore.explorer import explore
+    from polygym.search.explore.folder import Search, begin, resume, summary
+    from polygym.search.explore.setting import Setting
 else:
     __getattr__ = lazily(
         __name__,

@@ -17,27 +17,13 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.search.sweep.campaign import (
-        Campaign,
-    )
-    from polygym.search.sweep.orders import (
-        Orders,
-    )
-    from polygym.search.sweep.reading import (
-        read,
-    )
-    from polygym.search.sweep.setting import (
-        SweepSetting,
-    )
-    from polygym.search.sweep.statistics import (
-        KernelSummary,
-        summaries,
-    )
-    from polygym.search.sweep.store import (
-        Store,
-        create_or_open,
-        open_store,
-    )
+    from polygym.search.sweep.campaign import Campaign
+    from polygym.search.sweep.opening import create_or_open, open_store
+    from polygym.search.sweep.orders import Orders
+    from polygym.search.sweep.reading import read
+    from polygym.search.sweep.setting import SweepSetting
+    from polygym.search.sweep.statistics import KernelSummary, summaries
+    from polygym.search.sweep.store import Store
 else:
     __getattr__ = lazily(
         __name__,
@@ -47,7 +33,8 @@ else:
             "reading": ("read",),
             "setting": ("SweepSetting",),
             "statistics": ("KernelSummary", "summaries"),
-            "store": ("Store", "create_or_open", "open_store"),
+            "opening": ("create_or_open", "open_store"),
+            "store": ("Store",),
         },
     )
 

@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.search.tune.candidates import (
-        Candidate,
-    )
-    from polygym.search.tune.searches import (
-        search_names,
-    )
-    from polygym.search.tune.tuned import (
-        Tuned,
-        read_choice,
-    )
-    from polygym.search.tune.tuner import (
-        Plan,
-        Progress,
-        tune,
-    )
+    from polygym.search.tune.candidates import Candidate
+    from polygym.search.tune.searches import search_names
+    from polygym.search.tune.tuned import Tuned, read_choice
+    from polygym.search.tune.tuner import Plan, Progress, tune
 else:
     __getattr__ = lazily(
         __name__,

@@ -15,23 +15,10 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.compiler.poly.spaces.completion import (
-        complete,
-    )
-    from polygym.compiler.poly.spaces.construct import (
-        Dimension,
-        Space,
-        space_of,
-    )
-    from polygym.compiler.poly.spaces.layout import (
-        Coordinate,
-        Layout,
-    )
-    from polygym.compiler.poly.spaces.polyhedra import (
-        Generators,
-        Limits,
-        Polyhedra,
-    )
+    from polygym.compiler.poly.spaces.completion import complete
+    from polygym.compiler.poly.spaces.construct import Dimension, Space, space_of
+    from polygym.compiler.poly.spaces.layout import Coordinate, Layout
+    from polygym.compiler.poly.spaces.polyhedra import Generators, Limits, Polyhedra
 else:
     __getattr__ = lazily(
         __name__,

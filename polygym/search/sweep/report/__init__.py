@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.search.sweep.report.files import (
-        write_report,
-    )
+    from polygym.search.sweep.report.files import write_report
 else:
     __getattr__ = lazily(
         __name__,
