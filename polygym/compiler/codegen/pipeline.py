@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
+from polygym.compiler.codegen.loops.check_bounds import unproved_accesses
 from polygym.compiler.codegen.loops.check_by_running import rehearse
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.generate import generate_loops
@@ -21,7 +22,7 @@ from polygym.compiler.codegen.loops.separate import separate
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
 from polygym.compiler.codegen.machine import this_machine
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Tree, without_annotations
@@ -63,7 +64,7 @@ def lower(
     hopeless: set[Tree] = set()
     found = _attempts(tree, legal, mapping, sizes, most, hopeless)
     if found is not None:
-        return found
+        return _with_unproved(found, sizes)
     if mapping.leaves_order:
         most = DEFAULT_OPERATIONS
     plain = replace(
@@ -75,12 +76,21 @@ def lower(
     mapped = plan(tree, legal, plain, this_machine(), sizes)
     if without_annotations(tree) not in hopeless:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
-            return _lowered(mapped, legal, plain, sizes)
+            return _with_unproved(_lowered(mapped, legal, plain, sizes), sizes)
     if sizes is not None:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
-            return _lowered(mapped, legal, plain, sizes, whole=True)
+            return _with_unproved(_lowered(mapped, legal, plain, sizes, whole=True), sizes)
     with bounded("generating loops", most * _PATIENCE):
-        return _lowered(mapped, legal, plain, None, whole=True)
+        return _with_unproved(_lowered(mapped, legal, plain, None, whole=True), sizes)
+
+
+def _with_unproved(program: LoopProgram, sizes: Sizes | None) -> LoopProgram:
+    """Return the loops with what code has to check, since whatever isl returns is not trusted.
+
+    Loops for all sizes are to run at the given ones as well.
+    """
+    known = known_sizes(program.scop, sizes)
+    return replace(program, unproved=unproved_accesses(program, known))
 
 
 def _attempts(
@@ -153,9 +163,11 @@ def _lowered(
     return program
 
 
-def compile_program(program: LoopProgram) -> bytes:
+def compile_program(program: LoopProgram, *, is_watched: bool = False) -> bytes:
     """Return the machine code of a loop program as an object file.
 
-    Where loops are as the schedule has them, LLVM is to do what it can.
+    Where loops are as the schedule has them, LLVM is to do what it can. Code that is watched checks
+    everything that it relies on.
     """
-    return compile_object(emit_llvm(program), 3 if program.mapping.leaves_order else 2)
+    level = 3 if program.mapping.leaves_order else 2
+    return compile_object(emit_llvm(program, is_watched=is_watched), level)
