@@ -269,7 +269,7 @@ def test_a_proof_that_takes_too_long_is_none(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_watched_code_of_random_schedules_keeps_its_promises(name: str) -> None:
     with every_loop_shared():
-        found = [disagreement(name, seed, is_watched=True) for seed in range(100, 104)]
+        found = [disagreement(name, seed, is_watched=True) for seed in (100, 101)]
     assert [said for said in found if said not in (None, REFUSED)] == []
 
 

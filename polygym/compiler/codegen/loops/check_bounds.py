@@ -49,7 +49,9 @@ Access: TypeAlias = tuple[str, int]
 """A statement, and the number of one of its reads, or ``WRITE``."""
 WRITE = -1
 
-Terms: TypeAlias = tuple[tuple[int, Fraction], ...]
+Rational: TypeAlias = int | Fraction
+"""Nearly all are integers, with which Python is much faster."""
+Terms: TypeAlias = tuple[tuple[int, Rational], ...]
 """Coefficients of variables, which are numbers in the order in which they come into being."""
 
 
@@ -58,27 +60,31 @@ class Form:
     """A linear form: coefficients, none of them 0, by falling number of the variable."""
 
     terms: Terms
-    constant: Fraction
+    constant: Rational
 
-    def plus(self, other: Form, factor: Fraction | int = 1) -> Form:
+    def plus(self, other: Form, factor: Rational = 1) -> Form:
         """Return this form plus a multiple of another one."""
+        if not other.terms:
+            return Form(self.terms, self.constant + factor * other.constant)
         found = dict(self.terms)
         for variable, coefficient in other.terms:
-            found[variable] = found.get(variable, Fraction(0)) + factor * coefficient
+            found[variable] = found.get(variable, 0) + factor * coefficient
         kept = sorted(((v, c) for v, c in found.items() if c), reverse=True)
         return Form(tuple(kept), self.constant + factor * other.constant)
 
-    def times(self, factor: Fraction | int) -> Form:
+    def times(self, factor: Rational) -> Form:
         """Return a multiple of this form."""
-        return Form((), Fraction(0)).plus(self, factor)
+        if factor == 0:
+            return _number(0)
+        return Form(tuple((v, c * factor) for v, c in self.terms), self.constant * factor)
 
-    def shifted(self, amount: Fraction | int) -> Form:
+    def shifted(self, amount: Rational) -> Form:
         """Return this form plus a number."""
         return Form(self.terms, self.constant + amount)
 
 
 def _number(value: int) -> Form:
-    return Form((), Fraction(value))
+    return Form((), value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +114,27 @@ class Effort:
 
 @dataclass(slots=True)
 class Context:
-    """What is known at a place: names, and bounds of variables. Guards and loops make new ones."""
+    """What is known at a place: names, and bounds of variables. Guards and loops make new ones.
+
+    ``made`` are the variables of what is no linear form, so that min(a, b) is the same one wherever
+    it stands; ``known`` are greatest values.
+    """
 
     names: Mapping[str, Form]
     bounds: dict[int, Bounds]
     effort: Effort
-    known: dict[Terms, Fraction | None] = field(default_factory=dict)
+    made: dict[tuple[IndexOperator, tuple[Form, ...]], Form] = field(default_factory=dict)
+    known: dict[Terms, Rational | None] = field(default_factory=dict)
 
     def inside(self, names: Mapping[str, Form]) -> Context:
         """Return the context of a place inside, in which some names mean something else."""
-        return Context({**self.names, **names}, dict(self.bounds), self.effort)
+        return Context({**self.names, **names}, dict(self.bounds), self.effort, dict(self.made))
 
     def variable(self, bounds: Bounds) -> Form:
         """Return a new variable."""
         self.effort.variables += 1
         self.bounds[self.effort.variables] = bounds
-        return Form(((self.effort.variables, Fraction(1)),), Fraction(0))
+        return Form(((self.effort.variables, 1),), 0)
 
     def form(self, index: Index) -> Form:
         """Return an index as a form; variables that are made for it are in this context."""
@@ -138,58 +149,54 @@ class Context:
                 assert_never(index)
 
     def _operation(self, operator: IndexOperator, operands: tuple[Index, ...]) -> Form:
+        parts = tuple(map(self.form, operands))
         match operator:
             case IndexOperator.NEGATE:
-                return self.form(operands[0]).times(-1)
+                return parts[0].times(-1)
             case IndexOperator.ADD:
-                return self.form(operands[0]).plus(self.form(operands[1]))
+                return parts[0].plus(parts[1])
             case IndexOperator.SUBTRACT:
-                return self.form(operands[0]).plus(self.form(operands[1]), -1)
-            case IndexOperator.MULTIPLY:
-                first, second = map(self.form, operands)
-                if not first.terms:
-                    return second.times(first.constant)
-                if not second.terms:
-                    return first.times(second.constant)
-                return self.variable(Bounds())
+                return parts[0].plus(parts[1], -1)
+            case IndexOperator.MULTIPLY if not parts[0].terms:
+                return parts[1].times(parts[0].constant)
+            case IndexOperator.MULTIPLY if not parts[1].terms:
+                return parts[0].times(parts[1].constant)
+            case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
+                quotient = self._made(IndexOperator.DIVIDE_FLOOR, parts)
+                return parts[0].plus(quotient, -parts[1].constant)
+            case _:
+                return self._made(operator, parts)
+
+    def _made(self, operator: IndexOperator, parts: tuple[Form, ...]) -> Form:
+        """Return the variable of what is no linear form, a new one where it is new."""
+        key = (operator, parts)
+        if key not in self.made:
+            self.made[key] = self.variable(self._bounds(operator, parts))
+        return self.made[key]
+
+    def _bounds(self, operator: IndexOperator, parts: tuple[Form, ...]) -> Bounds:
+        match operator:
             case (
                 IndexOperator.DIVIDE_EXACT
                 | IndexOperator.DIVIDE_FLOOR
                 | IndexOperator.DIVIDE_NONNEGATIVE
             ):
-                return self._quotient(*map(self.form, operands))
-            case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
-                dividend, divisor = map(self.form, operands)
-                quotient = self._quotient(dividend, divisor)
-                return dividend.plus(quotient, -divisor.constant)
+                return self._of_quotient(*parts)
             case IndexOperator.MINIMUM:
-                pieces = tuple(map(self.form, operands))
-                return self.variable(Bounds(pieces, pieces, any_low=True))
+                return Bounds(parts, parts, any_low=True)
             case IndexOperator.MAXIMUM:
-                pieces = tuple(map(self.form, operands))
-                return self.variable(Bounds(pieces, pieces, any_high=True))
+                return Bounds(parts, parts, any_high=True)
             case IndexOperator.SELECT:
-                pieces = tuple(map(self.form, operands[1:]))
-                return self.variable(Bounds(pieces, pieces, any_low=True, any_high=True))
-            case (
-                IndexOperator.EQUAL
-                | IndexOperator.LESS
-                | IndexOperator.LESS_EQUAL
-                | IndexOperator.GREATER
-                | IndexOperator.GREATER_EQUAL
-                | IndexOperator.AND
-                | IndexOperator.OR
-            ):
-                return self.variable(Bounds((_number(0),), (_number(1),)))
+                return Bounds(parts[1:], parts[1:], any_low=True, any_high=True)
+            case IndexOperator.MULTIPLY:
+                return Bounds()  # of two variables: nothing is known
             case _:
-                assert_never(operator)
+                return Bounds((_number(0),), (_number(1),))  # a truth value
 
-    def _quotient(self, dividend: Form, divisor: Form) -> Form:
+    def _of_quotient(self, dividend: Form, divisor: Form) -> Bounds:
         if divisor.terms or divisor.constant <= 0:
-            return self.variable(Bounds())
-        number = divisor.constant
-        if not dividend.terms:
-            return _number(int(dividend.constant // number))
+            return Bounds()
+        number = Fraction(divisor.constant)
         exact = dividend.times(1 / number)
         lows, highs = [exact.shifted(1 / number - 1)], [exact]
         # It is an integer, and no smaller than that of the least dividend.
@@ -197,7 +204,7 @@ class Context:
             lows.append(_number(floor(-least)))
         if (greatest := self.greatest(exact)) is not None:
             highs.append(_number(floor(greatest)))
-        return self.variable(Bounds(tuple(lows), tuple(highs)))
+        return Bounds(tuple(lows), tuple(highs))
 
     def assume(self, condition: Index, *, holds: bool) -> None:
         """Learn from a condition, as far as it bounds a variable."""
@@ -220,7 +227,9 @@ class Context:
         if not form.terms:
             return
         (variable, coefficient), *rest = form.terms
-        bound = Form(tuple(rest), form.constant).times(-1 / coefficient)
+        bound = Form(tuple(rest), form.constant).times(
+            -coefficient if abs(coefficient) == 1 else -1 / Fraction(coefficient)
+        )
         before = self.bounds[variable]
         if coefficient > 0 and not before.any_low:
             self.bounds[variable] = Bounds(
@@ -232,30 +241,41 @@ class Context:
             )
         self.known.clear()
 
-    def greatest(self, form: Form) -> Fraction | None:
+    def greatest(self, form: Form) -> Rational | None:
         """Return a number that the form does not exceed, None if none is found."""
         if not form.terms:
             return form.constant
         if form.terms not in self.known:
-            self.known[form.terms] = self._greatest(Form(form.terms, Fraction(0)))
+            self.known[form.terms] = self._greatest(Form(form.terms, 0))
         found = self.known[form.terms]
         return None if found is None else found + form.constant
 
-    def _greatest(self, form: Form) -> Fraction | None:
+    def _greatest(self, form: Form) -> Rational | None:
+        """Replace one variable by pieces of its bounds.
+
+        The innermost one, but before all others those that are one of their pieces, and nobody
+        knows which: what replaces the rest may depend on that.
+        """
         self.effort.left -= 1
         if self.effort.left < 0:
             raise _TooHardError
-        (variable, coefficient), *rest = form.terms
-        bounds = self.bounds[variable]
-        pieces, is_any = (
-            (bounds.highs, bounds.any_high) if coefficient > 0 else (bounds.lows, bounds.any_low)
+        variable, coefficient = next(
+            (term for term in form.terms if self._side(*term)[1]), form.terms[0]
         )
-        without = Form(tuple(rest), form.constant)
+        pieces, is_any = self._side(variable, coefficient)
+        without = Form(tuple(t for t in form.terms if t[0] != variable), form.constant)
         found = [self.greatest(without.plus(piece, coefficient)) for piece in pieces]
         known = [end for end in found if end is not None]
         if is_any:
             return max(known) if found and len(known) == len(found) else None
         return min(known, default=None)
+
+    def _side(self, variable: int, coefficient: Rational) -> tuple[tuple[Form, ...], bool]:
+        """Return the pieces that bound a multiple of a variable from above."""
+        bounds = self.bounds[variable]
+        if coefficient > 0:
+            return bounds.highs, bounds.any_high
+        return bounds.lows, bounds.any_low
 
     def is_at_least(self, form: Form, least: int) -> bool:
         """Whether an integer form is known to be so large, at least."""
@@ -376,4 +396,6 @@ def _counter(context: Context, loop: Loop) -> Bounds:
 
 
 def _pieces(context: Context, bound: Index, operator: IndexOperator) -> tuple[Form, ...]:
-    return tuple(context.form(piece) for piece in pieces(bound, operator))
+    """Return what bounds a counter: the bound, and what it is the minimum or maximum of."""
+    every = dict.fromkeys((*pieces(bound, operator), bound))
+    return tuple(context.form(piece) for piece in every)
