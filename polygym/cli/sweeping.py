@@ -107,6 +107,7 @@ def _screen(progress: Progress) -> str:
         for k in range(0, len(found), 3)
     ]
     warning = [f"{progress.wrong} wrong outputs"] if progress.wrong else []
+    warning += [f"{progress.crashed} crashes"] if progress.crashed else []
     return "\n".join([*rows, *warning, line(progress)])
 
 

@@ -100,6 +100,8 @@ def _print(found: Tuned, files: TuningFiles, kept: bool) -> None:
     )
     say(f"{found.tried} candidates tried", newline=False)
     say(f", {found.wrong} of them wrong: {found.best.mapping.blame}" if found.wrong else "")
+    if found.crashed:
+        say(f"{found.crashed} of them crashed: a defect of polygym", err=True, fg="red", bold=True)
     if caveat := found.best.mapping.caveat:
         say(f"{caveat[0].upper()}{caveat[1:]}.")
     if found.is_faster:

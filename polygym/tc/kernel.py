@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polygym.compiler.codegen.llvm.loader import (
+    BROKEN,
     FIRST_OUT_OF_RANGE,
     FORK,
     NO_MEMORY,
@@ -162,6 +163,8 @@ class Kernel:
         code = self._program.call(ctypes.addressof(block), ctypes.addressof(nanoseconds))
         if code == NO_MEMORY:
             raise MemoryError("the comprehension could not allocate memory for its copies")
+        if code in BROKEN:
+            raise InternalError(f"the comprehension's code stopped itself: {BROKEN[code]}")
         if code:
             raise OutOfRangeError(self._complaints[code - FIRST_OUT_OF_RANGE])
         return results

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from polygym.compiler.codegen.llvm.loader import load
+from polygym.compiler.codegen.loops.ir import LoopProgram
 from polygym.compiler.codegen.mapping import SEQUENTIAL
 from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
@@ -51,18 +52,47 @@ def run_natively(
     mapping: MachineMapping = SEQUENTIAL,
     *,
     is_known: bool = False,
+    is_watched: bool = False,
 ) -> None:
-    """Compile the schedule, for all sizes or for these alone, and run it on the arrays in place."""
+    """Compile the schedule, for all sizes or for these alone, and run it on the arrays in place.
+
+    Code that is watched returns what it has done that it must not.
+    """
     known = parameters if is_known else None
     program = lower(LegalSchedule(scop, schedule), mapping, known)
-    loaded = load(compile_program(program))
+    run_loops(program, parameters, arrays, is_watched=is_watched)
+
+
+def run_loops(
+    program: LoopProgram,
+    parameters: Mapping[str, int],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    is_watched: bool = False,
+) -> None:
+    """Compile loops and run them on the arrays in place."""
+    assert (
+        run_code(compile_program(program, is_watched=is_watched), program, parameters, arrays) == 0
+    )
+
+
+def run_code(
+    code: bytes,
+    program: LoopProgram,
+    parameters: Mapping[str, int],
+    arrays: Mapping[str, np.ndarray],
+) -> int:
+    """Run the code of a program on the arrays in place, and return what it returns."""
+    scop = program.scop
+    loaded = load(code)
     sizes = [ctypes.c_int64(parameters[parameter.name]) for parameter in scop.parameters]
-    addresses = [arrays[array.name].ctypes.data for array in scop.arrays]
+    addresses = [arrays[array.name].ctypes.data for array in scop.arrays if array.name in arrays]
     addresses += [ctypes.addressof(size) for size in sizes]
     block = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
     elapsed = ctypes.c_int64(-1)
     try:
-        assert loaded.call(ctypes.addressof(block), ctypes.addressof(elapsed)) == 0
+        result = loaded.call(ctypes.addressof(block), ctypes.addressof(elapsed))
     finally:
         loaded.close()
     assert elapsed.value >= 0
+    return result

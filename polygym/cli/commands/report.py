@@ -68,6 +68,8 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
     wrong = sum(one.wrong for one in found)
     if wrong:
         say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)
+    if crashed := sum(one.crashed for one in found):
+        say(f"{crashed} crashes: a defect of polygym", err=True, fg="red", bold=True)
     heading("\nFiles")
     for path in files:
         say(f"  {path}")

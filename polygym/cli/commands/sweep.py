@@ -278,7 +278,7 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
         except KeyboardInterrupt:
             code = stop.code
     found = [one for one in summaries(reading.read(out)) if one.kernel in orders.kernels]
-    troubled = any(one.error or one.wrong for one in found)
+    troubled = any(one.error or one.wrong or one.crashed for one in found)
     code = code or int(troubled)
     if as_json:
         return Answer(code, _document(setting, orders, found, bool(stop.number)))
@@ -329,6 +329,8 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
             say(f"{one.label}, {name}: {reason}", err=True)
         if one.wrong:
             say(f"{one.label}: {one.wrong} wrong outputs, {mapping.blame}", err=True, fg="red")
+        if one.crashed:
+            say(f"{one.label}: {one.crashed} crashes, a defect of polygym", err=True, fg="red")
         if one.drift is not None and one.drift > _DRIFT:
             say(f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True)
     say(f"polygym report {shlex.quote(str(out))} draws it")

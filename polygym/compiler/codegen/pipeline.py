@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
+from polygym.compiler.codegen.loops.check_bounds import unproved_accesses
 from polygym.compiler.codegen.loops.check_by_running import rehearse
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
@@ -26,7 +27,7 @@ from polygym.compiler.codegen.passes import (
     level,
     most_instances,
 )
-from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.tree import Tree, without_annotations
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import DEFAULT_OPERATIONS, bounded
@@ -76,6 +77,10 @@ def lower(
 
 def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
     """Return the way that :func:`lower` goes: under the mapping, or the first simpler one."""
+    return _with_unproved(_way(legal, mapping, sizes), sizes)
+
+
+def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
     asked = Goal(legal, mapping, sizes)
     tree = BUILD.run(legal, asked)
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
@@ -101,6 +106,16 @@ def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) ->
             return _lowered(mapped, replace(goal, whole=True))
     with bounded("generating loops", most * _PATIENCE):
         return _lowered(mapped, replace(goal, sizes=None, whole=True))
+
+
+def _with_unproved(way: Way, sizes: Sizes | None) -> Way:
+    """Return a way whose last loops have what code must check: isl's result is not trusted.
+
+    Loops for all sizes are to run at the given ones as well.
+    """
+    *before, last = way.loops
+    unproved = unproved_accesses(last, known_sizes(last.scop, sizes))
+    return replace(way, loops=(*before, replace(last, unproved=unproved)))
 
 
 def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> Way | None:
@@ -146,6 +161,9 @@ def _lowered(tree: Tree, goal: Goal) -> Way:
     return Way(goal, tree, tuple(loops))
 
 
-def compile_program(program: LoopProgram) -> bytes:
-    """Return the machine code of a loop program as an object file."""
-    return compile_object(emit_llvm(program), level(program.mapping))
+def compile_program(program: LoopProgram, *, is_watched: bool = False) -> bytes:
+    """Return the machine code of a loop program as an object file.
+
+    Code that is watched checks everything that it relies on.
+    """
+    return compile_object(emit_llvm(program, is_watched=is_watched), level(program.mapping))

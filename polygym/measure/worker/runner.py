@@ -167,6 +167,8 @@ class _Execution:
         site = code - loader.FIRST_OUT_OF_RANGE
         if 0 <= site < len(self._complaints):
             return OutOfRange(self._complaints[site])
+        if code in loader.BROKEN:
+            return DoesNotCompile(f"the code stopped itself: {loader.BROKEN[code]}")
         if code != 0 or not 0 <= self._nanoseconds.value <= elapsed:
             return DoesNotCompile(
                 f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "

@@ -27,6 +27,7 @@ class Standing:
     best: float | None
     wrong: int
     is_busy: bool
+    crashed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Progress:
         """How many schedules computed something else than the original order."""
         return sum(one.wrong for one in self.standings)
 
+    @property
+    def crashed(self) -> int:
+        """How many schedules crashed."""
+        return sum(one.crashed for one in self.standings)
+
 
 @dataclass(slots=True)
 class Pace:
@@ -66,24 +72,25 @@ class Pace:
             connection.execute("SELECT kernel, count(*) FROM episodes GROUP BY kernel").fetchall()
         )
         found = {
-            kernel: (best, wrong)
-            for kernel, best, wrong in connection.execute(
+            kernel: (best, wrong, crashed)
+            for kernel, best, wrong, crashed in connection.execute(
                 "SELECT kernel, max(CASE status WHEN ? THEN baseline_seconds / max(seconds, 1e-9) "
-                "END), sum(status = ?) FROM outcomes GROUP BY kernel",
-                (Status.OK.value, Status.WRONG_OUTPUT.value),
+                "END), sum(status = ?), sum(status = ?) FROM outcomes GROUP BY kernel",
+                (Status.OK.value, Status.WRONG_OUTPUT.value, Status.CRASH.value),
             )
         }
-        standings = tuple(
-            Standing(name, counts.get(name, 0), *found.get(name, (None, 0)), name in busy)
-            for name in self.orders.kernels
-        )
+        standings = []
+        for name in self.orders.kernels:
+            best, wrong, crashed = found.get(name, (None, 0, 0))
+            explored = counts.get(name, 0)
+            standings.append(Standing(name, explored, best, wrong, name in busy, crashed))
         explored = sum(one.explored for one in standings)
         wanted = len(standings) * len(self.orders.policies) * self.orders.budget
         wanted = max(wanted, explored)  # an earlier run of the sweep may have wanted more
         if self._first is None:
             self._first = explored
         left = self._left(explored, wanted) if phase is Phase.SEARCH else None
-        return Progress(phase, explored, wanted, left, standings)
+        return Progress(phase, explored, wanted, left, tuple(standings))
 
     def _left(self, explored: int, wanted: int) -> float | None:
         """Return how long the rest of the search takes at the pace so far, or until time is up."""

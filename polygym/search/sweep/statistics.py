@@ -48,6 +48,7 @@ class KernelSummary:
     wrong: int
     drift: float | None
     uncompared: Mapping[str, str] = field(default_factory=dict)
+    crashed: int = 0
 
     @property
     def ok(self) -> int:
@@ -77,6 +78,7 @@ class KernelSummary:
             "statuses": dict(self.statuses),
             "unscheduled": self.unscheduled,
             "wrong": self.wrong,
+            "crashed": self.crashed,
             "drift": self.drift,
             "uncompared": dict(self.uncompared),
         }
@@ -241,6 +243,8 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
     again = [one for one in again if one.dataset == str(setting.dataset)]
     wrong = statuses[Status.WRONG_OUTPUT.value]
     wrong += sum(one.timing.status is Status.WRONG_OUTPUT for one in again)
+    crashed = statuses[Status.CRASH.value]
+    crashed += sum(one.timing.status is Status.CRASH for one in again)
     speedups = tuple(one.timing.speedup for one in outcomes if one.timing.speedup is not None)
     dataset = str(setting.dataset if again else setting.search_dataset)
     texts = {one.number: one.schedule for one in outcomes}
@@ -277,6 +281,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
             for one in contents.references
             if one.kernel == kernel and not one.timing.is_ok
         },
+        crashed,
     )
 
 

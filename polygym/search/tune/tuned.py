@@ -33,7 +33,8 @@ class Tuned:
 
     ``best`` and ``start`` were measured side by side in the end, where there was time for it;
     ``start`` is what there was to begin with, and ``strategy`` how the best schedule came about.
-    ``wrong`` counts candidates that computed something else: a defect of polygym.
+    ``wrong`` counts candidates that computed something else, ``crashed`` those whose code crashed:
+    defects of polygym.
     """
 
     program: str
@@ -44,6 +45,7 @@ class Tuned:
     tried: int
     wrong: int
     interrupted: bool
+    crashed: int = 0
 
     @property
     def gain(self) -> float:
@@ -78,6 +80,7 @@ class Tuned:
             "gain": self.gain,
             "tried": self.tried,
             "wrong": self.wrong,
+            "crashed": self.crashed,
             "interrupted": self.interrupted,
         }
 

@@ -329,6 +329,7 @@ class _Course:
             len(self.found),
             wrong,
             interrupted,
+            sum(one.status is Status.CRASH for one in self.found.values()),
         )
         if first.is_ok and not found.is_faster:
             return replace(found, best=first, strategy=start.strategy)

@@ -205,10 +205,11 @@ def random_mapping(generator: np.random.Generator) -> Mapping:
     )
 
 
-def disagreement(name: str, seed: int) -> str | None:
+def disagreement(name: str, seed: int, *, is_watched: bool = False) -> str | None:
     """Run one schedule under one mapping; say what went wrong, if anything did.
 
-    What is too irregular for isl is :data:`REFUSED`.
+    What is too irregular for isl is :data:`REFUSED`. Code that is watched checks all that it relies
+    on.
     """
     scop = scop_of(name)
     generator = np.random.default_rng([seed, len(name)])
@@ -229,7 +230,15 @@ def disagreement(name: str, seed: int) -> str | None:
     is_known = bool(generator.random() < 0.5)
     said = f"{name}, seed {seed}: {schedule} under {mapping} with {parameters}, known: {is_known}"
     try:
-        run_natively(scop, schedule, parameters, arrays, mapping, is_known=is_known)
+        run_natively(
+            scop,
+            schedule,
+            parameters,
+            arrays,
+            mapping,
+            is_known=is_known,
+            is_watched=is_watched,
+        )
     except LimitError:
         return REFUSED
     except Exception as error:

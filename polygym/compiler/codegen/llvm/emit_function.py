@@ -28,7 +28,9 @@ from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition
 from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.compiler.codegen.llvm.emit_turn import emit_turn
 from polygym.compiler.codegen.llvm.kinds import I64, LaneType, splat
+from polygym.compiler.codegen.llvm.notes import Broken, WatchfulBuilder
 from polygym.compiler.codegen.loop_annotation import Hold, Parallel
+from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -62,7 +64,11 @@ class FunctionEmitter:
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""
         scop = self.program.scop
-        self.memory = Memory(self.module, self.builder, scop, self.storage, self.extents)
+        watched = isinstance(self.builder, WatchfulBuilder)
+        notes = None if self.checks is None else self.checks.notes
+        self.memory = Memory(
+            self.module, self.builder, scop, self.storage, self.extents, notes, watched
+        )
         self.statements = {statement.name: statement for statement in scop.statements}
 
     def node(self, node: Node, environment: Environment) -> None:
@@ -130,6 +136,9 @@ class FunctionEmitter:
             count = ir.Constant(LaneType(I64, lanes.width), list(range(lanes.width)))
             wide = splat(builder, active, lanes.width)
             mask = builder.icmp_signed("<", count, wide)
+            if isinstance(builder, WatchfulBuilder) and self.checks is not None:
+                none = builder.icmp_signed("<", active, ir.Constant(I64, 1))
+                self.checks.notes.broken(builder, Broken.EMPTY, none)
         return LaneSet(lanes.variable, base, lanes.width, mask)
 
     def _guard(self, guard: Guard, environment: Environment) -> None:
@@ -153,19 +162,29 @@ class FunctionEmitter:
         lanes = None if instance.lanes is None else self.lane_set(instance.lanes, environment)
         own = statement.own_reads if held else frozenset[int]()
 
+        def is_checked(number: int) -> bool:
+            return (statement.name, number) in self.program.unproved
+
         def load(number: int) -> Any:
             if number in own:
                 return self.held[cell]
-            array, subscripts = statement.reads[number].array, instance.reads[number]
+            where = (statement.reads[number].array, instance.reads[number], environment)
             if lanes is None:
-                return self.memory.load(array, subscripts, environment)
-            return self.memory.load_lanes(array, subscripts, environment, lanes)
+                return self.memory.load(*where, check=is_checked(number))
+            return self.memory.load_lanes(*where, lanes, check=is_checked(number))
 
         def gather(number: int, node: Gather, values: list[Any]) -> Any:
             assert self.checks is not None
             place = Place(statement, instance, number, environment, lanes)
             return emit_gather(
-                self.builder, self.memory, self.checks, self.parameters, place, node, values
+                self.builder,
+                self.memory,
+                self.checks,
+                self.parameters,
+                place,
+                node,
+                values,
+                check=is_checked(number),
             )
 
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
@@ -184,14 +203,13 @@ class FunctionEmitter:
             None if lanes is None else lanes.width,
         )
         result = emitter.emit(statement.body)
+        where = (statement.write.array, instance.write, environment)
         if held:
             self.held[cell] = result
         elif lanes is None:
-            self.memory.store(result, statement.write.array, instance.write, environment)
+            self.memory.store(result, *where, check=is_checked(WRITE))
         else:
-            self.memory.store_lanes(
-                result, statement.write.array, instance.write, environment, lanes
-            )
+            self.memory.store_lanes(result, *where, lanes, check=is_checked(WRITE))
 
     def _iterator(
         self,

@@ -1,14 +1,12 @@
 """Loop IR → LLVM IR, part 3a: elements at computed subscripts, none of them out of range.
 
 X[I[i]] reads I[i], compares it with the size of X and reads X there, or X[0] where it is outside;
-then it notes that. A note is the number of the site (:mod:`polygym.compiler.ir.gathers`), counted
-from the last one back, so that the largest note, which is what is kept, is of the first site::
+then it notes that (:mod:`polygym.compiler.codegen.llvm.notes`), by the number of the site
+(:mod:`polygym.compiler.ir.gathers`)::
 
     s = I[i];  fine = 0 <= s < n;  note = max(note, fine ? 0 : sites - number);  X[fine ? s : 0]
 
-There is no branch in it, and the note of a function is a variable of its own, which LLVM keeps in a
-register: loops with gathers run in vectors as others do. What a parallel loop's threads have noted
-meets in one variable that they share, at the end of each of their chunks.
+There is no branch in it: loops with gathers run in vectors as others do.
 
 In lanes a subscript that is the same in all of them, that of LUT[I[i, k]][j] along j, is compared
 once, and the row that it names is read like any other.
@@ -24,8 +22,8 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, is_vector
-from polygym.compiler.codegen.llvm.kinds import I1, I32, I64, LaneType, splat
-from polygym.compiler.codegen.llvm.loader import FIRST_OUT_OF_RANGE
+from polygym.compiler.codegen.llvm.kinds import I32, I64, LaneType, splat
+from polygym.compiler.codegen.llvm.notes import Notes, begin_notes
 from polygym.compiler.codegen.loops.index import coefficient
 from polygym.compiler.codegen.loops.ir import Index, Instance, LoopProgram, Variable
 from polygym.compiler.ir.expr import Gather, IteratorValue, loads, walk
@@ -35,40 +33,19 @@ from polygym.compiler.ir.scop import Statement
 
 @dataclass(frozen=True)
 class Checks:
-    """Where one function keeps its note, and where all of them meet.
+    """What is checked as a function runs, and where it is noted.
 
     ``numbers`` are those of the sites, by statement, read and dimension; ``sizes`` those of the
     arrays.
     """
 
-    own: Any
-    shared: Any
+    notes: Notes
     numbers: Mapping[tuple[str, int, int], int]
     sizes: Mapping[str, tuple[Index, ...]]
 
     def inside(self, builder: ir.IRBuilder, shared: Any) -> Checks:
         """Return what a function uses that is called from here; ``shared`` is its argument."""
-        return Checks(_nothing_noted(builder), shared, self.numbers, self.sizes)
-
-    def note(self, builder: ir.IRBuilder, key: tuple[str, int, int], bad: Any) -> None:
-        """Note that the subscript of a site is out of range, where ``bad`` says so."""
-        number = ir.Constant(I32, len(self.numbers) - self.numbers[key])
-        found = builder.select(bad, number, ir.Constant(I32, 0))
-        builder.store(_larger(builder, builder.load(self.own, typ=I32), found), self.own)
-
-    def report(self, builder: ir.IRBuilder) -> None:
-        """Tell the others what this function has noted, if it has."""
-        found = builder.load(self.own, typ=I32)
-        with builder.if_then(builder.icmp_unsigned("!=", found, ir.Constant(I32, 0)), likely=False):
-            builder.atomic_rmw("umax", self.shared, found, "monotonic")
-
-    def code(self, builder: ir.IRBuilder) -> Any:
-        """Return what the kernel returns when all is done."""
-        own, shared = (builder.load(place, typ=I32) for place in (self.own, self.shared))
-        found = _larger(builder, own, shared)
-        none = builder.icmp_unsigned("==", found, ir.Constant(I32, 0))
-        last = ir.Constant(I32, FIRST_OUT_OF_RANGE + len(self.numbers))
-        return builder.select(none, ir.Constant(I32, 0), builder.sub(last, found))
+        return Checks(self.notes.inside(builder, shared), self.numbers, self.sizes)
 
 
 @dataclass(frozen=True)
@@ -82,15 +59,16 @@ class Place:
     lanes: LaneSet | None
 
 
-def begin_checks(builder: ir.IRBuilder, program: LoopProgram) -> Checks | None:
+def begin_checks(
+    builder: ir.IRBuilder, program: LoopProgram, *, is_watched: bool = False
+) -> Checks | None:
     """Return the checks of a kernel that begins at the builder, None where it needs none."""
     found = sites(program.scop)
-    if not found:
+    if not (found or program.unproved or is_watched):
         return None
     names = (array.name for array in program.scop.arrays)
     return Checks(
-        _nothing_noted(builder),
-        _nothing_noted(builder),
+        begin_notes(builder, len(found)),
         {(one.statement, one.read, one.dimension): k for k, one in enumerate(found)},
         dict(zip(names, program.extents, strict=True)),
     )
@@ -104,6 +82,8 @@ def emit_gather(
     place: Place,
     node: Gather,
     values: list[Any],
+    *,
+    check: bool,
 ) -> Any:
     """Return the element at computed subscripts; in lanes, one for every lane."""
     access, lanes, environment = node.access, place.lanes, place.environment
@@ -122,12 +102,10 @@ def emit_gather(
         # One comparison for both ends: without its sign, a negative number is a large one.
         bad = builder.icmp_unsigned(">=", value, size)
         if is_vector(value) and lanes is not None and lanes.mask is not None:
-            bad = builder.and_(bad, lanes.mask)
-        checks.note(
-            builder,
-            (place.statement.name, place.number, dimension),
-            _any(memory.module, builder, bad),
-        )
+            # Not `and`: a lane that does not exist may have no value.
+            bad = builder.select(lanes.mask, bad, ir.Constant(bad.type, None))
+        number = checks.numbers[place.statement.name, place.number, dimension]
+        checks.notes.gather(builder, number, bad)
         name = f"#{dimension}"
         environment = environment | {
             name: builder.select(bad, ir.Constant(value.type, None), value)
@@ -135,8 +113,10 @@ def emit_gather(
         subscripts[dimension] = Variable(name)
     where = (access.array, tuple(subscripts), environment)
     if lanes is None:
-        return memory.load(*where)
-    return memory.load_lanes(*where, lanes) if alike else memory.gather_lanes(*where, lanes)
+        return memory.load(*where, check=check)
+    if alike:
+        return memory.load_lanes(*where, lanes, check=check)
+    return memory.gather_lanes(*where, lanes, check=check)
 
 
 def _is_alike(place: Place, node: Gather, lanes: LaneSet) -> bool:
@@ -152,22 +132,3 @@ def _is_alike(place: Place, node: Gather, lanes: LaneSet) -> bool:
         if isinstance(one, IteratorValue)
     ]
     return all(coefficient(index, lanes.variable) == 0 for index in indices)
-
-
-def _any(module: ir.Module, builder: ir.IRBuilder, bad: Any) -> Any:
-    """Return whether a lane is bad."""
-    if not is_vector(bad):
-        return bad
-    kind = LaneType(I1, bad.type.count)
-    reduce = module.declare_intrinsic("llvm.vector.reduce.or", [kind], ir.FunctionType(I1, [kind]))
-    return builder.call(reduce, [bad])
-
-
-def _nothing_noted(builder: ir.IRBuilder) -> Any:
-    slot = builder.alloca(I32, name="note")
-    builder.store(ir.Constant(I32, 0), slot)
-    return slot
-
-
-def _larger(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    return builder.select(builder.icmp_unsigned(">", left, right), left, right)

@@ -27,6 +27,7 @@ from polygym.compiler.codegen.llvm.emit_columns import Cell, columns, emit_colum
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.kinds import I64
 from polygym.compiler.codegen.loop_annotation import Hold
+from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, Node
 from polygym.compiler.codegen.loops.linear import difference
@@ -164,12 +165,19 @@ def _cells(emitter: FunctionEmitter, loop: Loop, annotation: Hold) -> Iterator[C
     written = dict.fromkeys(
         cell_of(emitter.statements[instance.statement], instance) for instance in instances
     )
+    unproved = {
+        cell_of(emitter.statements[instance.statement], instance)
+        for instance in instances
+        if (instance.statement, WRITE) in emitter.program.unproved
+    }
     for instance in instances:
         if instance.statement not in annotation.statements or any(
             mentions(index, counter) for index in instance.write for counter in counters
         ):
             continue
         cell = cell_of(emitter.statements[instance.statement], instance)
+        if cell in unproved:  # loaded before the loops, nothing would check it
+            continue
         if _one_element_a_lane(cell) and all(
             other == cell or other[0] != cell[0] or _are_apart(cell, other) for other in written
         ):

@@ -5,12 +5,16 @@ subscripts belong to lane 0, and what matters is by how much the offset grows fr
 is one load for all lanes, 1 a vector load, -1 a reversed one, anything else (a column of a matrix,
 a subscript that is no linear function) a gather of single elements. Masked lanes touch no memory.
 A subscript that is computed, X[I[i]], is a variable that has its value, or one for every lane.
+
+What an access needs and nobody could prove is checked before it is made. Alignment is that of one
+element, which the caller's arrays have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -18,10 +22,20 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.kinds import I1, I32, I64, LLVM_TYPE, POINTER, LaneType, splat
+from polygym.compiler.codegen.llvm.notes import Broken, Notes
 from polygym.compiler.codegen.loops.index import coefficient
-from polygym.compiler.codegen.loops.ir import Index, LoopProgram, Number, Variable
+from polygym.compiler.codegen.loops.ir import (
+    Index,
+    IndexOperator,
+    LoopProgram,
+    Number,
+    Operation,
+    Variable,
+)
 from polygym.compiler.codegen.packable import LINE
 from polygym.compiler.ir.scop import Scop, Storage
+
+_ALONG = "#along"  # no name in C
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ class LaneSet:
     mask: Any | None
 
     def lane(self, builder: ir.IRBuilder, number: int) -> Any:
-        """Return the variable's value in one lane."""
+        """Return the variable's value in one lane; it does not wrap in those that do not exist."""
         return builder.add(self.base, ir.Constant(I64, number), flags=["nsw"])
 
 
@@ -67,40 +81,107 @@ def is_vector(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Memory:
-    """Emits accesses in one function; ``storage`` and ``extents`` are keyed by array."""
+    """Emits accesses in one function; ``storage`` and ``extents`` are keyed by array.
+
+    An access with ``check`` is made only where it stays inside its array; where it does not, that
+    is noted. With ``watches`` every access is.
+    """
 
     module: ir.Module
     builder: ir.IRBuilder
     scop: Scop
     storage: Mapping[str, Any]
     extents: Mapping[str, tuple[Any, ...]]
+    notes: Notes | None = None
+    watches: bool = False
 
     def element(self, array: str) -> Any:
         """Return the LLVM type of an array's elements."""
         return LLVM_TYPE[self.scop.array(array).type]
 
-    def load(self, array: str, subscripts: tuple[Index, ...], environment: Environment) -> Any:
-        """Load one element."""
-        address = self.address(array, subscripts, environment)
-        return self.builder.load(address, typ=self.element(array))
+    def load(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        *,
+        check: bool = False,
+    ) -> Any:
+        """Load one element; 0 in the place of one that is outside."""
+        builder, element = self.builder, self.element(array)
+        if not self._checks(subscripts, check=check):
+            address = self.address(array, subscripts, environment)
+            return builder.load(address, typ=element)
+        outside = self._outside(array, subscripts, environment)
+        before = builder.block
+        with builder.if_then(builder.not_(outside)):
+            value = builder.load(self.address(array, subscripts, environment), typ=element)
+            inside = builder.block
+        found = builder.phi(element)
+        found.add_incoming(ir.Constant(element, 0), before)
+        found.add_incoming(value, inside)
+        return found
 
     def store(
-        self, value: Any, array: str, subscripts: tuple[Index, ...], environment: Environment
+        self,
+        value: Any,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        *,
+        check: bool = False,
     ) -> None:
-        """Store one element."""
-        self.builder.store(value, self.address(array, subscripts, environment))
+        """Store one element, unless it is outside."""
+        builder = self.builder
+        if not self._checks(subscripts, check=check):
+            builder.store(value, self.address(array, subscripts, environment))
+            return
+        outside = self._outside(array, subscripts, environment)
+        with builder.if_then(builder.not_(outside)):
+            builder.store(value, self.address(array, subscripts, environment))
 
-    def address(self, array: str, subscripts: tuple[Index, ...], environment: Environment) -> Any:
-        """Return the address of an element."""
+    def address(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        *,
+        exists: bool = True,
+    ) -> Any:
+        """Return the address of an element; without ``exists`` it need not be one of the array.
+
+        An element that exists has been proved or checked to lie inside the array, which is an
+        object of the caller's with all its elements: so the address is ``inbounds``, and no product
+        on the way to it wraps (``nsw``), since each is the number of an element.
+        """
         storage = self.storage[array]
         if not subscripts:
             return storage
         builder = self.builder
+        flags = ("nsw",) if exists else ()
         offset = emit_index(builder, subscripts[0], environment)
-        for extent, subscript in zip(self.extents[array], subscripts[1:], strict=True):
-            scaled = builder.mul(offset, extent, flags=["nsw"])
-            offset = builder.add(scaled, emit_index(builder, subscript, environment), flags=["nsw"])
-        return builder.gep(storage, [offset], inbounds=True, source_etype=self.element(array))
+        for extent, subscript in zip(self.extents[array][1:], subscripts[1:], strict=True):
+            scaled = builder.mul(offset, extent, flags=flags)
+            offset = builder.add(scaled, emit_index(builder, subscript, environment), flags=flags)
+        return builder.gep(storage, [offset], inbounds=exists, source_etype=self.element(array))
+
+    def _checks(self, subscripts: tuple[Index, ...], *, check: bool) -> bool:
+        return bool(subscripts) and (check or self.watches)
+
+    def _outside(self, array: str, subscripts: tuple[Index, ...], environment: Environment) -> Any:
+        """Return whether an element is outside its array, after noting that it is."""
+        assert self.notes is not None
+        builder = self.builder
+        found = reduce(
+            builder.or_,
+            (
+                # One comparison for both ends: without its sign, a negative number is a large one.
+                builder.icmp_unsigned(">=", emit_index(builder, subscript, environment), extent)
+                for subscript, extent in zip(subscripts, self.extents[array], strict=True)
+            ),
+        )
+        self.notes.broken(builder, Broken.OUTSIDE, found)
+        return found
 
     def load_lanes(
         self,
@@ -108,8 +189,12 @@ class Memory:
         subscripts: tuple[Index, ...],
         environment: Environment,
         lanes: LaneSet,
+        *,
+        check: bool = False,
     ) -> Any:
         """Load the elements of all lanes; what masked lanes get is of no importance."""
+        if self._checks(subscripts, check=check):
+            return self.gather_lanes(array, subscripts, environment, lanes, check=check)
         builder = self.builder
         steps = self._steps(subscripts, lanes)
         kind = LaneType(self.element(array), lanes.width)
@@ -149,21 +234,49 @@ class Memory:
         subscripts: tuple[Index, ...],
         environment: Environment,
         lanes: LaneSet,
+        *,
+        check: bool = False,
     ) -> Any:
         """Load an element for every lane where a subscript has a value of its own in each."""
-        builder = self.builder
-        offset = lane_values(builder, subscripts[0], environment, lanes)
-        for extent, subscript in zip(self.extents[array], subscripts[1:], strict=True):
-            scaled = builder.mul(offset, splat(builder, extent, lanes.width))
-            offset = builder.add(scaled, lane_values(builder, subscript, environment, lanes))
-        addresses = builder.gep(self.storage[array], [offset], source_etype=self.element(array))
-        addresses.type = LaneType(POINTER, lanes.width)
+        addresses, mask = self._each_address(array, subscripts, environment, lanes, check=check)
         kind = LaneType(self.element(array), lanes.width)
         return self._call_masked(
             "llvm.masked.gather",
             kind,
-            [addresses, self._alignment(array), self._full_mask(lanes), ir.Constant(kind, None)],
+            [addresses, self._alignment(array), mask, ir.Constant(kind, None)],
         )
+
+    def _each_address(
+        self,
+        array: str,
+        subscripts: tuple[Index, ...],
+        environment: Environment,
+        lanes: LaneSet,
+        *,
+        check: bool,
+    ) -> tuple[Any, Any]:
+        """Return the vector of addresses, and the mask of those that are to be used.
+
+        Nothing is promised of it (no ``nsw``, no ``inbounds``): lanes that do not exist have
+        addresses, too.
+        """
+        builder = self.builder
+        mask = self._full_mask(lanes)
+        offset: Any = None
+        for extent, subscript in zip(self.extents[array], subscripts, strict=True):
+            wide = splat(builder, extent, lanes.width)
+            value = lane_values(builder, subscript, environment, lanes)
+            offset = value if offset is None else builder.add(builder.mul(offset, wide), value)
+            if self._checks(subscripts, check=check):
+                assert self.notes is not None
+                none = ir.Constant(mask.type, None)
+                # A lane that does not exist may have no value: hence no `and`.
+                bad = builder.select(mask, builder.icmp_unsigned(">=", value, wide), none)
+                self.notes.broken(builder, Broken.OUTSIDE, bad)
+                mask = builder.select(bad, none, mask)
+        addresses = builder.gep(self.storage[array], [offset], source_etype=self.element(array))
+        addresses.type = LaneType(POINTER, lanes.width)
+        return addresses, mask
 
     def store_lanes(
         self,
@@ -172,9 +285,18 @@ class Memory:
         subscripts: tuple[Index, ...],
         environment: Environment,
         lanes: LaneSet,
+        *,
+        check: bool = False,
     ) -> None:
         """Store the elements of all lanes that exist, in the order of the lanes."""
         builder = self.builder
+        if self._checks(subscripts, check=check):
+            where = (array, subscripts, environment, lanes)
+            addresses, mask = self._each_address(*where, check=check)
+            self._call_masked(
+                "llvm.masked.scatter", None, [value, addresses, self._alignment(array), mask]
+            )
+            return
         steps = self._steps(subscripts, lanes)
         first = environment | {lanes.variable: lanes.base}
         if steps is not None and steps and not any(steps[:-1]) and steps[-1] == 1:
@@ -203,8 +325,17 @@ class Memory:
         environment: Environment,
         mask: Any,
     ) -> None:
-        """Store those of a vector's elements that a mask has, from an element of the array on."""
-        address = self.address(array, subscripts, environment)
+        """Store those of a vector's elements that a mask has, from an element of the array on.
+
+        That one need not exist: the mask may have none.
+        """
+        if self.watches:
+            *rows, first = subscripts
+            along = Operation(IndexOperator.ADD, (first, Variable(_ALONG)))
+            lanes = LaneSet(_ALONG, ir.Constant(I64, 0), value.type.count, mask)
+            self.store_lanes(value, array, (*rows, along), environment, lanes)
+            return
+        address = self.address(array, subscripts, environment, exists=False)
         arguments = [value, address, self._alignment(array), mask]
         self._call_masked("llvm.masked.store", None, arguments)
 
@@ -222,20 +353,20 @@ class Memory:
         lanes: LaneSet,
         steps: tuple[int, ...] | None,
     ) -> Any:
-        """Return the vector of the lanes' addresses."""
+        """Return the vector of the lanes' addresses.
+
+        Lane 0 exists. Of others nothing is promised, but in expressions of a lane of its own: what
+        has no value there stays in this lane, which is masked.
+        """
         builder = self.builder
         if steps is not None:
             first = self.address(array, subscripts, environment | {lanes.variable: lanes.base})
             growth: Any = ir.Constant(I64, steps[0])
-            for extent, step in zip(self.extents[array], steps[1:], strict=True):
-                growth = builder.add(
-                    builder.mul(growth, extent, flags=["nsw"]),
-                    ir.Constant(I64, step),
-                    flags=["nsw"],
-                )
+            for extent, step in zip(self.extents[array][1:], steps[1:], strict=True):
+                growth = builder.add(builder.mul(growth, extent), ir.Constant(I64, step))
             wide = splat(builder, growth, lanes.width)
             count = ir.Constant(LaneType(I64, lanes.width), list(range(lanes.width)))
-            offsets = builder.mul(wide, count, flags=["nsw"])
+            offsets = builder.mul(wide, count)
             addresses = builder.gep(first, [offsets], source_etype=self.element(array))
             addresses.type = LaneType(POINTER, lanes.width)
             return addresses

@@ -10,7 +10,8 @@ each ``noalias`` (the arguments of a program are distinct arrays), and its param
 kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
 ``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
 the difference, and returns 0, or 1 if there was no memory for what the kernel makes for itself, or
-2 + k if the computed subscript number k (:mod:`polygym.compiler.ir.gathers`) was out of range.
+2 + k if the computed subscript number k (:mod:`polygym.compiler.ir.gathers`) was out of range, or
+what :mod:`polygym.compiler.codegen.llvm.notes` has for a promise that was broken.
 
 Scalars that nobody sees afterwards live in registers: they get a slot on the stack which LLVM
 promotes.
@@ -29,6 +30,7 @@ from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.emit_parallel import FORK
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.loader import NO_MEMORY
+from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.compiler.codegen.loops.lanes import element_size
 from polygym.compiler.ir.scop import Array, Scop, Storage
@@ -41,10 +43,14 @@ _ALLOCATE, _FREE = "aligned_alloc", "free"
 _CACHE_LINE = 64
 
 
-def emit_llvm(program: LoopProgram) -> str:
-    """Return the text of an LLVM module, not yet optimised."""
+def emit_llvm(program: LoopProgram, *, is_watched: bool = False) -> str:
+    """Return the text of an LLVM module, not yet optimised.
+
+    Code that is watched notes every promise that it does not keep: a sum that wraps, an element
+    that is outside, a vector without lanes. That is for tests.
+    """
     module = ir.Module(name=program.scop.name)
-    kernel = _emit_kernel(module, program)
+    kernel = _emit_kernel(module, program, is_watched=is_watched)
     _emit_entry(module, kernel, program)
     return str(module)
 
@@ -59,7 +65,7 @@ class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
     }
 
 
-def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
+def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -> ir.Function:
     """Emit the ``kernel`` function."""
     scop = program.scop
     given = _given(scop)
@@ -73,7 +79,8 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
         # A CPU may prefer narrower vectors than it has; those that were chosen are to be used.
         function.attributes.add(f'"prefer-vector-width"="{widest}"')
         function.attributes.add(f'"min-legal-vector-width"="{widest}"')
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    kind = WatchfulBuilder if is_watched else ir.IRBuilder
+    builder = kind(function.append_basic_block("entry"))
     parameters: Environment
     if program.sizes is None:
         names = (parameter.name for parameter in scop.parameters)
@@ -90,14 +97,15 @@ def _emit_kernel(module: ir.Module, program: LoopProgram) -> ir.Function:
         values = tuple(emit_index(builder, size, parameters) for size in sizes)
         if array.storage is Storage.SCRATCH:
             storage[array.name] = _made(module, builder, array, values, made)
-        # The outermost size takes no part in an address.
-        extents[array.name] = values[1:]
+        extents[array.name] = values
     storage |= tiles(builder, program)
-    checks = begin_checks(builder, program)
+    checks = begin_checks(builder, program, is_watched=is_watched)
+    if isinstance(builder, WatchfulBuilder) and checks is not None:
+        builder.notes = checks.notes
     emitter = FunctionEmitter(module, program, builder, parameters, storage, extents, checks)
     emitter.node(program.body, dict(parameters))
     _give_back(module, builder, made)
-    builder.ret(ir.Constant(I32, 0) if checks is None else checks.code(builder))
+    builder.ret(ir.Constant(I32, 0) if checks is None else checks.notes.code(builder))
     return function
 
 

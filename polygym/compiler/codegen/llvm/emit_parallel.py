@@ -29,6 +29,7 @@ from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
+from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -109,11 +110,13 @@ def _region(
         captured += emitter.parameters.values()
     captured += (environment[name] for name in names)
     if emitter.checks is not None:
-        captured.append(emitter.checks.shared)
+        captured.append(emitter.checks.notes.shared)
     function = _function(emitter, captured)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = type(emitter.builder)(function.append_basic_block("entry"))
     lower, upper, *rest = function.args
     checks = None if emitter.checks is None else emitter.checks.inside(builder, rest.pop())
+    if isinstance(builder, WatchfulBuilder) and checks is not None:
+        builder.notes = checks.notes
     storage: dict[str, Any] = {}
     for name, argument in zip(arrays, rest, strict=False):
         if name in scalars:
@@ -138,7 +141,7 @@ def _region(
     inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents, checks)
     inner.counted(loop, lower, upper, parameters | counters)
     if checks is not None:
-        checks.report(builder)
+        checks.notes.report(builder)
     builder.ret_void()
     return function, captured
 

@@ -45,7 +45,7 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
     if array.storage is not Storage.TILE or width > 16 or copy.lanes is not None:
         return False
     height = _height(emitter, down, along, copy, width)
-    if height is None:
+    if height is None or (statement.name, 0) in emitter.program.unproved:
         return False
     builder, memory = emitter.builder, emitter.memory
     kind = LaneType(LLVM_TYPE[array.type], width)
@@ -54,7 +54,10 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
         for index in (down.lower, along.lower, down.upper, along.upper)
     )
     lanes = ir.Constant(LaneType(I64, width), list(range(width)))
-    left = splat(builder, builder.sub(last_down, first_down), width)
+    # Where one of the loops does not run, there is nothing to read.
+    some = builder.icmp_signed("<=", first_along, last_along)
+    rest = builder.select(some, builder.sub(last_down, first_down), ir.Constant(I64, -1))
+    left = splat(builder, rest, width)
     mask = builder.icmp_signed("<=", lanes, left)
     rows = []
     for number in range(width):
@@ -66,9 +69,9 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
         rows.append(memory.load_lanes(read, copy.reads[0], at, columns))
     for number, row in enumerate(turned(builder, rows, kind)[:height]):
         there = builder.add(first_down, ir.Constant(I64, number), flags=["nsw"])
-        at = environment | {down.variable: there, along.variable: first_along}
-        place = memory.address(array.name, copy.write, at)
-        builder.store(row, place, align=array.type.size)
+        row_lanes = LaneSet(along.variable, first_along, width, None)
+        at = environment | {down.variable: there}
+        memory.store_lanes(row, array.name, copy.write, at, row_lanes)
     return True
 
 

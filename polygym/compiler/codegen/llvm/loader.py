@@ -18,7 +18,8 @@ neither, it calls the task once, and the code runs in one thread.
 
 ``polygym_run`` returns 0 and stores how long its kernel took, or returns 1 when it could not
 allocate memory, or 2 + k when the computed subscript number k was out of range
-(:mod:`polygym.compiler.ir.gathers`); then what it has left in its outputs means nothing.
+(:mod:`polygym.compiler.ir.gathers`), or a negative number of those below where it would have done
+what must not be; then what it has left in its outputs means nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +38,15 @@ ENTRY_POINT = "polygym_run"
 
 NO_MEMORY = 1
 FIRST_OUT_OF_RANGE = 2
+OUTSIDE, WRAPPED, EMPTY = -1, -2, -3
+
+BROKEN = {
+    OUTSIDE: "its loops would leave an array",
+    WRAPPED: "its index arithmetic does not fit 64 bits",
+    EMPTY: "it runs a vector without lanes",
+}
+"""What code that was refused as it ran was about to do; it has touched nothing outside its arrays.
+"""
 
 FORK = b"polygym_fork"
 """The name of the function by which code asks for threads."""

@@ -59,14 +59,23 @@ def _walk(node: Node, ranges: Mapping[str, Range]) -> None:
             for child in children:
                 _walk(child, ranges)
         case Loop(variable, lower, upper, step, inner):
-            counter = (interval(lower, ranges)[0], interval(upper, ranges)[1] + step)
+            # A loop that does not run may have its bounds the wrong way round; what it may cost
+            # is estimated in between all the same.
+            low, high = interval(lower, ranges), interval(upper, ranges)
+            counter = _hull((*low, *high, high[1] + step))
             _walk(inner, {**ranges, variable: _checked(counter)})
         case Guard(condition, then, otherwise):
             interval(condition, ranges)
             _walk(then, ranges)
             if otherwise is not None:
                 _walk(otherwise, ranges)
-        case Instance(_, iterators, write, reads):
+        case Instance(_, iterators, write, reads, lanes):
+            if lanes is not None:
+                base = interval(lanes.base, ranges)
+                lane = _checked((base[0], base[1] + lanes.width))
+                ranges = {**ranges, lanes.variable: lane}
+                if lanes.active is not None:
+                    interval(lanes.active, ranges)
             for index in (*iterators, *write, *(part for read in reads for part in read)):
                 interval(index, ranges)
         case _:

@@ -136,7 +136,9 @@ class LoopProgram:
     (statement, position among its reads) that are inside the array only where a condition of the
     body holds: they must not be hoisted above it. ``sizes`` are the values of the parameters for
     which alone the loops are right; None where they are for all. ``mapping`` is what has been done
-    to them, which may be less than was asked for.
+    to them, which may be less than was asked for. ``unproved`` are the accesses (statement, number
+    of the read or -1 for the write) of which nobody knows that they stay inside their array: code
+    checks them as it runs.
     """
 
     scop: Scop
@@ -145,6 +147,7 @@ class LoopProgram:
     guarded: frozenset[tuple[str, int]]
     sizes: tuple[tuple[str, int], ...] | None = None
     mapping: Mapping = SEQUENTIAL_MAPPING
+    unproved: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def threads(self) -> int:

@@ -106,15 +106,22 @@ def _subtitle(page: Page) -> str:
 
 
 def _alarm(page: Page) -> str:
-    """Say loudly that something was computed wrong; nothing where all was right."""
-    wrong = [one for one in page.summaries if one.wrong]
-    if not wrong:
+    """Say loudly that something was computed wrong, or crashed; nothing where all was right."""
+    wrong = [(one.label, one.wrong) for one in page.summaries if one.wrong]
+    crashed = [(one.label, one.crashed) for one in page.summaries if one.crashed]
+    blame = page.setting.measuring.mapping.blame
+    what = f"Schedules computed something else than the original order: {blame}."
+    return _alarm_about("Wrong outputs", wrong, what) + _alarm_about(
+        "Crashes", crashed, "The code of legal schedules crashed: a defect of polygym."
+    )
+
+
+def _alarm_about(title: str, found: Sequence[tuple[str, int]], what: str) -> str:
+    if not found:
         return ""
-    which = ", ".join(f"{one.label} ({one.wrong})" for one in wrong)
+    which = ", ".join(f"{label} ({count})" for label, count in found)
     return (
-        f'<div class="alarm" role="alert">Wrong outputs: {sum(one.wrong for one in wrong)}. '
-        "Schedules computed something else than the original order: "
-        f"{page.setting.measuring.mapping.blame}. "
+        f'<div class="alarm" role="alert">{title}: {sum(count for _, count in found)}. {what} '
         f"Programs: {escape(which)}.</div>"
     )
 

@@ -1,0 +1,137 @@
+"""What code notes as it runs, and tells whoever called it when all is done.
+
+A note is a number; the largest is what is kept, so there is no branch in noting, and the variable
+of a function lives in a register::
+
+    note = max(note, bad ? number : 0)
+
+What a parallel loop's threads have noted meets in one variable that they share, at the end of each
+of their chunks. Numbers from 1 on are those of computed subscripts (gathers), counted from the last
+one back, so that the first one wins. Above them stand the broken promises: what must never happen,
+since code relies on it, and what is checked only where it could not be proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.kinds import I1, I32, LaneType
+from polygym.compiler.codegen.llvm.loader import EMPTY, FIRST_OUT_OF_RANGE, OUTSIDE, WRAPPED
+
+
+class Broken(IntEnum):
+    """A promise that was not kept, by the number that the kernel returns for it."""
+
+    OUTSIDE = OUTSIDE
+    WRAPPED = WRAPPED
+    EMPTY = EMPTY
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Where one function keeps its note, and where all of them meet; ``gathers`` is how many."""
+
+    own: Any
+    shared: Any
+    gathers: int
+
+    def inside(self, builder: ir.IRBuilder, shared: Any) -> Notes:
+        """Return what a function uses that is called from here; ``shared`` is its argument."""
+        return Notes(nothing_noted(builder), shared, self.gathers)
+
+    def gather(self, builder: ir.IRBuilder, number: int, bad: Any) -> None:
+        """Note that the computed subscript of a number is out of range, where ``bad`` says so."""
+        self._note(builder, self.gathers - number, bad)
+
+    def broken(self, builder: ir.IRBuilder, promise: Broken, bad: Any) -> None:
+        """Note that a promise is broken, where ``bad`` says so; in lanes, in any of them."""
+        self._note(builder, self.gathers - promise, bad)
+
+    def _note(self, builder: ir.IRBuilder, number: int, bad: Any) -> None:
+        if isinstance(bad.type, ir.VectorType):
+            bad = _any(builder, bad)
+        found = builder.select(bad, ir.Constant(I32, number), ir.Constant(I32, 0))
+        builder.store(_larger(builder, builder.load(self.own, typ=I32), found), self.own)
+
+    def report(self, builder: ir.IRBuilder) -> None:
+        """Tell the others what this function has noted, if it has."""
+        found = builder.load(self.own, typ=I32)
+        with builder.if_then(builder.icmp_unsigned("!=", found, ir.Constant(I32, 0)), likely=False):
+            builder.atomic_rmw("umax", self.shared, found, "monotonic")
+
+    def code(self, builder: ir.IRBuilder) -> Any:
+        """Return what the kernel returns when all is done.
+
+        With g gathers, the note g - k stands for gather k, the note g + k for the code -k.
+        """
+        own, shared = (builder.load(place, typ=I32) for place in (self.own, self.shared))
+        found = _larger(builder, own, shared)
+        zero, gathers = ir.Constant(I32, 0), ir.Constant(I32, self.gathers)
+        first = ir.Constant(I32, FIRST_OUT_OF_RANGE + self.gathers)
+        is_gather = builder.icmp_unsigned("<=", found, gathers)
+        code = builder.select(is_gather, builder.sub(first, found), builder.sub(gathers, found))
+        return builder.select(builder.icmp_unsigned("==", found, zero), zero, code)
+
+
+def begin_notes(builder: ir.IRBuilder, gathers: int) -> Notes:
+    """Return the notes of a kernel that begins at the builder."""
+    return Notes(nothing_noted(builder), nothing_noted(builder), gathers)
+
+
+def nothing_noted(builder: ir.IRBuilder) -> Any:
+    """Return a new variable of the function that begins at the builder."""
+    slot = builder.alloca(I32, name="note")
+    builder.store(ir.Constant(I32, 0), slot)
+    return slot
+
+
+class WatchfulBuilder(ir.IRBuilder):  # type: ignore[misc]
+    """Notes where a sum, a difference or a product wraps of which code promises that it does not.
+
+    Code is built with it in tests: what is promised is proved
+    (:mod:`polygym.compiler.codegen.loops.check_ranges`), and here the proof is put to the test.
+    """
+
+    notes: Notes | None = None
+
+    def add(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
+        """Return a sum."""
+        if "nsw" not in flags or self.notes is None:
+            return super().add(lhs, rhs, name, flags)
+        return self._watched(self.sadd_with_overflow(lhs, rhs, name))
+
+    def sub(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
+        """Return a difference."""
+        if "nsw" not in flags or self.notes is None:
+            return super().sub(lhs, rhs, name, flags)
+        return self._watched(self.ssub_with_overflow(lhs, rhs, name))
+
+    def mul(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
+        """Return a product."""
+        if "nsw" not in flags or self.notes is None:
+            return super().mul(lhs, rhs, name, flags)
+        return self._watched(self.smul_with_overflow(lhs, rhs, name))
+
+    def _watched(self, pair: Any) -> Any:
+        assert self.notes is not None
+        value, wraps = (self.extract_value(pair, place) for place in (0, 1))
+        self.notes.broken(self, Broken.WRAPPED, wraps)
+        return value
+
+
+def _any(builder: ir.IRBuilder, bad: Any) -> Any:
+    """Return whether a lane is bad."""
+    kind = LaneType(I1, bad.type.count)
+    reduce = builder.module.declare_intrinsic(
+        "llvm.vector.reduce.or", [kind], ir.FunctionType(I1, [kind])
+    )
+    return builder.call(reduce, [bad])
+
+
+def _larger(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    return builder.select(builder.icmp_unsigned(">", left, right), left, right)
