@@ -194,5 +194,15 @@ def test_the_suite_does_not_know_polygym() -> None:
         assert not any(name.split(".")[0] == "polygym" for name in imports(path.read_text())), path
 
 
+def test_trees_stand_below_loops_and_loops_below_llvm() -> None:
+    """Code generation has floors of its own; its modules beside them are below all, or above."""
+    floors = [f"compiler.codegen.{name}." for name in ("trees", "loops", "llvm")]
+    for height, floor in enumerate(floors):
+        for module in (name for name in MODULES if name.startswith(floor)):
+            for other in imported_modules(MODULES[module].read_text(), MODULES):
+                above = other.startswith(tuple(floors[height + 1 :]))
+                assert not above, f"{module} must not import {other}"
+
+
 def test_every_module_has_a_place_and_every_place_a_module() -> None:
     assert {place_of(module) for module in set(MODULES) - {""}} == set(PLACES)

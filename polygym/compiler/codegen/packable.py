@@ -30,17 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import prod
 
-import islpy as isl
-
+from polygym.compiler.codegen.boxes import ranges_of, size_of
 from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
+from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate
-from polygym.compiler.poly.isl_numbers import length
 
 OFTEN = 16
 LINE, _CROWDED = 64, 512
@@ -80,7 +77,7 @@ class Packing:
         elements = prod(evaluate(extent, dict(self.sizes)) for extent in array.extents)
         return (
             elements * array.type.size <= _MOST_BYTES
-            and _box(statement.domain, self.sizes) >= OFTEN * elements
+            and size_of(ranges_of(statement.domain, self.sizes)) >= OFTEN * elements
         )
 
 
@@ -101,15 +98,6 @@ def packing_of(
         return None
     known = known_sizes(scop, sizes)
     return Packing(scop, None if known is None else tuple(known.items()), parts)
-
-
-@lru_cache(maxsize=256)
-def _box(domain: str, sizes: tuple[tuple[str, int], ...]) -> int:
-    """Return how many points the smallest box around a domain has."""
-    points = at_sizes(isl.Set(domain), dict(sizes))
-    if points.is_empty():
-        return 0
-    return prod(length(points, place) for place in range(points.dim(isl.dim_type.set)))
 
 
 def turned_dimension(steps: Sequence[int]) -> int | None:

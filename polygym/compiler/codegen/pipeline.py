@@ -49,12 +49,14 @@ class Way:
     """How loops came about: their ``tree``, and what every pass over ``loops`` has left.
 
     The first of the loops are isl's; a pass that was left out leaves what was there. The ``goal``
-    has the mapping under which they were made, which may be less than was asked for.
+    has the mapping under which they were made, which may be less than was asked for. ``program``
+    is what came of it all.
     """
 
     goal: Goal
     tree: Tree
     loops: tuple[LoopProgram, ...]
+    program: LoopProgram
 
 
 def lower(
@@ -72,7 +74,7 @@ def lower(
     the machine is. (At the very edge of the bound it depends a little on what the process did
     before: isl counts what it allocates, and reuses some.)
     """
-    return way_to_loops(legal, mapping, sizes).loops[-1]
+    return way_to_loops(legal, mapping, sizes).program
 
 
 def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
@@ -134,7 +136,7 @@ def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> Way | 
                 way = _lowered(mapped, goal)
         except _SIMPLER_MAY_DO:
             continue
-        if count_instances(way.loops[-1].body) <= most_instances(asked.legal.scop):
+        if count_instances(way.program.body) <= most_instances(asked.legal.scop):
             return way
         hopeless.discard(without_annotations(mapped))
     return None
@@ -157,8 +159,9 @@ def _lowered(tree: Tree, goal: Goal) -> Way:
     loops = [program]
     for each in LOOPS:
         loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])
-    check_ranges(loops[-1].body, loops[-1].scop)
-    return Way(goal, tree, tuple(loops))
+    done = loops[-1]
+    check_ranges(done.body, done.scop)
+    return Way(goal, tree, tuple(loops), done)
 
 
 def compile_program(program: LoopProgram, *, is_watched: bool = False) -> bytes:

@@ -116,7 +116,7 @@ def _left_by(found: Pass[Any, Any], way: Way) -> tuple[Tree | LoopProgram | str,
             before, after = way.loops[LOOPS.index(found) :][:2]
             return after, after != before
         case Form.LLVM:
-            emitted = EMIT.run(way.loops[-1], way.goal)
+            emitted = EMIT.run(way.program, way.goal)
             return emitted if found is EMIT else OPTIMISE.run(emitted, way.goal), True
         case _:
             assert_never(found.leaves)

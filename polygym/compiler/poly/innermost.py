@@ -222,7 +222,7 @@ def _movement(domain: str, relation: str, move: Vector) -> Movement:
         points, function = isl.Set(domain), isl.Map(relation)
         displacement = _constant_displacement(points, function, move)
         if displacement is not None:
-            return _classify(displacement)
+            return classify(displacement)
         return _usual_movement(points, function, move)
 
 
@@ -245,10 +245,10 @@ def _displacements_of_pieces(relation: isl.Map, move: Vector) -> Iterator[Vector
         yield tuple(dot(coefficients(part, isl.dim_type.in_), move) for part in parts)
 
 
-def _classify(displacement: Vector) -> Movement:
+def classify(displacement: Vector) -> Movement:
     """Return the class of one displacement.
 
-    >>> [_classify(vector).name for vector in [(), (0, -1), (0, 8), (1, 0)]]
+    >>> [classify(vector).name for vector in [(), (0, -1), (0, 8), (1, 0)]]
     ['SAME', 'UNIT', 'SHORT', 'FAR']
     """
     if not any(displacement):

@@ -1,7 +1,6 @@
 """The table of passes: every row does what it says, and together they are what `lower` does."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,12 +12,9 @@ from polygym.compiler.codegen.llvm.jit import optimise
 from polygym.compiler.codegen.loop_annotation import Hold, Jam, Vector
 from polygym.compiler.codegen.loops.interpreter import runner
 from polygym.compiler.codegen.loops.ir import (
-    Block,
-    Guard,
-    Loop,
     LoopProgram,
-    Node,
     count_instances,
+    loops_in,
 )
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.passes import LOOPS, PASSES, Form
@@ -44,22 +40,6 @@ def legal_of(name: str) -> LegalSchedule:
 def stage(name: str, program: str, text: str) -> Stage:
     """Return what a pass leaves of isl's schedule of a program."""
     return stage_after(pass_named(name), legal_of(program), parse_mapping(text))
-
-
-def loops_in(node: Node) -> Iterator[Loop]:
-    match node:
-        case Block(children):
-            for child in children:
-                yield from loops_in(child)
-        case Loop(body=body):
-            yield node
-            yield from loops_in(body)
-        case Guard(_, then, otherwise):
-            yield from loops_in(then)
-            if otherwise is not None:
-                yield from loops_in(otherwise)
-        case _:
-            return
 
 
 def annotations(found: Stage) -> set[type]:

@@ -14,8 +14,8 @@ from polygym.compiler.codegen.packable import Packing
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.model import Copies, block
-from polygym.compiler.codegen.trees.points import Arranger
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
+from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import Band, Sequence
 from polygym.compiler.codegen.trees.trips import trips
@@ -50,7 +50,7 @@ def found(
     around = Around(all_pairs(scop), {name: () for name in names}, order.parameters)
     options = parse_mapping(mapping)
     packing = Packing(scop, None, (frozenset(names),))
-    return reduction(band, around, Arranger(scop, options, machine, packing, sizes))
+    return reduction(band, around, Setting(scop, options, machine, packing, sizes))
 
 
 def test_statements_part_ways_and_the_sum_is_held_in_all_of_its_loops() -> None:

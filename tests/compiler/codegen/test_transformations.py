@@ -8,13 +8,13 @@ from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.loop_annotation import Jam, Parallel
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import parse_mapping
-from polygym.compiler.codegen.trees.arrange import Roles
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.chain import is_chain
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.model import few_rows, tile_sizes
 from polygym.compiler.codegen.trees.moves import Move, Moves
+from polygym.compiler.codegen.trees.roles import Roles
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import sink
 from polygym.compiler.codegen.trees.surroundings import Around

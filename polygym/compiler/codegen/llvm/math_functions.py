@@ -11,27 +11,9 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
+from polygym.compiler.codegen.math_forms import EXTREMES, INTRINSICS
 from polygym.compiler.ir.expr import MathFunction
 from polygym.compiler.ir.types import ScalarType
-
-_INTRINSICS = {
-    MathFunction.SQRT: "llvm.sqrt",
-    MathFunction.FABS: "llvm.fabs",
-    MathFunction.FLOOR: "llvm.floor",
-    MathFunction.CEIL: "llvm.ceil",
-    MathFunction.TRUNC: "llvm.trunc",
-    MathFunction.ROUND: "llvm.round",
-    MathFunction.RINT: "llvm.rint",
-    MathFunction.COPYSIGN: "llvm.copysign",
-    MathFunction.FMA: "llvm.fma",
-}
-_EXTREMES = {MathFunction.FMIN: "<", MathFunction.FMAX: ">"}
-
-
-def has_vector_form(function: MathFunction) -> bool:
-    """Whether a call can be made for the lanes of a vector at once."""
-    own = (MathFunction.ABS, MathFunction.EXPONENTIAL)
-    return function in _INTRINSICS or function in _EXTREMES or function in own
 
 
 def emit_call(
@@ -47,11 +29,11 @@ def emit_call(
         return _absolute(builder, arguments[0])
     if function is MathFunction.EXPONENTIAL:
         return emit_exponential(builder, type_, arguments[0])
-    if function in _EXTREMES:
-        return _extreme(builder, _EXTREMES[function], *arguments)
-    if function in _INTRINSICS:
+    if function in EXTREMES:
+        return _extreme(builder, EXTREMES[function], *arguments)
+    if function in INTRINSICS:
         intrinsic = module.declare_intrinsic(
-            _INTRINSICS[function], [kind], ir.FunctionType(kind, [kind] * function.arity)
+            INTRINSICS[function], [kind], ir.FunctionType(kind, [kind] * function.arity)
         )
         return builder.call(intrinsic, arguments)
     name = function.c_name(type_)

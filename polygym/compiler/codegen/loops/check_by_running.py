@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 import islpy as isl
 
-from polygym.compiler.codegen.loops.boxes import Box
+from polygym.compiler.codegen.boxes import Box
 from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
 from polygym.compiler.codegen.loops.interpreter import Point, runner, sampler
 from polygym.compiler.codegen.loops.ir import Node

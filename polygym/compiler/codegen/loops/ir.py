@@ -8,8 +8,8 @@ match exhaustively.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
@@ -155,22 +155,50 @@ class LoopProgram:
         return self.mapping.threads if self.mapping.shares else 1
 
 
-def instances_in(node: Node) -> Iterator[Instance]:
-    """Yield the instances in a node's text, in order."""
+def directly_in(node: Node) -> tuple[Node, ...]:
+    """Return the nodes of which a node consists, in the order of the text."""
     match node:
         case Block(children):
-            for child in children:
-                yield from instances_in(child)
-        case Loop():
-            yield from instances_in(node.body)
+            return children
+        case Loop(body=body):
+            return (body,)
         case Guard(_, then, otherwise):
-            yield from instances_in(then)
-            if otherwise is not None:
-                yield from instances_in(otherwise)
+            return (then,) if otherwise is None else (then, otherwise)
         case Instance():
-            yield node
+            return ()
         case _:
             assert_never(node)
+
+
+def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return a node that consists of what becomes of the nodes that it consists of."""
+    match node:
+        case Block(children):
+            return Block(tuple(map(change, children)))
+        case Loop(body=body):
+            return replace(node, body=change(body))
+        case Guard(condition, then, otherwise):
+            return Guard(condition, change(then), None if otherwise is None else change(otherwise))
+        case Instance():
+            return node
+        case _:
+            assert_never(node)
+
+
+def instances_in(node: Node) -> Iterator[Instance]:
+    """Yield the instances in a node's text, in order."""
+    if isinstance(node, Instance):
+        yield node
+    for part in directly_in(node):
+        yield from instances_in(part)
+
+
+def loops_in(node: Node) -> Iterator[Loop]:
+    """Yield the loops in a node's text, outer ones first."""
+    if isinstance(node, Loop):
+        yield node
+    for part in directly_in(node):
+        yield from loops_in(part)
 
 
 def count_instances(node: Node) -> int:

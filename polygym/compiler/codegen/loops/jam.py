@@ -54,6 +54,7 @@ from polygym.compiler.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
+    rebuilt,
 )
 from polygym.compiler.codegen.loops.linear import difference
 
@@ -102,23 +103,12 @@ class Copies:
 def jam_loops(node: Node) -> Node:
     """Carry out every annotation of the kind Jam, outermost first."""
     match node:
-        case Block(children):
-            return Block(tuple(jam_loops(child) for child in children))
         case Loop(annotation=Jam(copies)) if copies > 1 and node.step == 1:
             return _jammed(node, copies)
-        case Loop(variable, lower, upper, step, body, annotation):
-            kept = SEQUENTIAL if isinstance(annotation, Jam) else annotation
-            return Loop(variable, lower, upper, step, jam_loops(body), kept)
-        case Guard(condition, then, otherwise):
-            return Guard(
-                condition,
-                jam_loops(then),
-                None if otherwise is None else jam_loops(otherwise),
-            )
-        case Instance():
-            return node
+        case Loop(annotation=Jam()):
+            return replace(node, body=jam_loops(node.body), annotation=SEQUENTIAL)
         case _:
-            assert_never(node)
+            return rebuilt(node, jam_loops)
 
 
 def _jammed(loop: Loop, count: int) -> Node:
@@ -174,20 +164,14 @@ def rest_start(loop: Loop, count: int) -> Index:
 def together(node: Node, copies: Copies) -> Node:
     """Return a node that runs ``node`` for all copies, interleaved where it can be."""
     match node:
-        case Block(children):
-            return Block(tuple(together(child, copies) for child in children))
         case Instance():
             return _instances(node, copies)
         case Loop():
             return _loop(node, copies)
-        case Guard(condition, then, otherwise):
-            if mentions(condition, copies.variable):
-                return _one_by_one(node, copies)
-            return Guard(
-                condition,
-                together(then, copies),
-                None if otherwise is None else together(otherwise, copies),
-            )
+        case Guard(condition) if mentions(condition, copies.variable):
+            return _one_by_one(node, copies)
+        case Block() | Guard():
+            return rebuilt(node, lambda part: together(part, copies))
         case _:
             assert_never(node)
 

@@ -18,25 +18,23 @@ form, a read needs its guard, a gather is made under a condition) leaves its loo
 
 from __future__ import annotations
 
-from typing import assert_never
+from dataclasses import replace
 
-from polygym.compiler.codegen.llvm.math_functions import has_vector_form
 from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
 from polygym.compiler.codegen.loops.index import plus
 from polygym.compiler.codegen.loops.ir import (
-    Block,
-    Guard,
     IndexOperator,
-    Instance,
     Loop,
     Node,
     Number,
     Operation,
     Variable,
     instances_in,
+    rebuilt,
 )
 from polygym.compiler.codegen.loops.jam import Copies, main_and_rest, rest_start, together
 from polygym.compiler.codegen.loops.linear import difference
+from polygym.compiler.codegen.math_forms import has_vector_form
 from polygym.compiler.ir.expr import (
     Binary,
     BinaryOperator,
@@ -63,9 +61,7 @@ def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
     ``guarded`` are statements with a read that is only made under a condition.
     """
     match node:
-        case Block(children):
-            return Block(tuple(vectorise(child, scop, guarded) for child in children))
-        case Loop(variable, lower, upper, step, body, Vector(bits, count)):
+        case Loop(step=step, body=body, annotation=Vector(bits, count)):
             names = statements_in(body)
             able = step == 1 and names.isdisjoint(guarded)
             if able and all(is_vectorisable(scop.statement(name)) for name in names):
@@ -73,19 +69,9 @@ def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
                 if width > 1:
                     maskable = not any(narrows(scop.statement(name)) for name in names)
                     return _vectors(node, width, count, is_maskable=maskable)
-            return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), SEQUENTIAL)
-        case Loop(variable, lower, upper, step, body, annotation):
-            return Loop(variable, lower, upper, step, vectorise(body, scop, guarded), annotation)
-        case Guard(condition, then, otherwise):
-            return Guard(
-                condition,
-                vectorise(then, scop, guarded),
-                None if otherwise is None else vectorise(otherwise, scop, guarded),
-            )
-        case Instance():
-            return node
+            return replace(node, body=vectorise(body, scop, guarded), annotation=SEQUENTIAL)
         case _:
-            assert_never(node)
+            return rebuilt(node, lambda part: vectorise(part, scop, guarded))
 
 
 def _vectors(loop: Loop, width: int, count: int, *, is_maskable: bool) -> Node:

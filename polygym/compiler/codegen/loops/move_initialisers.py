@@ -25,13 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from polygym.compiler.codegen.loop_annotation import Hold, Vector
 from polygym.compiler.codegen.loops.index import coefficient, mentions, plus, replaced, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,
-    Guard,
     Index,
     IndexOperator,
     Instance,
@@ -40,6 +38,7 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
     instances_in,
+    rebuilt,
 )
 from polygym.compiler.codegen.loops.lanes import (
     element_size,
@@ -65,22 +64,10 @@ def start_sums(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
 
     ``guarded`` are statements with a read that is only made under a condition.
     """
-    match node:
-        case Block():
-            parts = [start_sums(part, scop, guarded) for part in parts_of(node)]
-            return Block(tuple(_moved(parts, scop, guarded)))
-        case Guard(condition, then, otherwise):
-            return Guard(
-                condition,
-                start_sums(then, scop, guarded),
-                None if otherwise is None else start_sums(otherwise, scop, guarded),
-            )
-        case Loop():
-            return replace(node, body=start_sums(node.body, scop, guarded))
-        case Instance():
-            return node
-        case _:
-            assert_never(node)
+    if not isinstance(node, Block):
+        return rebuilt(node, lambda part: start_sums(part, scop, guarded))
+    parts = [start_sums(part, scop, guarded) for part in parts_of(node)]
+    return Block(tuple(_moved(parts, scop, guarded)))
 
 
 def _moved(parts: Sequence[Node], scop: Scop, guarded: frozenset[str]) -> Iterator[Node]:

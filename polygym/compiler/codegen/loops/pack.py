@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, assert_never
+from typing import TypeVar
 
 import islpy as isl
 
@@ -27,14 +27,16 @@ from polygym.compiler.codegen.loops.copying import copying
 from polygym.compiler.codegen.loops.index import coefficient, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
-    Guard,
     Index,
     Instance,
+    Lanes,
     Loop,
     LoopProgram,
     Node,
     Number,
     Variable,
+    directly_in,
+    rebuilt,
 )
 from polygym.compiler.codegen.loops.lanes import statements_in
 from polygym.compiler.codegen.loops.names import Names
@@ -207,22 +209,13 @@ def _vectors(
 ) -> Iterator[tuple[Instance, tuple[Loop, ...]]]:
     """Yield the instances that have lanes, with the loops around them that hold sums."""
     match node:
-        case Block(children):
-            for child in children:
-                yield from _vectors(child, sums)
-        case Loop():
-            yield from _vectors(
-                node.body, (*sums, node) if isinstance(node.annotation, Hold) else sums
-            )
-        case Guard(_, then, otherwise):
-            yield from _vectors(then, sums)
-            if otherwise is not None:
-                yield from _vectors(otherwise, sums)
-        case Instance():
-            if node.lanes is not None:
-                yield node, sums
+        case Instance(lanes=Lanes()):
+            yield node, sums
+        case Loop(body=body, annotation=Hold()):
+            yield from _vectors(body, (*sums, node))
         case _:
-            assert_never(node)
+            for part in directly_in(node):
+                yield from _vectors(part, sums)
 
 
 def _reading(statement: Statement, copies: Mapping[Access, _Copy]) -> Statement:
@@ -235,30 +228,17 @@ def _reading(statement: Statement, copies: Mapping[Access, _Copy]) -> Statement:
 
 def _redirected(node: Node, scop: Scop, redirected: Mapping[str, Mapping[Access, _Copy]]) -> Node:
     """Return the loops with the subscripts of those reads in the order of the copies."""
-    match node:
-        case Block(children):
-            return Block(tuple(_redirected(child, scop, redirected) for child in children))
-        case Loop():
-            return replace(node, body=_redirected(node.body, scop, redirected))
-        case Guard(condition, then, otherwise):
-            return Guard(
-                condition,
-                _redirected(then, scop, redirected),
-                None if otherwise is None else _redirected(otherwise, scop, redirected),
-            )
-        case Instance(statement=name, reads=reads):
-            if name not in redirected:
-                return node
-            copies = redirected[name]
-            return replace(
-                node,
-                reads=tuple(
-                    copies[access].permuted(subscripts) if access in copies else subscripts
-                    for access, subscripts in zip(scop.statement(name).reads, reads, strict=True)
-                ),
-            )
-        case _:
-            assert_never(node)
+    if not isinstance(node, Instance):
+        return rebuilt(node, lambda part: _redirected(part, scop, redirected))
+    if node.statement not in redirected:
+        return node
+    copies = redirected[node.statement]
+    accesses = zip(scop.statement(node.statement).reads, node.reads, strict=True)
+    reads = tuple(
+        copies[access].permuted(subscripts) if access in copies else subscripts
+        for access, subscripts in accesses
+    )
+    return replace(node, reads=reads)
 
 
 def _array(copy: _Copy) -> Array:

@@ -21,22 +21,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
 from polygym.compiler.codegen.loops.check_ranges import Range, interval, parameter_ranges
 from polygym.compiler.codegen.loops.index import maximum, mentions, minimum, pieces, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
-    Guard,
     Index,
     IndexOperator,
     Instance,
-    Lanes,
     Loop,
     Node,
     Number,
     Operation,
+    instances_in,
+    rebuilt,
 )
 from polygym.compiler.codegen.loops.linear import as_sum, difference, from_sum
 from polygym.compiler.codegen.loops.split_points import COMPARISONS, counters
@@ -54,20 +53,13 @@ def peel(node: Node, scop: Scop, sizes: Mapping[str, int]) -> Node:
 
 def _peeled(node: Node, ranges: Mapping[str, Range]) -> Node:
     match node:
-        case Block(children):
-            return Block(tuple(_peeled(child, ranges) for child in children))
-        case Guard(condition, then, otherwise):
-            rest = None if otherwise is None else _peeled(otherwise, ranges)
-            return Guard(condition, _peeled(then, ranges), rest)
-        case Instance():
-            return node
         case Loop(variable, lower, upper, step, body):
             between = (interval(lower, ranges)[0], interval(upper, ranges)[1])
             if isinstance(node.annotation, Vector) and step == 1:
                 return _split(node, between)
             return replace(node, body=_peeled(body, {**ranges, variable: between}))
         case _:
-            assert_never(node)
+            return rebuilt(node, lambda part: _peeled(part, ranges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +140,10 @@ def _turn(comparison: Index, variable: str) -> tuple[_Cut, _Cut] | None:
 
 def _comparisons(node: Node) -> Iterator[Index]:
     """Yield the comparisons on which subscripts depend."""
-    match node:
-        case Block(children):
-            for child in children:
-                yield from _comparisons(child)
-        case Guard(_, then, otherwise):
-            yield from _comparisons(then)
-            if otherwise is not None:
-                yield from _comparisons(otherwise)
-        case Loop():
-            yield from _comparisons(node.body)
-        case Instance(_, _, write, reads):
-            for subscripts in (write, *reads):
-                for subscript in subscripts:
-                    yield from _within(subscript)
-        case _:
-            assert_never(node)
+    for instance in instances_in(node):
+        for subscripts in (instance.write, *instance.reads):
+            for subscript in subscripts:
+                yield from _within(subscript)
 
 
 def _within(index: Index) -> Iterator[Index]:
@@ -179,24 +159,14 @@ def _within(index: Index) -> Iterator[Index]:
 
 def _decided_in(node: Node, truths: Mapping[Index, bool]) -> Node:
     """Return a node with comparisons of subscripts decided."""
-    match node:
-        case Block(children):
-            return Block(tuple(_decided_in(child, truths) for child in children))
-        case Guard(condition, then, otherwise):
-            rest = None if otherwise is None else _decided_in(otherwise, truths)
-            return Guard(condition, _decided_in(then, truths), rest)
-        case Loop():
-            return replace(node, body=_decided_in(node.body, truths))
-        case Instance(statement, iterators, write, reads, lanes):
-            assert not isinstance(lanes, Lanes), "vectors are made later"
-            return Instance(
-                statement,
-                iterators,
-                tuple(_decided(index, truths) for index in write),
-                tuple(tuple(_decided(index, truths) for index in read) for read in reads),
-            )
-        case _:
-            assert_never(node)
+    if not isinstance(node, Instance):
+        return rebuilt(node, lambda part: _decided_in(part, truths))
+    assert node.lanes is None, "vectors are made later"
+    return replace(
+        node,
+        write=tuple(_decided(index, truths) for index in node.write),
+        reads=tuple(tuple(_decided(index, truths) for index in read) for read in node.reads),
+    )
 
 
 def _decided(index: Index, truths: Mapping[Index, bool]) -> Index:

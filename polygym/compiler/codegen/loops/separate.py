@@ -26,44 +26,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import assert_never
 
 from polygym.compiler.codegen.loops.index import coefficient, mentions, monotone, pieces, replaced
 from polygym.compiler.codegen.loops.ir import (
-    Block,
     Guard,
     Index,
     IndexOperator,
-    Instance,
     Loop,
     Node,
     Operation,
+    loops_in,
+    rebuilt,
 )
 from polygym.compiler.codegen.loops.nests import all_of, around, chain, spans
 
 
 def separate(node: Node) -> Node:
     """Return the loops with full tiles apart from partial ones, in the innermost nests."""
-    match node:
-        case Block(children):
-            return Block(tuple(separate(child) for child in children))
-        case Guard(condition, then, otherwise):
-            return Guard(
-                condition, separate(then), None if otherwise is None else separate(otherwise)
-            )
-        case Instance():
-            return node
-        case Loop():
-            return _nest(node)
-        case _:
-            assert_never(node)
+    return _nest(node) if isinstance(node, Loop) else rebuilt(node, separate)
 
 
 def _nest(loop: Loop) -> Node:
     """Separate the points of a nest, if what stands inside of it has no loops of its own."""
     loops = chain(loop)
     inside = loops[-1].body
-    if _has_loops(inside):
+    if any(loops_in(inside)):
         return around(loops, separate(inside))
     start = _first_point(loops)
     if start == len(loops):
@@ -74,20 +61,6 @@ def _nest(loop: Loop) -> Node:
         return loop
     whole = around(full, inside)
     return around(loops[:start], Guard(all_of(conditions), whole, points[0]))
-
-
-def _has_loops(node: Node) -> bool:
-    match node:
-        case Block(children):
-            return any(_has_loops(child) for child in children)
-        case Guard(_, then, otherwise):
-            return _has_loops(then) or (otherwise is not None and _has_loops(otherwise))
-        case Loop():
-            return True
-        case Instance():
-            return False
-        case _:
-            assert_never(node)
 
 
 def _first_point(loops: Sequence[Loop]) -> int:

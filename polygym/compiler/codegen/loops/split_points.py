@@ -27,6 +27,8 @@ from polygym.compiler.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
+    directly_in,
+    loops_in,
 )
 
 COMPARISONS = (
@@ -59,23 +61,18 @@ def turns(loop: Loop) -> tuple[Index, ...]:
 def _compared(node: Node) -> Iterator[tuple[Index, Index]]:
     """Yield the pairs of indices that decide what runs in a node."""
     match node:
-        case Block(children):
-            for child in children:
-                yield from _compared(child)
-        case Loop(_, lower, upper, _, body):
+        case Loop(_, lower, upper):
             yield from product(
                 pieces(lower, IndexOperator.MAXIMUM), pieces(upper, IndexOperator.MINIMUM)
             )
-            yield from _compared(body)
-        case Guard(condition, then, otherwise):
+        case Guard(condition):
             yield from _in_condition(condition)
-            yield from _compared(then)
-            if otherwise is not None:
-                yield from _compared(otherwise)
-        case Instance():
-            return
+        case Block() | Instance():
+            pass
         case _:
             assert_never(node)
+    for part in directly_in(node):
+        yield from _compared(part)
 
 
 def _in_condition(condition: Index) -> Iterator[tuple[Index, Index]]:
@@ -93,14 +90,4 @@ def _in_condition(condition: Index) -> Iterator[tuple[Index, Index]]:
 
 def counters(node: Node) -> frozenset[str]:
     """Return the counters of the loops in a node."""
-    match node:
-        case Block(children):
-            return frozenset().union(*map(counters, children))
-        case Loop(variable=variable, body=body):
-            return counters(body) | {variable}
-        case Guard(_, then, otherwise):
-            return counters(then) | (frozenset() if otherwise is None else counters(otherwise))
-        case Instance():
-            return frozenset()
-        case _:
-            assert_never(node)
+    return frozenset(loop.variable for loop in loops_in(node))

@@ -1,11 +1,34 @@
 """Schedule trees: from a legal schedule to the tree of loops that code is generated for.
 
-``tree`` has the types, ``build`` finds the tree of a schedule, ``pairs`` and ``surroundings`` are
-what the transformations ask about dependences. Each transformation is a module: ``tile``,
-``levels`` and ``wavefront`` make tiles, ``sink`` and ``through`` move points down, ``arrange``,
-``chain``, ``hold`` and ``points`` order the innermost loops, ``share`` gives threads their loops.
-``model`` and ``tile_choice`` say how large, ``plan`` strings everything together, ``isl_tree``
-hands the result to isl.
+========================  =========================================================================
+``tree``                  the types: bands of loops that may be permuted, sequences, leaves
+``printer``               trees as text
+``build``                 the tree of a schedule, found from the dependences
+``isl_tree``              a tree as isl's, which makes loops of it
+``plan``                  the tree of a mapping: the walk that strings everything below together
+------------------------  -------------------------------------------------------------------------
+``setting``               what decisions depend on, beside the loops: program, mapping, machine
+``surroundings``          what is around a part of the tree, on the way down
+``pairs``                 what transformations ask about dependences
+``moves``                 how accesses move with each loop
+``trips``                 how many iterations a loop has
+``chain``                 whether every iteration of the innermost loop waits for the one before
+``hold``                  what registers may hold, decided exactly
+``model``                 numbers: copies and tiles from registers and caches
+------------------------  -------------------------------------------------------------------------
+``tile``, ``levels``      tiles of a band, in one level or two
+``wavefront``             tiles along diagonals, and diamonds
+``tile_choice``           how large the tiles of a band are
+``sink``, ``through``     points that move down, into the branches or through the band below
+``roles``                 which loop of a band runs in vectors, in copies, with registers
+``group``                 the statements that share innermost loops: their roles, what they hold
+``copy_choice``           how many iterations run together
+``points``                which members run innermost, and whether statements part ways first
+``vector_choice``         which loop around a sum runs in vectors: the fewest cycles
+``sum_choice``            what one statement does around the loops of its sum
+``reduction``             sums over several loops, their elements in registers through all of them
+``share``                 the outermost coincident loops in threads
+========================  =========================================================================
 """
 
 __all__: list[str] = []

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.trees.arrange import Roles, Table
 from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.roles import Roles, Table
 from polygym.compiler.codegen.trees.tree import Member
 
 _HELD_POINTS = 256

@@ -22,6 +22,8 @@ from polygym.compiler.codegen.packable import Packing, turned_dimension
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.innermost import (
+    Movement,
+    classify,
     displacement,
     equations,
     independent,
@@ -29,10 +31,15 @@ from polygym.compiler.poly.innermost import (
     usual_displacement,
 )
 from polygym.compiler.poly.schedule import Row
+from polygym.compiler.poly.spaces.integers import Vector
 
 
 class Move(Enum):
-    """Where an access goes when one loop advances."""
+    """Where an access goes when one loop advances, as far as vectors and registers care.
+
+    That is a :class:`~polygym.compiler.poly.innermost.Movement` with a direction: vectors load what
+    follows in memory, and whatever is neither there nor the same element is equally far.
+    """
 
     SAME = 0
     NEXT = 1
@@ -101,11 +108,7 @@ def moves_of(
         if vector is None:
             # What wraps around now and then is cut off from the loop (codegen/loops/peel.py).
             vector = usual_displacement(found, access, loop)
-        if vector is None or any(vector[:-1]):
-            return Move.FAR
-        if not any(vector):
-            return Move.SAME
-        return Move.NEXT if vector[-1] == 1 else Move.FAR
+        return Move.FAR if vector is None else _directed(vector)
 
     turned = frozenset(number for number, access in enumerate(found.reads) if is_turned(access))
     reads = (
@@ -113,6 +116,21 @@ def moves_of(
         for number, access in enumerate(found.reads)
     )
     return Moves(move_of(found.write), tuple(reads), turned)
+
+
+def _directed(displacement: Vector) -> Move:
+    """Return the move of one displacement.
+
+    >>> [_directed(vector).name for vector in [(), (0, 0), (0, 1), (0, -1), (1, 1)]]
+    ['SAME', 'SAME', 'NEXT', 'FAR', 'FAR']
+    """
+    match classify(displacement):
+        case Movement.SAME:
+            return Move.SAME
+        case Movement.UNIT if displacement[-1] > 0:
+            return Move.NEXT
+        case _:
+            return Move.FAR
 
 
 def table(

@@ -29,8 +29,9 @@ from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.packable import packing_of
 from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.levels import levels
-from polygym.compiler.codegen.trees.points import Arranger
+from polygym.compiler.codegen.trees.points import arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
+from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import Sunk, sink
 from polygym.compiler.codegen.trees.surroundings import Around
@@ -64,9 +65,8 @@ def plan(
         names = tuple(part.statement for part in legal.schedule.statements)
         around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
         packing = packing_of(legal.scop, mapping, sizes, parts(tree, names))
-        arranger = Arranger(legal.scop, mapping, machine, packing, known)
-        planner = _Planner(mapping, arranger, threads)
-        return planner.tree(tree, around)
+        setting = Setting(legal.scop, mapping, machine, packing, known)
+        return _Planner(setting, threads).tree(tree, around)
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,13 @@ class _Planner:
     Bands come with ``tiled``, the sizes of the tiles that their members have further out already.
     """
 
-    mapping: Mapping
-    arranger: Arranger
+    setting: Setting
     threads: Threads
+
+    @property
+    def mapping(self) -> Mapping:
+        """The mapping."""
+        return self.setting.mapping
 
     def tree(self, tree: Tree, around: Around) -> Tree:
         """Return the mapped tree."""
@@ -105,7 +109,7 @@ class _Planner:
         if self.mapping.sink and self.mapping.tile != ():
             if (branches := sink(band, around)) is not None:
                 return self._sunk(band, branches, tiled, around)
-            if (found := reduction(band, around, self.arranger)) is not None:
+            if (found := reduction(band, around, self.setting)) is not None:
                 return self._reduced(band, found, tiled, around)
             if (through := self._through(band, around)) is not None:
                 ran = self._run_through(band, through, tiled, around)
@@ -115,10 +119,10 @@ class _Planner:
 
     def _points(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band below which there are no more loops."""
-        arrangement = self.arranger.arrangement(band, around)
-        sizes = sizes_of_points(band, arrangement, tiled, around, self.arranger)
+        found = arrangement(band, around, self.setting)
+        sizes = sizes_of_points(band, found, tiled, around, self.setting)
         tiles = self._tiles(band, sizes, around)
-        points = self.arranger.tree(band, arrangement)
+        points = arranged(band, found, self.setting)
         return tiles.around(self.threads.inside(points, parallel=tiles.parallel))
 
     def _sunk(
@@ -157,9 +161,9 @@ class _Planner:
             return None
         assert isinstance(band.child, Band)
         inside = around.inside(band.members, band.statements)
-        if _is_last(band.child) and self.arranger.arrangement(band.child, inside).is_rewarding:
-            return None
-        return through
+        if not _is_last(band.child):
+            return through
+        return None if arrangement(band.child, inside, self.setting).is_rewarding else through
 
     def _run_through(
         self, band: Band, through: Through, tiled: tuple[int, ...], around: Around
@@ -174,12 +178,12 @@ class _Planner:
             whole = sizes_for(self.mapping.tile, len(band.members))
             sizes = tuple(whole[place] for place in through.moving)
         elif _is_last(inside):
-            arrangement = self.arranger.arrangement(inside, below)
-            if not arrangement.is_rewarding:
+            found = arrangement(inside, below, self.setting)
+            if not found.is_rewarding:
                 return None
-            found = sizes_of_points(inside, arrangement, (*before, *rest), below, self.arranger)
-            found = found[: len(points)]
-            sizes = found if any(size > 1 for size in found) else sizes
+            every = sizes_of_points(inside, found, (*before, *rest), below, self.setting)
+            own = every[: len(points)]
+            sizes = own if any(size > 1 for size in own) else sizes
         sizes = _untiled(sizes, before)
         tiles = self._tiles(Band(band.statements, points, inside), sizes, around)
         now = _both(before, sizes)
@@ -189,7 +193,7 @@ class _Planner:
     def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band whose points stay above what is below."""
         tiles = self._tiles(
-            band, sizes_above(band, tiled, around, self.mapping, self.arranger.scop), around
+            band, sizes_above(band, tiled, around, self.mapping, self.setting.scop), around
         )
         members, parallel = self.threads.shared(
             band.statements, band.members, parallel=tiles.parallel

@@ -26,23 +26,21 @@ are stored once, one by one, after all terms (:mod:`polygym.compiler.codegen.tre
 
 It pays while what the sum reads for one block, a column as wide as the block of vectors and as long
 as the sum, fits into the level 2 cache; longer sums are better cut into tiles. So it is done at
-known sizes only.
+known sizes only. What each statement does, and whether it pays, is decided in
+:mod:`polygym.compiler.codegen.trees.sum_choice`; here its loops are found, and put together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
-from math import prod
 
 from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.loop_annotation import Hold, Jam, LoopAnnotation, Vector
-from polygym.compiler.codegen.sizes import Sizes
-from polygym.compiler.codegen.trees.arrange import roles
-from polygym.compiler.codegen.trees.hold import holdable
-from polygym.compiler.codegen.trees.moves import Move, table
+from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.pairs import in_order
-from polygym.compiler.codegen.trees.points import Arranger
+from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.sum_choice import SumChoice, SumLoops, sum_choice
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import (
     Band,
@@ -55,7 +53,6 @@ from polygym.compiler.codegen.trees.tree import (
     restricted,
 )
 from polygym.compiler.codegen.trees.trips import lengths
-from polygym.compiler.codegen.trees.vector_choice import Sum, best_way
 
 
 @dataclass(frozen=True)
@@ -73,140 +70,119 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class _Own:
-    """What one statement does: annotations of free members by their position, and the loops below.
+class _Split:
+    """The members of a band: ``free`` ones, at ``places``, those that stay ``outer``, and the rest.
 
-    ``again`` are the free members that need the same vectors in every iteration.
+    Of the others some statement writes another element when an outer one advances, and the same
+    when one of the ``summed`` does.
     """
 
-    statement: str
-    annotations: dict[int, LoopAnnotation]
+    band: Band
+    places: tuple[int, ...]
+    outer: tuple[Member, ...]
     summed: tuple[Member, ...]
-    is_held: bool
-    again: frozenset[int]
+
+    @property
+    def free(self) -> tuple[Member, ...]:
+        """The independent members."""
+        return tuple(self.band.members[place] for place in self.places)
+
+    def loops(self, name: str) -> SumLoops:
+        """Return the loops of one statement; of its sum those that move in its iterators."""
+        free, outer, inner = (
+            tuple(restricted(member, self.band.statements, (name,)) for member in part)
+            for part in (self.free, self.outer, self.summed)
+        )
+        below = (*inner, *path(self.band.child, name))
+        summed = tuple(member for member in below if any(member.rows[0].iterators))
+        return SumLoops(name, free, outer, summed)
 
 
-def reduction(band: Band, around: Around, arranger: Arranger) -> Reduction | None:
+def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
     """Return the points of a band with a sum over several loops below, arranged; None if unfit."""
-    mapping, sizes = arranger.mapping, arranger.sizes
-    if sizes is None or not mapping.registers or mapping.vector_bits == 0:
+    sizes = setting.sizes
+    if sizes is None or not setting.mapping.registers or not setting.has_vectors:
         return None
-    places = tuple(place for place, member in enumerate(band.members) if member.coincident)
-    free = tuple(band.members[place] for place in places)
-    staying = tuple(member for member in band.members if not member.coincident)
-    outer = tuple(m for m in staying if _moves_on(m, band, around, arranger))
+    split = _split(band, around, setting)
     alone = [(name,) for name in band.statements]
-    order = in_order(alone, around.inside((*outer, *free), band.statements).pairs)
-    if order is None or not free:
+    inside = around.inside((*split.outer, *split.free), band.statements)
+    order = in_order(alone, inside.pairs)
+    if order is None or not split.free:
         return None
+    chosen = _choices(split, [name for (name,) in order], around, setting)
+    if not any(one.is_held and len(one.loops.summed) > 1 for one in chosen):
+        return None
+    busy = frozenset(place for one in chosen for place in one.annotations)
+    reach = lengths(setting.scop, band.statements, split.free, around.parameters, sizes)
+    return Reduction(split.places, reach, busy, _tree(split, chosen, sorted(busy)))
+
+
+def _split(band: Band, around: Around, setting: Setting) -> _Split:
+    """Tell the members of a band apart."""
+    places = tuple(place for place, member in enumerate(band.members) if member.coincident)
+    staying = tuple(member for member in band.members if not member.coincident)
+    outer = tuple(member for member in staying if _moves_on(member, band, around, setting))
     summed = tuple(member for member in staying if member not in outer)
-    owns = []
-    for (name,) in order:
-        own = _own(name, band, (free, outer, summed), around, arranger, sizes)
-        if own is None:
-            return None
-        owns.append(own)
-    if not any(own.is_held and len(own.summed) > 1 for own in owns):
-        return None
-    busy = frozenset(place for own in owns for place in own.annotations)
-    common = tuple(
-        free[place]
-        for place in sorted(range(len(free)), key=lambda place: _is_again(place, owns))
-        if place not in busy
-    )
-    branches = tuple(Branch((own.statement,), _tree(own, band, free, sorted(busy))) for own in owns)
-    below = branches[0].child if len(branches) == 1 else Sequence(branches)
-    tree = Band(band.statements, (*common, *outer), below)
-    return Reduction(
-        places, lengths(arranger.scop, band.statements, free, around.parameters, sizes), busy, tree
-    )
+    return _Split(band, places, outer, summed)
 
 
-def _is_again(place: int, owns: Many[_Own]) -> bool:
-    """Whether sums need the same vectors in every iteration of a free member."""
-    return all(place in own.again for own in owns if own.is_held)
-
-
-def _moves_on(member: Member, band: Band, around: Around, arranger: Arranger) -> bool:
+def _moves_on(member: Member, band: Band, around: Around, setting: Setting) -> bool:
     """Whether some statement writes another element when the member of its band advances."""
     for name in band.statements:
-        loops = [restricted(one, band.statements, (name,)) for one in band.members]
-        rows = [loop.rows for loop in (*loops, *path(band.child, name))]
-        moves = table(arranger.scop, (name,), around.rows, rows, arranger.packing)
+        own = [restricted(one, band.statements, (name,)) for one in band.members]
+        moves = setting.moves((name,), around.rows, [*own, *path(band.child, name)])
         if moves[band.members.index(member)][name].write is not Move.SAME:
             return True
     return False
 
 
-def _own(
-    name: str,
-    band: Band,
-    parts: tuple[tuple[Member, ...], tuple[Member, ...], tuple[Member, ...]],
-    around: Around,
-    arranger: Arranger,
-    sizes: Sizes,
-) -> _Own | None:
-    """Return what one of the statements does with the free members; None without vectors.
+def _choices(
+    split: _Split, order: Many[str], around: Around, setting: Setting
+) -> tuple[SumChoice, ...]:
+    """Return what the statements do, in their order; nothing where one of them is unfit."""
+    found = []
+    for name in order:
+        one = sum_choice(split.loops(name), around, setting)
+        if one is None:
+            return ()
+        found.append(one)
+    return tuple(found)
 
-    ``parts`` are the free members of the band, those that run outside, and those of the sum.
+
+def _tree(split: _Split, chosen: Many[SumChoice], busy: Many[int]) -> Band:
+    """Return the loops that all statements share, and below them the branch of each.
+
+    Of the free members without annotations those come last that need the same vectors again in
+    every iteration.
     """
-    statement = arranger.scop.statement(name)
-    free, outer, inner = (
-        tuple(restricted(member, band.statements, (name,)) for member in part) for part in parts
-    )
-    summed = tuple(m for m in (*inner, *path(band.child, name)) if any(m.rows[0].iterators))
-    members = (*free, *summed)
-    rows = {name: (*around.rows[name], *(member.rows[0] for member in outer))}
-    moves = table(arranger.scop, (name,), rows, [m.rows for m in members], arranger.packing)
-    standing = {name: (*rows[name], *(member.rows[0] for member in free))}
-    held = (
-        bool(summed)
-        and all(moves[place][name].write is Move.SAME for place in range(len(free), len(members)))
-        and bool(holdable(arranger.scop, (name,), (name,), standing))
-    )
-    if summed and not held:
-        return None
-    reach = lengths(arranger.scop, (name,), members, around.parameters, sizes)
-    count, terms = len(free), prod(reach[len(free) :])
-    own = tuple(row[name] for row in moves[:count])
-    found = Sum(statement, own, reach[:count], terms, held)
-    vector = roles(members, moves, vectors=True, hold=True).vector
-    bits = arranger.mapping.vector_bits or arranger.machine.vector_bits
-    way = best_way(
-        found,
-        vector if vector is not None and vector < count else None,
-        [member.coincident for member in free],
-        bits // (8 * arranger.scop.widest((name,))),
-        arranger.machine,
-    )
-    if way is None:
-        return None
-    vectors = arranger.mapping.vector_copies or way.copies.vectors
-    jam = arranger.mapping.unroll_jam or way.copies.jam
-    if terms * vectors * bits // 8 > arranger.machine.level_2 // 2:
-        return None
-    annotations: dict[int, LoopAnnotation] = {way.vector: Vector(bits, vectors)}
-    if way.jammed is not None and jam > 1:
-        annotations[way.jammed] = Jam(jam)
-    return _Own(name, annotations, summed, held, found.again(way.vector))
+    free, statements = split.free, split.band.statements
+    order = sorted(range(len(free)), key=lambda place: _is_again(place, chosen))
+    common = tuple(free[place] for place in order if place not in busy)
+    branches = tuple(Branch((one.loops.statement,), _branch(one, busy)) for one in chosen)
+    below = branches[0].child if len(branches) == 1 else Sequence(branches)
+    return Band(statements, (*common, *split.outer), below)
 
 
-def _tree(own: _Own, band: Band, free: tuple[Member, ...], busy: Many[int]) -> Band:
+def _is_again(place: int, chosen: Many[SumChoice]) -> bool:
+    """Whether sums need the same vectors in every iteration of a free member."""
+    return all(place in one.again for one in chosen if one.is_held)
+
+
+def _branch(one: SumChoice, busy: Many[int]) -> Band:
     """Return the loops of one statement below those that all of them share.
 
     Free members without an annotation come first, then the jammed one, then the one that runs in
     vectors.
     """
-    name = (own.statement,)
+    name = (one.loops.statement,)
     ranks: dict[type[LoopAnnotation], int] = {Jam: 1, Vector: 2}
-    annotations = {place: own.annotations.get(place, ALONE) for place in busy}
+    annotations = {place: one.annotations.get(place, ALONE) for place in busy}
     order = sorted(busy, key=lambda place: (ranks.get(type(annotations[place]), 0), place))
     members = tuple(
-        replace(restricted(free[place], band.statements, name), annotation=annotations[place])
-        for place in order
+        replace(one.loops.free[place], annotation=annotations[place]) for place in order
     )
     below: Tree = Leaf()
-    for member in reversed(own.summed):
+    for member in reversed(one.loops.summed):
         held = replace(member, coincident=False, annotation=Hold(frozenset(name)))
         below = Band(name, (held,), below)
     return Band(name, members, below)

@@ -21,7 +21,7 @@ from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.mapping import Mapping, Sharing
 from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
-from polygym.compiler.codegen.trees.trips import trips
+from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.ir.scop import Scop
 
 
@@ -73,19 +73,15 @@ class Threads:
         for place, member in enumerate(members):
             if not member.coincident or member.annotation != ALONE:
                 continue
-            length = self._length(statements, member)
-            if length is None or length >= self.mapping.threads:
+            found = self._length(statements, member)
+            if found is None or found >= self.mapping.threads:
                 return place
-            if length > most:
-                longest, most = place, length
+            if found > most:
+                longest, most = place, found
         return longest
 
     def _length(self, statements: tuple[str, ...], member: Member) -> int | None:
         """Return how many iterations a loop has at most; None where that is not known."""
         if self.sizes is None or len(member.parts) > 1:
             return None
-        (part,) = member.parts
-        return max(
-            -(-trips(self.scop.statement(name), row, self.parameters, self.sizes) // part.size)
-            for name, row in zip(statements, part.rows, strict=True)
-        )
+        return length(self.scop, statements, member, self.parameters, self.sizes)

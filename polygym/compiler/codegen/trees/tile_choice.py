@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_sizes
-from polygym.compiler.codegen.trees.moves import table
-from polygym.compiler.codegen.trees.points import Arrangement, Arranger
+from polygym.compiler.codegen.trees.points import Arrangement
+from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tile import sizes_for
 from polygym.compiler.codegen.trees.tree import Band
@@ -30,28 +30,27 @@ def sizes_of_points(
     arrangement: Arrangement,
     tiled: tuple[int, ...],
     around: Around,
-    arranger: Arranger,
+    setting: Setting,
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
-    mapping, members, chosen = arranger.mapping, band.members, arrangement.roles
+    mapping, members, chosen = setting.mapping, band.members, arrangement.roles
     if mapping.tile is not None:
         sizes = sizes_for(mapping.tile, len(members))
     else:
-        rows = [member.rows for member in members]
         sizes = tile_sizes(
             members,
-            table(arranger.scop, band.statements, around.rows, rows, arranger.packing),
+            setting.moves(band.statements, around.rows, members),
             chosen,
-            arranger.scop.widest(band.statements),
-            arranger.machine,
+            setting.scop.widest(band.statements),
+            setting.machine,
             rewarding=arrangement.is_rewarding,
         )
-        if arranger.sizes is not None and chosen.is_product:
+        if setting.sizes is not None and chosen.is_product:
             names, parameters = band.statements, around.parameters
-            found = lengths(arranger.scop, names, members, parameters, arranger.sizes)
-            element = arranger.scop.widest(names)
-            sizes = few_rows(sizes, chosen, found, element, arranger.machine, mapping.threads)
-    sizes = _fresh(band, sizes, tiled, around, arranger.scop)
+            found = lengths(setting.scop, names, members, parameters, setting.sizes)
+            element = setting.scop.widest(names)
+            sizes = few_rows(sizes, chosen, found, element, setting.machine, mapping.threads)
+    sizes = _fresh(band, sizes, tiled, around, setting.scop)
     if around.parallel or not mapping.shares or any(size > 1 for size in sizes):
         return sizes
     # What is parallel must not be what runs in vectors: a loop has one annotation.

@@ -1,7 +1,7 @@
 """How far a row reaches over a statement's instances: the most iterations that its loop can have.
 
 Example: at n = 40 the row ``i + j`` over ``{ S[i, j] : 0 <= i < n and 0 <= j < 3 }`` takes the
-values 0 to 41, which are 42.
+values 0 to 41, which are 42; in tiles of 16 they are 3.
 """
 
 from __future__ import annotations
@@ -26,6 +26,20 @@ def trips(statement: Statement, row: Row, parameters: Sequence[str], sizes: Size
     return _trips(statement.domain, tuple(sorted(sizes.items())), value)
 
 
+def length(
+    scop: Scop, statements: Sequence[str], member: Member, parameters: Sequence[str], sizes: Sizes
+) -> int:
+    """Return how many iterations a member has at most, over all statements of its band.
+
+    It counts points or tiles, not a sum of tiles, as a wavefront does.
+    """
+    (part,) = member.parts
+    return max(
+        -(-trips(scop.statement(name), row, parameters, sizes) // part.size)
+        for name, row in zip(statements, part.rows, strict=True)
+    )
+
+
 def lengths(
     scop: Scop,
     statements: Sequence[str],
@@ -33,14 +47,8 @@ def lengths(
     parameters: Sequence[str],
     sizes: Sizes,
 ) -> tuple[int, ...]:
-    """Return how many iterations the members of a band have at most, over all its statements."""
-    return tuple(
-        max(
-            trips(scop.statement(name), row, parameters, sizes)
-            for name, row in zip(statements, member.rows, strict=True)
-        )
-        for member in members
-    )
+    """Return the lengths of several members of a band."""
+    return tuple(length(scop, statements, one, parameters, sizes) for one in members)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 isl answers such questions exactly, but takes a tenth of a millisecond for each, and here are
 thousands. So the constraints become a Python expression, once. Example: the domain
-``{ S[i, j] : 0 <= i < 40 and 0 <= j < i }`` has the box 0 ≤ i ≤ 39, 0 ≤ j ≤ 38 and a test of its
+``{ S[i, j] : 0 <= i < 40 and 0 <= j < i }`` has the box 1 ≤ i ≤ 39, 0 ≤ j ≤ 38 and a test of its
 three other constraints. A domain that only isl can describe (with strides: i = 2k) is tested by it.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -20,6 +21,7 @@ from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.isl_numbers import coefficients, constant, highest, lowest
 
 Values = tuple[int, ...]
+Ranges = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +29,53 @@ class Box:
     """The ranges of a statement's iterators, both ends included, and a test for its instances."""
 
     statement: str
-    ranges: tuple[tuple[int, int], ...]
+    ranges: Ranges
     contains: Callable[[Values], bool]
     is_empty: bool
 
     @staticmethod
     def of(statement: Statement, sizes: Sizes) -> Box:
         """Return the box of a statement."""
-        points = at_sizes(isl.Set(statement.domain), sizes)
-        if points.is_empty():
+        ranges = ranges_of(statement.domain, tuple(sizes.items()))
+        if ranges is None:
             return Box(statement.name, ((0, -1),), lambda _: False, True)
-        ranges = tuple(
-            (lowest(points, place), highest(points, place)) for place in range(statement.depth)
-        )
-        return Box(statement.name, ranges, _test(points), False)
+        return Box(statement.name, ranges, _test(at_sizes(isl.Set(statement.domain), sizes)), False)
 
     @property
     def count(self) -> int:
         """How many points the box has: at least as many as the domain."""
-        return 0 if self.is_empty else prod(high - low + 1 for low, high in self.ranges)
+        return 0 if self.is_empty else size_of(self.ranges)
 
     def points(self) -> Iterator[Values]:
         """Yield all instances."""
         if not self.is_empty:
             all_of_them = product(*(range(low, high + 1) for low, high in self.ranges))
             yield from filter(self.contains, all_of_them)
+
+
+@lru_cache(maxsize=256)
+def ranges_of(domain: str, sizes: tuple[tuple[str, int], ...]) -> Ranges | None:
+    """Return the ranges of the smallest box around a domain, None where it is empty.
+
+    >>> ranges_of("[n] -> { S[i, j] : 0 <= i < n and 0 <= j < i }", (("n", 40),))
+    ((1, 39), (0, 38))
+    """
+    points = at_sizes(isl.Set(domain), dict(sizes))
+    if points.is_empty():
+        return None
+    return tuple(
+        (lowest(points, place), highest(points, place))
+        for place in range(points.dim(isl.dim_type.set))
+    )
+
+
+def size_of(ranges: Ranges | None) -> int:
+    """Return how many points a box has.
+
+    >>> size_of(((1, 39), (0, 38))), size_of(()), size_of(None)
+    (1521, 1, 0)
+    """
+    return 0 if ranges is None else prod(high - low + 1 for low, high in ranges)
 
 
 def _test(points: isl.Set) -> Callable[[Values], bool]:

@@ -1,0 +1,29 @@
+"""Loops: what isl makes of a tree, as a small IR, and the passes over it.
+
+======================  ===========================================================================
+``ir``                  the types: blocks, loops, conditions, instances, and indices
+``generate``            a tree becomes isl's loops, and these the IR
+``check_order``         by sets: do the loops keep the order of every pair of instances?
+``check_by_running``    by running them without arrays: do they follow the tree?
+``interpreter``         runs loops, all iterations or a sample of them
+``split_points``        where what runs in a loop changes: what a sample must not miss
+``check_ranges``        does the arithmetic of indices fit 64 bits?
+----------------------  ---------------------------------------------------------------------------
+``peel``                iterations in which subscripts wrap around, apart
+``tile_plan``           which tiles go through small turned copies, and where these are made
+``tiles``               such a copy: its rows, and the loops that fill it
+``tile_pack``           the plan carried out
+``move_initialisers``   what sets an element of a sum, right before its terms
+``separate``            full tiles apart from partial ones
+``jam``                 iterations of a loop together, inside the loops below it
+``lanes``               iterations of a loop as lanes of vectors
+``pack``                copies of whole arrays, their dimensions turned
+----------------------  ---------------------------------------------------------------------------
+``index``, ``linear``   arithmetic on indices, as trees and as sums
+``nests``               loops directly inside each other
+``names``               names of counters, and of what passes add
+``copying``             the statement that copies an element
+======================  ===========================================================================
+
+The passes stand in the order in which :mod:`polygym.compiler.codegen.passes` runs them.
+"""

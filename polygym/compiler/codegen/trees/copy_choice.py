@@ -1,0 +1,72 @@
+"""How many iterations of the innermost loops run together: what the mapping says, else the model.
+
+Blocks of large sums, and of everything whose size is not known, follow from the number of registers
+alone; for small sums of known sizes the block is chosen that takes the fewest cycles, counting what
+is left over (:mod:`polygym.compiler.codegen.trees.model`).
+"""
+
+from __future__ import annotations
+
+from polygym.compiler.codegen.loop_annotation import Hold, Jam, LoopAnnotation, Vector
+from polygym.compiler.codegen.trees.group import Group
+from polygym.compiler.codegen.trees.model import Copies, copies, small_block
+from polygym.compiler.codegen.trees.moves import shares_vectors
+from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.trips import length
+
+
+def copies_of(group: Group, setting: Setting) -> Copies:
+    """Return how many iterations of a group run together."""
+    usual = copies(group.roles, len(group.statements), setting.machine)
+    return as_asked(_small_block(group, setting) or usual, setting)
+
+
+def as_asked(found: Copies, setting: Setting) -> Copies:
+    """Return the copies with those that the mapping asks for in their place."""
+    asked = setting.mapping
+    return Copies(asked.unroll_jam or found.jam, asked.vector_copies or found.vectors)
+
+
+def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
+    """Return what the members of a group are given to do, by their place."""
+    chosen = group.roles
+    number = copies_of(group, setting)
+    found = given_to(chosen.vector, chosen.jammed, number, setting.vector_bits)
+    if chosen.held is not None and group.held:
+        found[chosen.held] = Hold(group.held)
+    return found
+
+
+def given_to(
+    vector: int | None, jammed: int | None, number: Copies, bits: int
+) -> dict[int, LoopAnnotation]:
+    """Return what the loop that runs in vectors and the jammed one are given to do."""
+    found: dict[int, LoopAnnotation] = {}
+    if vector is not None:
+        found[vector] = Vector(bits, number.vectors)
+    if jammed is not None and number.jam > 1:
+        found[jammed] = Jam(number.jam)
+    return found
+
+
+def _small_block(group: Group, setting: Setting) -> Copies | None:
+    """Return the block that suits a small sum of known sizes; None for others."""
+    jammed, vector = group.roles.jammed, group.roles.vector
+    if setting.sizes is None or not group.held or jammed is None or vector is None:
+        return None
+    if len(group.statements) > 1:
+        return None
+    (name,) = group.statements
+    rows, columns = (
+        length(
+            setting.scop,
+            group.statements,
+            group.members[place],
+            group.around.parameters,
+            setting.sizes,
+        )
+        for place in (jammed, vector)
+    )
+    shared = shares_vectors(group.moves[jammed][name], group.moves[vector][name])
+    width = setting.lanes(group.statements)
+    return small_block(rows, columns, width, setting.machine, shared=shared)

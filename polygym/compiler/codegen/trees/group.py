@@ -1,0 +1,65 @@
+"""Statements that share their innermost loops: which loop does what, and what registers hold.
+
+Two decisions, each a value. The *roles* (:mod:`polygym.compiler.codegen.trees.roles`) follow from
+how accesses move, and are decided when a group is made. What is *held* is decided exactly
+(:mod:`polygym.compiler.codegen.trees.hold`), which costs more, and so only for groups of interest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polygym.compiler.codegen.trees.hold import holdable
+from polygym.compiler.codegen.trees.roles import Roles, Table, roles
+from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.tree import Member
+
+
+@dataclass(frozen=True)
+class Group:
+    """Statements and their innermost ``members``: what these do, and how accesses move with them.
+
+    ``held`` are the statements whose elements live in registers during the held member.
+    """
+
+    statements: tuple[str, ...]
+    members: tuple[Member, ...]
+    around: Around
+    moves: Table
+    roles: Roles
+    held: frozenset[str] = frozenset()
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether its innermost loops run in vectors."""
+        return self.roles.vector is not None
+
+    @property
+    def holds(self) -> bool:
+        """Whether what could be held in registers is."""
+        return self.roles.held is None or bool(self.held)
+
+
+def group_of(
+    statements: tuple[str, ...], members: tuple[Member, ...], around: Around, setting: Setting
+) -> Group:
+    """Return the group of some statements inside of loops that run one after the other."""
+    members = around.reviewed(members, statements)
+    moves = setting.moves(statements, around.rows, members)
+    chosen = roles(members, moves, vectors=setting.has_vectors, hold=setting.mapping.registers)
+    return Group(statements, members, around, moves, chosen)
+
+
+def holding(group: Group, setting: Setting) -> Group:
+    """Return the group with what registers hold while its held member runs."""
+    place = group.roles.held
+    if place is None or not setting.mapping.registers:
+        return group
+    others = [member for position, member in enumerate(group.members) if position != place]
+    standing = {
+        name: (*group.around.rows[name], *(member.rows[number] for member in others))
+        for number, name in enumerate(group.statements)
+    }
+    found = holdable(setting.scop, group.statements, group.statements, standing)
+    return replace(group, held=found)

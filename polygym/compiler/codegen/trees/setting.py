@@ -1,0 +1,54 @@
+"""What decisions about loops depend on, beside the loops themselves; known before any is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.packable import Packing
+from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.trees.moves import Moves, table
+from polygym.compiler.codegen.trees.tree import Member
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.schedule import Row
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A program, a mapping, and a machine.
+
+    ``packing`` says which reads may go to turned copies, None where none may; ``sizes`` are the
+    values of the parameters, None where code is for all of them.
+    """
+
+    scop: Scop
+    mapping: Mapping
+    machine: Machine
+    packing: Packing | None = None
+    sizes: Sizes | None = None
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether loops may run in vectors."""
+        return self.mapping.vector_bits != 0
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of a vector: the mapping's, else the machine's."""
+        return self.mapping.vector_bits or self.machine.vector_bits
+
+    def lanes(self, statements: tuple[str, ...]) -> int:
+        """Return how many of the widest elements of some statements a vector has."""
+        return self.vector_bits // (8 * self.scop.widest(statements))
+
+    def moves(
+        self,
+        statements: tuple[str, ...],
+        outer: Dictionary[str, Sequence[Row]],
+        members: Sequence[Member],
+    ) -> tuple[Dictionary[str, Moves], ...]:
+        """Return how accesses move with every member, inside of loops with the ``outer`` rows."""
+        return table(self.scop, statements, outer, [one.rows for one in members], self.packing)

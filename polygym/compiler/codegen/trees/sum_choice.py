@@ -1,0 +1,113 @@
+"""What one statement does with independent loops around the loops of its sum.
+
+Four decisions, each of which needs those before it:
+
+1. *holding*: whether the element stays in a register through all loops of the sum; what is summed
+   up otherwise is not taken;
+2. *vectors*: which independent loop runs in vectors, the way with the fewest cycles
+   (:mod:`polygym.compiler.codegen.trees.vector_choice`); without one nothing is gained;
+3. *copies*: how many of its vectors, and of the iterations of another loop, run together;
+4. *cache fit*: whether what the sum reads for one block stays in the level 2 cache.
+
+Example, O[o, x] += I[i, x + p] * W[o, i, p], held through i and p: x runs in vectors, o is jammed;
+with 64 channels i, 3 taps p and two vectors of 64 bytes, a block reads 64·3·128 bytes, 24 KB: fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from polygym.compiler.codegen.loop_annotation import LoopAnnotation
+from polygym.compiler.codegen.trees.copy_choice import as_asked, given_to
+from polygym.compiler.codegen.trees.hold import holdable
+from polygym.compiler.codegen.trees.model import Copies
+from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.roles import Table, roles
+from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.tree import Member
+from polygym.compiler.codegen.trees.trips import lengths
+from polygym.compiler.codegen.trees.vector_choice import Sum, Way, best_way
+from polygym.compiler.poly.schedule import Row
+
+
+@dataclass(frozen=True)
+class SumLoops:
+    """The loops of one statement: independent ones, those around all others, those of its sum.
+
+    ``summed`` is empty for a statement that sums up nothing, one that sets elements to zero, say.
+    """
+
+    statement: str
+    free: tuple[Member, ...]
+    outer: tuple[Member, ...]
+    summed: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class SumChoice:
+    """What was decided for a statement: whether it is held, which loops have annotations.
+
+    ``annotations`` are by the position of independent loops, of which ``again`` are those that need
+    the same vectors in every iteration.
+    """
+
+    loops: SumLoops
+    is_held: bool
+    annotations: dict[int, LoopAnnotation]
+    again: frozenset[int]
+
+
+def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice | None:
+    """Return what a statement does; None where its element is not held, or nothing is gained."""
+    assert setting.sizes is not None
+    name = (loops.statement,)
+    members = (*loops.free, *loops.summed)
+    outer = (*around.rows[loops.statement], *(member.rows[0] for member in loops.outer))
+    moves = setting.moves(name, {loops.statement: outer}, members)
+    is_held = _is_held(loops, outer, moves, setting)
+    if loops.summed and not is_held:
+        return None
+    reach = lengths(setting.scop, name, members, around.parameters, setting.sizes)
+    count, terms = len(loops.free), prod(reach[len(loops.free) :])
+    own = tuple(row[loops.statement] for row in moves[:count])
+    found = Sum(setting.scop.statement(loops.statement), own, reach[:count], terms, is_held)
+    way = _way(found, loops, moves, setting)
+    if way is None:
+        return None
+    number = as_asked(way.copies, setting)
+    if not _fits(number, terms, setting):
+        return None
+    given = given_to(way.vector, way.jammed, number, setting.vector_bits)
+    return SumChoice(loops, is_held, given, found.again(way.vector))
+
+
+def _is_held(loops: SumLoops, outer: Sequence[Row], moves: Table, setting: Setting) -> bool:
+    """Whether the element is the same in all loops of the sum, and nothing else touches it."""
+    name = loops.statement
+    standing = {name: (*outer, *(member.rows[0] for member in loops.free))}
+    return (
+        bool(loops.summed)
+        and all(row[name].write is Move.SAME for row in moves[len(loops.free) :])
+        and bool(holdable(setting.scop, (name,), (name,), standing))
+    )
+
+
+def _way(found: Sum, loops: SumLoops, moves: Table, setting: Setting) -> Way | None:
+    """Return which independent loop runs in vectors and which in copies; None for no vectors."""
+    usual = roles((*loops.free, *loops.summed), moves, vectors=True, hold=True).vector
+    return best_way(
+        found,
+        usual if usual is not None and usual < len(loops.free) else None,
+        [member.coincident for member in loops.free],
+        setting.lanes((loops.statement,)),
+        setting.machine,
+    )
+
+
+def _fits(number: Copies, terms: int, setting: Setting) -> bool:
+    """Whether what a sum of so many terms reads for a block of vectors fits the level 2 cache."""
+    column = number.vectors * setting.vector_bits // 8
+    return terms * column <= setting.machine.level_2 // 2
