@@ -37,8 +37,8 @@ from polygym.errors import PolygymError
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Json
-from polygym.measure.worker.runner import die_with
 from polygym.measure.worker.supervisor import ParentGoneError, ParentWatch
+from polygym.native.libc import die_with
 from polygym.programs import Program
 
 # isl and LLVM need some hundred megabytes; a schedule for which they ask more than this has failed.

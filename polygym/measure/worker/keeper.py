@@ -29,8 +29,9 @@ from polygym.measure.worker.outcome import (
     crash_from_exit,
 )
 from polygym.measure.worker.problem import Problem
-from polygym.measure.worker.progress import Phase, Progress, processor_clock
-from polygym.measure.worker.runner import ProblemMemory, die_with, runner_main
+from polygym.measure.worker.progress import Phase, Progress
+from polygym.measure.worker.runner import ProblemMemory, runner_main
+from polygym.native.libc import die_with, processor_clock
 
 _LINKER_RESERVE = 64 * 1024 * 1024
 _LONGEST_WAIT_SECONDS = 3600.0

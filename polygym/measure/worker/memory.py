@@ -25,11 +25,19 @@ run. Three things about addresses keep times comparable:
 
 from __future__ import annotations
 
-import ctypes
 import mmap
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+
+from polygym.native.libc import (
+    copy_bytes,
+    fill_bytes,
+    map_memory,
+    protect,
+    unmap_memory,
+    wish_for_huge_pages,
+)
+from polygym.native.memory import view
 
 _PAGE = mmap.PAGESIZE
 _LINE = 64
@@ -38,24 +46,7 @@ _LARGE = 256 * 1024
 _PROTECTION_NONE = 0
 _READ = mmap.PROT_READ
 _READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
-_MADVISE_HUGEPAGE = 14
-_FAILED = ctypes.c_void_p(-1).value
 _PATTERN = 0xA5
-
-_c = ctypes.CDLL(None, use_errno=True)
-_c.mmap.restype = ctypes.c_void_p
-_c.mmap.argtypes = [
-    ctypes.c_void_p,
-    ctypes.c_size_t,
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.c_long,
-]
-_c.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-_c.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-_c.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-_c.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 
 
 def round_up(value: int, step: int) -> int:
@@ -65,28 +56,6 @@ def round_up(value: int, step: int) -> int:
     8192
     """
     return -(-value // step) * step
-
-
-def map_memory(size: int, protection: int, flags: int) -> int:
-    """Map zeroed anonymous memory and return its address.
-
-    Raises:
-        MemoryError: the kernel refuses.
-    """
-    address = _c.mmap(None, size, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
-    if address is None or address == _FAILED:
-        raise MemoryError(f"{size} bytes: {os.strerror(ctypes.get_errno())}")
-    return int(address)
-
-
-def equal_bytes(first: int, second: int, size: int) -> bool:
-    """Say whether ``size`` bytes at two addresses are the same."""
-    return bool(_c.memcmp(first, second, size) == 0)
-
-
-def _protect(address: int, size: int, protection: int) -> None:
-    if _c.mprotect(address, size, protection) != 0:
-        raise MemoryError(f"{size} bytes: {os.strerror(ctypes.get_errno())}")
 
 
 class SharedSet:
@@ -119,22 +88,20 @@ class SharedSet:
     def view(self, index: int) -> memoryview:
         """Return a buffer's contents where they are: they can be sent on without a copy.
 
-        (``ctypes.string_at``, which copies, takes sizes below 2 GiB only.) The view ends with the
-        set.
+        The view ends with the set.
         """
-        contents = ctypes.c_ubyte * self._sizes[index]
-        return memoryview(contents.from_address(self.address(index)))
+        return view(self.address(index), self._sizes[index])
 
     def publish(self, working: WorkingSet, indices: Sequence[int]) -> None:
         """Copy these buffers out of a working set, for all processes to see."""
-        _protect(self._base, self._length, _READ_WRITE)
+        protect(self._base, self._length, _READ_WRITE)
         for index in indices:
-            ctypes.memmove(self.address(index), working.addresses[index], self._sizes[index])
-        _protect(self._base, self._length, _READ)
+            copy_bytes(self.address(index), working.addresses[index], self._sizes[index])
+        protect(self._base, self._length, _READ)
 
     def close(self) -> None:
         """Unmap the memory; the set cannot be used any more."""
-        _c.munmap(self._base, self._length)
+        unmap_memory(self._base, self._length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,27 +155,27 @@ class WorkingSet:
         self._base = round_up(reserved, _HUGE)
         for placement in self._placements:
             address, length = self._base + placement.begin, placement.end - placement.begin
-            _protect(address, length, _READ_WRITE)
+            protect(address, length, _READ_WRITE)
             if placement.size >= _LARGE:
-                _c.madvise(address, length, _MADVISE_HUGEPAGE)  # a wish: may be refused
+                wish_for_huge_pages(address, length)
             for margin, extent in self._margins(placement):
-                ctypes.memset(margin, _PATTERN, extent)
+                fill_bytes(margin, _PATTERN, extent)
         self.addresses = tuple(self._base + placement.start for placement in self._placements)
 
     def restore(self, source: SharedSet) -> None:
         """Fill every buffer from a shared set, always the same one where some are constant."""
         for index, placement in enumerate(self._placements):
             if index not in self._settled:
-                ctypes.memmove(self.addresses[index], source.address(index), placement.size)
+                copy_bytes(self.addresses[index], source.address(index), placement.size)
         for index in self._constant - self._settled:
             placement = self._placements[index]
-            _protect(self._base + placement.begin, placement.end - placement.begin, _READ)
+            protect(self._base + placement.begin, placement.end - placement.begin, _READ)
         self._settled = self._constant
 
     def overrun(self, index: int) -> int | None:
         """Return the first byte beside a buffer that was overwritten, counted from its start."""
         for margin, extent in self._margins(self._placements[index]):
-            contents = ctypes.string_at(margin, extent)
+            contents = bytes(view(margin, extent))
             kept = len(contents) - len(contents.lstrip(bytes([_PATTERN])))
             if kept < extent:
                 return margin + kept - self.addresses[index]

@@ -12,10 +12,8 @@ the next is found out by the second comparison.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
-import signal
 import socket
 import time
 from contextlib import suppress
@@ -44,8 +42,9 @@ from polygym.measure.worker.outcome import (
 )
 from polygym.measure.worker.problem import Buffer, CompiledProgram
 from polygym.measure.worker.progress import Phase, Progress
+from polygym.native.calls import block, clock
+from polygym.native.memory import address_of, words
 
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _NANOSECONDS = 1e-9
 # The kernel leaves so much room below the stack of a process, whatever its limit was.
 _STACK = 96 << 20
@@ -143,23 +142,20 @@ class _Execution:
         self._working = working
         self._tolerance = program.tolerance
         self._complaints = program.complaints
-        parameters = (ctypes.c_int64 * len(program.parameters))(*program.parameters)
-        first = ctypes.addressof(parameters)
+        self._parameters = words(program.parameters)  # the block below points into it
+        first = address_of(self._parameters)
         addresses = [working.addresses[index] for index in program.buffers]
         addresses += [first + 8 * number for number in range(len(program.parameters))]
-        self._parameters = parameters  # the block below points into it
-        self._block = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-        self._nanoseconds = ctypes.c_int64()
+        self._block = block(addresses)
+        self._clock = clock()
 
     def run_once(self, job: Job, memory: ProblemMemory, progress: Progress) -> Outcome | None:
         """Restore, run, take the sample, look at the outputs; None means that all is well."""
         self._working.restore(memory.initial)
-        self._nanoseconds.value = -1
-        block = ctypes.addressof(self._block)
-        clock = ctypes.addressof(self._nanoseconds)
+        self._clock[0] = -1
         progress.enter(Phase.RUNNING, self.position)
         before = time.monotonic_ns()
-        code = self._loaded.call(block, clock)
+        code = self._loaded.call(self._block, self._clock)
         elapsed = time.monotonic_ns() - before
         progress.enter(Phase.PREPARING, self.position)
         if code == loader.NO_MEMORY:
@@ -167,12 +163,12 @@ class _Execution:
         site = code - loader.FIRST_OUT_OF_RANGE
         if 0 <= site < len(self._complaints):
             return OutOfRange(self._complaints[site])
-        if code != 0 or not 0 <= self._nanoseconds.value <= elapsed:
+        if code != 0 or not 0 <= self._clock[0] <= elapsed:
             return DoesNotCompile(
                 f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
-                f"found {code} and {self._nanoseconds.value} ns"
+                f"found {code} and {self._clock[0]} ns"
             )
-        self.samples.append(self._nanoseconds.value * _NANOSECONDS)
+        self.samples.append(self._clock[0] * _NANOSECONDS)
         last = job.repetition.is_enough(self.samples)
         outcome = self._inspect(job, memory) if last or len(self.samples) == 1 else None
         if job.keep_contents and (last or outcome):
@@ -234,10 +230,3 @@ def _confine(descriptor: int, address_space: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")  # when the machine runs out of memory, this process goes first
-
-
-def die_with(supervisor: int) -> None:
-    """Ask the kernel to kill this process when the supervisor ends, however it ends."""
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != supervisor:  # it ended before the line above
-        os._exit(1)

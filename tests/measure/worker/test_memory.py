@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.measure.worker.memory import SharedSet, WorkingSet, equal_bytes, map_memory, place
+from polygym.measure.worker.memory import SharedSet, WorkingSet, place
+from polygym.native.libc import equal_bytes, map_memory
 
 PAGE = mmap.PAGESIZE
 HUGE = 2 * 1024 * 1024
