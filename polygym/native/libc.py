@@ -17,7 +17,8 @@ from polygym.native._libc import ffi
 _library = ffi.dlopen(None)
 
 _FAILED = 2 ** (8 * ffi.sizeof("void *")) - 1  # MAP_FAILED, which is (void *) -1
-_MADVISE_HUGEPAGE = 14
+# What madvise is told (MADV_…).
+_DROP, _REMOVE, _HUGE_PAGES = 4, 9, 14
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 # Larger than the C library's `struct sigaction` and `stack_t` on any Linux.
@@ -58,7 +59,17 @@ def protect(address: int, size: int, protection: int) -> None:
 
 def wish_for_huge_pages(address: int, size: int) -> None:
     """Ask for huge pages; the kernel may refuse, and nothing comes of it."""
-    _library.madvise(_at(address), size, _MADVISE_HUGEPAGE)
+    _library.madvise(_at(address), size, _HUGE_PAGES)
+
+
+def drop_pages(address: int, size: int) -> None:
+    """Give the memory of private pages back; from now on they hold zeros."""
+    _library.madvise(_at(address), size, _DROP)
+
+
+def drop_shared_pages(address: int, size: int) -> None:
+    """Give the memory of shared pages back, in every process; from now on they hold zeros."""
+    _library.madvise(_at(address), size, _REMOVE)
 
 
 def equal_bytes(first: int, second: int, size: int) -> bool:

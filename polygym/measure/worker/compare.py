@@ -20,7 +20,9 @@ from __future__ import annotations
 import importlib
 import os
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from polygym.compiler.ir.types import ScalarType
 from polygym.measure.worker.problem import Buffer
@@ -71,6 +73,22 @@ def first_difference(
     return Difference(
         index, _element(buffer.type, expected + offset), _element(buffer.type, found + offset)
     )
+
+
+def figures(
+    contents: memoryview, scalar: ScalarType, shape: Sequence[int], part: str
+) -> dict[str, Any]:
+    """Describe an array by its sum and other figures (:mod:`polybench.summary`)."""
+    prepare_tolerance()
+    import numpy as np
+
+    from polybench.model import Part
+    from polybench.summary import summarise
+
+    values = np.frombuffer(contents, dtype=_FORMAT[scalar]).reshape(shape)
+    found = dict(summarise("", values, Part(part)))
+    del found["array"]
+    return found
 
 
 def prepare_tolerance() -> None:

@@ -32,7 +32,7 @@ from polygym.measure.worker.job import (
     job_from_message,
     verdict_to_json,
 )
-from polygym.measure.worker.memory import SharedSet, WorkingSet
+from polygym.measure.worker.memory import HeldSet, SharedSet, WorkingSet
 from polygym.measure.worker.outcome import (
     DoesNotCompile,
     Outcome,
@@ -55,23 +55,32 @@ _MANY_FILES = 65536
 class ProblemMemory:
     """The shared memory of an open problem.
 
-    ``expected`` holds only the buffers that are compared; ``results`` is filled on request.
+    ``expected`` holds only the buffers that are compared and may be written; ``results`` is filled
+    on request. ``held`` has what no program may write, once the initial data are made.
     """
 
     buffers: tuple[Buffer, ...]
+    held: HeldSet
     initial: SharedSet
     expected: SharedSet
     results: SharedSet
 
     @property
-    def compared(self) -> tuple[int, ...]:
-        """The indices of the buffers that are compared."""
-        return tuple(index for index, buffer in enumerate(self.buffers) if buffer.compared)
+    def written(self) -> tuple[int, ...]:
+        """The indices of the buffers that programs may write."""
+        return tuple(index for index, buffer in enumerate(self.buffers) if not buffer.constant)
 
     @property
-    def constant(self) -> frozenset[int]:
-        """The indices of the buffers that only the initial data write."""
-        return frozenset(index for index, buffer in enumerate(self.buffers) if buffer.constant)
+    def compared(self) -> tuple[int, ...]:
+        """The indices of those among them that are compared."""
+        return tuple(index for index in self.written if self.buffers[index].compared)
+
+    def contents(self, name: str, index: int) -> memoryview:
+        """Return a buffer's contents in one of the sets, by the set's name."""
+        if self.buffers[index].constant:
+            return self.held.view(index)
+        sets = {"initial": self.initial, "expected": self.expected, "results": self.results}
+        return sets[name].view(index)
 
 
 def runner_main(
@@ -107,8 +116,8 @@ def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
     Raises:
         MemoryError: the kernel refuses memory for the buffers.
     """
-    constant = frozenset() if job.purpose is Purpose.INITIALISE else memory.constant
-    working = WorkingSet([buffer.size for buffer in memory.buffers], constant)
+    held = None if job.purpose is Purpose.INITIALISE else memory.held
+    working = WorkingSet([buffer.size for buffer in memory.buffers], held)
     executions: list[_Execution] = []
     for position, program in enumerate(job.programs):
         progress.enter(Phase.LOADING, position)
@@ -172,7 +181,7 @@ class _Execution:
         last = job.repetition.is_enough(self.samples)
         outcome = self._inspect(job, memory) if last or len(self.samples) == 1 else None
         if job.keep_contents and (last or outcome):
-            memory.results.publish(self._working, range(len(memory.buffers)))
+            memory.results.publish(self._working, memory.written)
         return outcome
 
     def _inspect(self, job: Job, memory: ProblemMemory) -> WrongOutput | None:
@@ -186,7 +195,7 @@ class _Execution:
                 )
         match job.purpose:
             case Purpose.INITIALISE:
-                memory.initial.publish(self._working, range(len(memory.buffers)))
+                memory.initial.take(self._working)
             case Purpose.EXPECT if len(samples) == 1:
                 memory.expected.publish(self._working, memory.compared)
             case Purpose.EXPECT | Purpose.COMPARE:
@@ -198,8 +207,6 @@ class _Execution:
     def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
         for index in memory.compared:
             buffer = memory.buffers[index]
-            if buffer.constant:  # nobody could write there
-                continue
             expected, found = memory.expected.address(index), self._working.addresses[index]
             if difference := first_difference(buffer, expected, found, self._tolerance):
                 return WrongOutput(
