@@ -144,10 +144,11 @@ class Compiler:
             answer, results = self._connected().exchange(body, [packed], seconds)
         if answer["resident"] > _MOST_RESIDENT:
             self._end()
-        if answer.get("error_type") == OUT_OF_MEMORY:
+        kind, reason = answer.get("error_type", ""), answer.get("error", "")
+        if kind == OUT_OF_MEMORY or (kind == InternalError.__name__ and _speaks_of_memory(reason)):
             return _took_too_much(body)
-        if "error" in answer:
-            return NotCompiled(answer["error_type"], answer["error"])
+        if kind:
+            return NotCompiled(kind, reason)
         return pickle.loads(results[0])
 
     def _connected(self) -> Connection:
