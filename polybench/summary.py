@@ -8,6 +8,7 @@ middle is number 4 // 2 = 2 counted from 0: the 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypedDict, assert_never
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from polybench.model import Part
 
 _AT_EACH_END = 3
+_PIECE = 1 << 20
 
 
 class Summary(TypedDict):
@@ -41,33 +43,65 @@ def summarise(array_name: str, array: npt.NDArray[Any], part: Part = Part.FULL) 
     Raises:
         ValueError: if nothing counts, or a triangle is asked of an array that is not a matrix.
     """
-    values = _elements(array_name, array, part).astype(np.float64)
-    if values.size == 0:
+    count = _count(array_name, array, part)
+    if count == 0:
         raise ValueError(f"array {array_name}: expected at least one element, found none")
+    total, squares = 0.0, 0.0
+    first: list[float] = []
+    last: list[float] = []
+    middle, before = 0.0, 0
+    for piece in _pieces(array, part):
+        values = piece.astype(np.float64)
+        total += float(np.sum(values))
+        squares += float(np.sum(values * values))
+        first += values[: _AT_EACH_END - len(first)].tolist()
+        last = [*last, *values[-_AT_EACH_END:].tolist()][-_AT_EACH_END:]
+        if before <= count // 2 < before + values.size:
+            middle = float(values[count // 2 - before])
+        before += values.size
     return {
         "array": array_name,
-        "values": int(values.size),
-        "sum": float(np.sum(values)),
-        "sum_of_squares": float(np.sum(values * values)),
-        "first": values[:_AT_EACH_END].tolist(),
-        "middle": float(values[values.size // 2]),
-        "last": values[-_AT_EACH_END:].tolist(),
+        "values": count,
+        "sum": total,
+        "sum_of_squares": squares,
+        "first": first,
+        "middle": middle,
+        "last": last,
     }
 
 
-def _elements(array_name: str, array: npt.NDArray[Any], part: Part) -> npt.NDArray[Any]:
-    """Return the elements that count as a vector, row by row."""
+def _count(array_name: str, array: npt.NDArray[Any], part: Part) -> int:
+    """Return how many elements count."""
     if part is Part.FULL:
-        return array.reshape(-1)
+        return array.size
     if array.ndim != 2:
         raise ValueError(
             f"array {array_name}: expected a matrix for {part.value}, found {array.ndim} dimensions"
         )
-    row, column = np.ogrid[: array.shape[0], : array.shape[1]]
+    rows, columns = array.shape
+    lengths = np.arange(rows)
     match part:
         case Part.LOWER:
-            return array[column <= row]
+            return int(np.minimum(lengths + 1, columns).sum())
         case Part.UPPER:
-            return array[column >= row]
+            return int(np.maximum(columns - lengths, 0).sum())
         case _:
             assert_never(part)
+
+
+def _pieces(array: npt.NDArray[Any], part: Part) -> Iterator[npt.NDArray[Any]]:
+    """Yield the elements that count as vectors, row by row, none of them long.
+
+    A large array and all its elements in double precision would be three arrays.
+    """
+    if part is Part.FULL:
+        whole = array.reshape(-1)
+        for begin in range(0, whole.size, _PIECE):
+            yield whole[begin : begin + _PIECE]
+        return
+    rows, columns = array.shape
+    step = max(1, _PIECE // max(columns, 1))
+    for begin in range(0, rows, step):
+        block = array[begin : begin + step]
+        row, column = np.ogrid[begin : begin + block.shape[0], :columns]
+        yield block[column <= row if part is Part.LOWER else column >= row]

@@ -116,5 +116,13 @@ class OutOfRangeError(InputError, IndexError):
     """A subscript that a comprehension computes from its arguments is none of the tensor's."""
 
 
+class ForeignCallError(PolygymError, OSError):
+    """The system refused what a function of another library was asked for: its number, its words.
+
+    >>> ForeignCallError(3, "clock_getcpuclockid: No such process").errno
+    3
+    """
+
+
 class InternalError(PolygymError):
     """An invariant of polygym's own does not hold: a defect here, not in the input."""

@@ -14,6 +14,7 @@ PACKAGE = ROOT / "polygym"
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
     {"errors", "files", "lazy", "lru"},
+    {"native"},
     {"compiler.ir"},
     {"compiler.poly"},
     {"compiler.frontend.c", "compiler.frontend.tc"},
@@ -43,6 +44,9 @@ HOMES = {
         "pictures",
     },
     "llvmlite": {"compiler.codegen"},
+    "cffi": {"native"},
+    "_cffi_backend": {"native"},
+    "ctypes": set(),
     "pycparser": {"compiler.frontend.c"},
     "pcpp": {"compiler.frontend.c"},
     "click": {"cli"},

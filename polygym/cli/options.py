@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,7 @@ from polygym.compiler.poly.schedule import Schedule, from_json, parse
 from polygym.compiler.poly.strategy import is_strategy, parse_strategy
 from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
+from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
@@ -95,8 +97,28 @@ def resume_option(function: F) -> F:
     )(function)
 
 
+def _set_compile_memory(_: click.Context, __: click.Parameter, value: int | None) -> None:
+    """Have this process, and those that it starts, generate code in so many megabytes."""
+    if value is not None:
+        os.environ[MEMORY_VARIABLE] = str(value)
+
+
+def compile_memory_option(function: F) -> F:
+    """Add ``--compile-memory``, for whatever generates code in processes of its own."""
+    return click.option(
+        "--compile-memory",
+        type=click.IntRange(256, 10**9),
+        metavar="MEGABYTES",
+        expose_value=False,
+        callback=_set_compile_memory,
+        help=f"Give up a schedule whose code takes more memory to generate (default: 2048, or "
+        f"{MEMORY_VARIABLE}).",
+    )(function)
+
+
 def timeout_option(function: F) -> F:
-    """Add ``--timeout-factor``, for searches."""
+    """Add ``--timeout-factor`` and ``--compile-memory``, for searches."""
+    function = compile_memory_option(function)
     return click.option(
         "--timeout-factor",
         type=click.FloatRange(1.0, 1e6),

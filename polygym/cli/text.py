@@ -13,7 +13,7 @@ from polygym.errors import Place, SourceError
 
 _LONG_WORD = re.compile(r"\S{161,}")
 _LONGEST_MESSAGE = 4000
-_TOO_LARGE = re.compile(r"three copies of the buffers: expected at most (\d+) bytes, found (\d+)")
+_TOO_LARGE = re.compile(r"the memory of a run: expected at most (\d+) bytes, found (\d+)")
 
 
 def printable(text: str) -> str:
@@ -51,14 +51,12 @@ def message_of(error: Exception) -> str:
 def in_gigabytes(text: str) -> str:
     """Return a message in which a lack of memory is a plain sentence.
 
-    >>> copies = "three copies of the buffers: "
-    >>> in_gigabytes(copies + "expected at most 8000000000 bytes, found 240000000048")
-    "three copies of the program's arrays need 240.0 GB, at most 8.0 GB are there: choose smaller \
-sizes"
+    >>> in_gigabytes("the memory of a run: expected at most 8000000000 bytes, found 240000000048")
+    'to run it takes 240.0 GB of memory, at most 8.0 GB are there: choose smaller sizes'
     """
     return _TOO_LARGE.sub(
         lambda found: (
-            f"three copies of the program's arrays need {int(found[2]) / 1e9:,.1f} GB, at most "
+            f"to run it takes {int(found[2]) / 1e9:,.1f} GB of memory, at most "
             f"{int(found[1]) / 1e9:,.1f} GB are there: choose smaller sizes"
         ),
         text,

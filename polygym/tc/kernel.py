@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Strategy
 from polygym.compiler.poly.uninitialised import self_sufficient
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
+from polygym.native import memory
 from polygym.programs.outputs import DTYPES
 from polygym.tc.addresses import address_of
 
@@ -47,6 +47,10 @@ class Place:
     dtype: np.dtype[Any]
     is_updated: bool
     is_partial: bool
+
+
+# A call does not ask how long it took; the list is copied for it, and what is written is dropped.
+_NOWHERE = [0]
 
 
 class _Threads:
@@ -83,13 +87,11 @@ class Kernel:
         self.places = tuple(places)
         self._program: LoadedProgram = load(object_code)
         self._has_threads = FORK in object_code
-        self._sizes = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
-        self._count = len(sizes)
-        first = ctypes.addressof(self._sizes)
+        self._sizes = memory.words(sizes)
+        first = memory.address_of(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]
         returned = [one for one in self.places if one.output is not None]
         self.outputs = tuple(sorted(returned, key=lambda one: one.output or 0))
-        self._block = ctypes.c_void_p * max(len(self.places) + len(sizes), 1)
 
     @property
     def recipe(self) -> str:
@@ -108,7 +110,7 @@ class Kernel:
         return json.dumps(
             {
                 "places": places,
-                "sizes": list(self._sizes[: self._count]),
+                "sizes": list(self._sizes),
                 "complaints": self._complaints,
             }
         )
@@ -158,9 +160,8 @@ class Kernel:
                     "process with spawn, or use threads=1"
                 )
             _Threads.started = True
-        block = self._block(*addresses, *self._size_addresses)
-        nanoseconds = ctypes.c_int64()
-        code = self._program.call(ctypes.addressof(block), ctypes.addressof(nanoseconds))
+        addresses += self._size_addresses
+        code = self._program.call(addresses, _NOWHERE)
         if code == NO_MEMORY:
             raise MemoryError("the comprehension could not allocate memory for its copies")
         if code in BROKEN:

@@ -96,7 +96,7 @@ def test_arrays_that_do_not_fit_are_told_in_gigabytes(capsys: pytest.CaptureFixt
     assert dispatch.run(["run", "gemm", *sizes]) == 1
     captured = capsys.readouterr()
     told = captured.out + captured.err
-    assert "three copies of the program's arrays need 24,0" in told
+    assert "to run it takes 24,0" in told
     assert " GB are there: choose smaller sizes" in told
     assert " bytes" not in told
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,6 +16,7 @@ from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
+from polygym.native.calls import clock
 
 DTYPE = {
     ScalarType.INT: np.int32,
@@ -85,14 +85,13 @@ def run_code(
     """Run the code of a program on the arrays in place, and return what it returns."""
     scop = program.scop
     loaded = load(code)
-    sizes = [ctypes.c_int64(parameters[parameter.name]) for parameter in scop.parameters]
+    sizes = np.array([parameters[parameter.name] for parameter in scop.parameters], np.int64)
     addresses = [arrays[array.name].ctypes.data for array in scop.arrays if array.name in arrays]
-    addresses += [ctypes.addressof(size) for size in sizes]
-    block = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
-    elapsed = ctypes.c_int64(-1)
+    addresses += [sizes.ctypes.data + 8 * place for place in range(len(sizes))]
+    elapsed = clock()
     try:
-        result = loaded.call(ctypes.addressof(block), ctypes.addressof(elapsed))
+        result = loaded.call(addresses, elapsed)
     finally:
         loaded.close()
-    assert elapsed.value >= 0
+    assert elapsed[0] >= 0
     return result

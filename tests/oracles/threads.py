@@ -6,13 +6,13 @@ tests of parallel code take that limit away.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
 from polygym.compiler.codegen.llvm import emit_parallel, loader
+from polygym.native import calls, memory, openmp
 
 
 @dataclass
@@ -26,23 +26,16 @@ class Forks:
 def every_loop_shared() -> Iterator[Forks]:
     """Within it, compiled code shares out every parallel loop of more than one iteration."""
     forks = Forks()
-    library = loader.openmp()
-    share = loader._call_once if library is None else _gomp_parallel(library)
+    share = calls.fork_at(openmp.fork_address() or calls.fork_here())
 
     def counted(task: int, data: int, threads: int, flags: int) -> None:
         if data:  # else it is the start of the threads, before the clock runs
             forks.asked.append(threads)
         share(task, data, threads, flags)
 
-    function = loader._FORK(counted)
-    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    function = calls.fork_by(counted)
     with (
         patch.object(emit_parallel, "_LEAST_WORK", 0),
-        patch.object(loader, "_fork_address", lambda: address),
+        patch.object(loader, "_fork_address", lambda: memory.address_of(function)),
     ):
         yield forks
-
-
-def _gomp_parallel(library: ctypes.CDLL) -> ctypes._CFunctionType:
-    address = ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value or 0
-    return loader._FORK(address)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
-from math import prod
 from typing import Any
 
 import click
@@ -38,10 +36,15 @@ from polygym.measure.evaluation.compiling import compile_problem, compile_schedu
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, outcome_to_json
 from polygym.measure.worker.session import Session
-from polygym.measure.worker.timing import PATIENT, Repetition, available_memory, this_machine
+from polygym.measure.worker.timing import (
+    ONCE,
+    PATIENT,
+    Repetition,
+    available_memory,
+    this_machine,
+)
 from polygym.measure.worker.worker import Worker
-from polygym.programs import Output, Program, load_program
-from polygym.programs.outputs import output_summary
+from polygym.programs import Program, load_program
 
 _HELP = """Compile, run and time a program, and compare its output with the original order's.
 
@@ -56,9 +59,11 @@ Examples:
   polygym run jacobi-2d --schedule 'isl fusion=maximum skew=off'
   polygym run gemm --schedule result.json
 """
-_DOUBLE = 8
+_MEASURING = MeasureOptions(time_limit=PATIENT)
+_KEEPING = replace(_MEASURING, keep_contents=True)
 
-_MEASURING = MeasureOptions(time_limit=PATIENT, keep_contents=True)
+# What takes less memory is not worth a word beforehand.
+_MUCH_MEMORY = 2**30
 
 # Address space is 47 bits wide; more megabytes than this say nothing.
 _MOST_MEGABYTES = 2**27
@@ -119,6 +124,9 @@ def command(
         )
     compile_seconds = time.perf_counter() - start
     options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
+    if problem.memory >= _MUCH_MEMORY:
+        gigabytes = [f"{size / 1e9:,.1f} GB" for size in (problem.memory, available_memory())]
+        say("to run it takes {} of memory, {} are free".format(*gigabytes), err=True)
     repetition = Repetition(minimum=repeat, minimum_seconds=0.0)
     arrays: list[dict[str, Any]] = []
     with Worker(options) as worker, working(f"running {program.name}"):
@@ -130,16 +138,16 @@ def command(
                 both = (problem.original, candidate)
                 baseline, outcome = session.measure_together(both, repeat, _MEASURING)
             if isinstance(outcome, Ok):
-                left = session.expected  # the very same bits: that is what Ok means
-                if candidate.tolerance is not None:
-                    once = Repetition(minimum=1, minimum_seconds=0.0)
-                    session.measure(candidate, replace(_MEASURING, repetition=once))
-                    left = session.contents
-                arrays = _summaries(program, session, left)
+                # Bit for bit what the original leaves, if it is compared so: that is what Ok means.
+                is_close = candidate.tolerance is not None
+                if is_close:
+                    session.measure(candidate, replace(_KEEPING, repetition=ONCE))
+                arrays = _figures(program, session, is_close)
         except ProblemError as error:
             baseline = outcome = error.outcome
     mappings = (mapping, mapping if is_original else candidate.done)
     report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
+    report["memory_bytes"] = problem.memory
     code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
         return Answer(code, report)
@@ -147,31 +155,16 @@ def command(
     return Answer(code)
 
 
-def _summaries(
-    program: Program, session: Session, left: Callable[[int], bytes]
-) -> list[dict[str, Any]]:
+def _figures(program: Program, session: Session, kept: bool) -> list[dict[str, Any]]:
     """Describe every output array by the figures that `--json` documents."""
     names = [buffer.name for buffer in session.problem.buffers]
-    summaries = []
+    found = []
     for output in program.outputs:
-        _check_memory(program, output)
-        data = left(names.index(output.array))
-        summaries.append(output_summary(program, output, data))
-    return summaries
-
-
-def _check_memory(program: Program, output: Output) -> None:
-    """Refuse to describe what this process has no room for: the kernel would end it unasked.
-
-    Besides the bytes there are, for a while, every element as a double and the square of each.
-    """
-    array = program.scop.array(output.array)
-    elements = prod(program.shape(array))
-    needed, free = elements * (array.type.size + 2 * _DOUBLE), available_memory()
-    if needed > free:
-        raise MemoryError(
-            f"describing array {array.name} takes {needed:,} bytes, {free:,} are free"
-        )
+        shape = program.shape(program.scop.array(output.array))
+        index = names.index(output.array)
+        figures = session.figures(index, shape, output.part.value, kept=kept)
+        found.append({"array": output.array, **figures})
+    return found
 
 
 def _report(

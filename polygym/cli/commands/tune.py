@@ -11,6 +11,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import (
     TARGET_HELP,
     chosen_mapping,
+    compile_memory_option,
     function_option,
     json_option,
     lasting,
@@ -107,6 +108,7 @@ Examples:
 @out_option
 @resume_option
 @mapping_options
+@compile_memory_option
 @json_option
 def command(
     target: str,

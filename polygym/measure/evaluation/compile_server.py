@@ -34,15 +34,13 @@ from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from polygym.errors import PolygymError
+from polygym.measure.evaluation.compiler import OUT_OF_MEMORY
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Json
-from polygym.measure.worker.runner import die_with
 from polygym.measure.worker.supervisor import ParentGoneError, ParentWatch
+from polygym.native.libc import die_with
 from polygym.programs import Program
-
-# isl and LLVM need some hundred megabytes; a schedule for which they ask more than this has failed.
-_MOST_MEMORY = 8 * 2**30
 
 
 def main(descriptor: int, parent: int) -> None:
@@ -94,9 +92,6 @@ def _end_as(exit_code: int) -> NoReturn:
 
 def _generate(descriptor: int) -> NoReturn:
     """Answer requests until the other side hangs up."""
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    limit = _MOST_MEMORY if most == resource.RLIM_INFINITY else min(_MOST_MEMORY, most)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     channel = Channel(socket.socket(fileno=descriptor))
     try:
         channel.send({"ready": os.getpid()})
@@ -109,6 +104,7 @@ def _serve(channel: Channel) -> NoReturn:
     programs: dict[bytes, Program] = {}
     while True:
         body, blobs = channel.receive()
+        _limit_memory(body["memory"])
         packed = blobs[0]
         if packed not in programs:
             programs = dict(list(programs.items())[-7:])
@@ -117,12 +113,23 @@ def _serve(channel: Channel) -> NoReturn:
         channel.send({**answer, "resident": _resident_bytes()}, result)
 
 
+def _limit_memory(limit: int) -> None:
+    """Have every demand beyond ``limit`` bytes refused from now on.
+
+    isl and LLVM need some hundred megabytes. What follows depends on who is refused: an exception
+    here, or the end of the process.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    soft = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
+
+
 def _answer(body: Json, program: Program) -> tuple[Json, list[bytes]]:
     """Do what is asked, and say how it failed if it did."""
     try:
         return {}, [pickle.dumps(_TASKS[body["task"]](program, body))]
     except MemoryError:
-        return {"error_type": "MemoryError", "error": "generating code took too much memory"}, []
+        return {"error_type": OUT_OF_MEMORY, "error": ""}, []
     except RecursionError:
         return {"error_type": "RecursionError", "error": "the code nests too deeply"}, []
     except PolygymError as error:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError, InternalError
+from polygym.measure.evaluation.evaluation import usual_memory
 from polygym.measure.worker.connection import AnswerTimeoutError, Connection, ConnectionLostError
 from polygym.measure.worker.job import Json
 from polygym.measure.worker.problem import CompiledProgram, Problem
@@ -34,6 +35,10 @@ _MOST_RESIDENT = 512 << 20
 _PROBLEM_SECONDS = 300.0
 
 
+OUT_OF_MEMORY = "MemoryError"
+_REFUSALS = ("out of memory", "bad_alloc", "allocation failure", "MemoryError", "Cannot allocate")
+
+
 @dataclass(frozen=True, slots=True)
 class NotCompiled:
     """Why there is no code: the name of the error, and what it says."""
@@ -45,9 +50,10 @@ class NotCompiled:
 class Compiler:
     """Generates code in another process; requests of several threads follow one another."""
 
-    def __init__(self, seconds: float = 5.0) -> None:
-        """Keep the usual time limit; the process starts with the first request."""
+    def __init__(self, seconds: float = 5.0, memory: int | None = None) -> None:
+        """Keep the usual limits; the process starts with the first request."""
         self.seconds = seconds
+        self.memory = usual_memory() if memory is None else memory
         self._start_over()
 
     def compile_schedule(
@@ -57,9 +63,12 @@ class Compiler:
         mapping: Mapping = SEQUENTIAL,
         *,
         seconds: float | None = None,
+        memory: int | None = None,
     ) -> CompiledProgram | NotCompiled:
-        """Return the code of a legal schedule, or why there is none within ``seconds``."""
-        body = {"task": "schedule", "schedule": str(schedule), "mapping": str(mapping)}
+        """Return the code of a legal schedule, or why there is none within these limits."""
+        body: Json = {"task": "schedule", "schedule": str(schedule), "mapping": str(mapping)}
+        if memory is not None:
+            body["memory"] = memory
         answer = self._ask(body, program, self.seconds if seconds is None else seconds)
         return _expected(answer, CompiledProgram)
 
@@ -98,9 +107,9 @@ class Compiler:
             with self._lock:
                 self._end()
 
-    def __reduce__(self) -> tuple[Callable[[float], Compiler], tuple[float]]:
-        """Copies and pickles share nothing but the limit."""
-        return Compiler, (self.seconds,)
+    def __reduce__(self) -> tuple[Callable[[float, int], Compiler], tuple[float, int]]:
+        """Copies and pickles share nothing but the limits."""
+        return Compiler, (self.seconds, self.memory)
 
     def _start_over(self) -> None:
         self._owner = os.getpid()
@@ -109,6 +118,7 @@ class Compiler:
 
     def _ask(self, body: Json, program: Program, seconds: float) -> Any:
         """Return the server's result, or NotCompiled."""
+        body = {"memory": self.memory, **body}
         if self._owner != os.getpid():
             self._start_over()
         with self._lock:
@@ -117,8 +127,12 @@ class Compiler:
             except AnswerTimeoutError:
                 return NotCompiled("Timeout", f"generating code took more than {seconds:g} s")
             except ConnectionLostError as lost:
+                if _speaks_of_memory(lost.said):
+                    return _took_too_much(body)
                 return NotCompiled("Crash", f"twice, {lost}")
             except InternalError as error:
+                if _speaks_of_memory(str(error)):
+                    return _took_too_much(body)
                 return NotCompiled("InternalError", str(error))
 
     def _attempt(self, body: Json, program: Program, seconds: float) -> Any:
@@ -130,8 +144,11 @@ class Compiler:
             answer, results = self._connected().exchange(body, [packed], seconds)
         if answer["resident"] > _MOST_RESIDENT:
             self._end()
-        if "error" in answer:
-            return NotCompiled(answer["error_type"], answer["error"])
+        kind, reason = answer.get("error_type", ""), answer.get("error", "")
+        if kind == OUT_OF_MEMORY or (kind == InternalError.__name__ and _speaks_of_memory(reason)):
+            return _took_too_much(body)
+        if kind:
+            return NotCompiled(kind, reason)
         return pickle.loads(results[0])
 
     def _connected(self) -> Connection:
@@ -149,6 +166,16 @@ def _expected(answer: object, kind: type[Result]) -> Result | NotCompiled:
     if isinstance(answer, kind | NotCompiled):
         return answer
     raise InternalError(f"the compile server: expected {kind.__name__}, found {answer!r}")
+
+
+def _took_too_much(body: Json) -> NotCompiled:
+    limit = f"{body['memory'] / 2**20:,.0f} MiB"
+    return NotCompiled(OUT_OF_MEMORY, f"generating code took more than {limit} of memory")
+
+
+def _speaks_of_memory(said: str) -> bool:
+    """Whether a process that was refused memory says so at its end: LLVM, C++, isl, Python."""
+    return any(words in said for words in _REFUSALS)
 
 
 _shared: Compiler | None = None

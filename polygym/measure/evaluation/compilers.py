@@ -26,9 +26,9 @@ _LOOK_SECONDS = 0.1
 class Compilers(Compiler):
     """As many compilers as cores, which look like one."""
 
-    def __init__(self, seconds: float, cores: Sequence[int]) -> None:
-        """Keep the time limit of a schedule; the processes start when they are needed."""
-        super().__init__(seconds)
+    def __init__(self, seconds: float, cores: Sequence[int], memory: int | None = None) -> None:
+        """Keep the limits of a schedule; the processes start when they are needed."""
+        super().__init__(seconds, memory)
         self._ready: dict[tuple[Schedule, Mapping], CompiledProgram | NotCompiled] = {}
         self._cores: SimpleQueue[int] = SimpleQueue()
         for core in cores:
@@ -80,6 +80,7 @@ class Compilers(Compiler):
         mapping: Mapping = SEQUENTIAL,
         *,
         seconds: float | None = None,
+        memory: int | None = None,
     ) -> CompiledProgram | NotCompiled:
         """Return code that is ready, or have it generated now."""
         if (schedule, mapping) not in self._ready:
@@ -105,7 +106,7 @@ class Compilers(Compiler):
         """Give a thread a compiler and a core; its process will be on the same core."""
         if not self._cores.empty():
             pin((self._cores.get(),))
-        self._own.compiler = Compiler(self.seconds)
+        self._own.compiler = Compiler(self.seconds, self.memory)
         self._all.append(self._own.compiler)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
@@ -16,19 +17,41 @@ NOISE = 0.03
 """Two runs of one program differ by that much, relatively, for no reason of the program's."""
 
 
+MEMORY_VARIABLE = "POLYGYM_COMPILE_MEMORY"
+"""The environment variable that says how many megabytes generating code may take."""
+
+_USUAL_MEMORY = 2 * 2**30
+_LEAST_MEMORY = 2**28  # what the process takes before it has anything to do, and little more
+
+
+def usual_memory() -> int:
+    """Return how many bytes a process that generates code may take, unless it is told.
+
+    Eight environments have eight of them.
+    """
+    text = os.environ.get(MEMORY_VARIABLE, "").strip()
+    if not text:
+        return _USUAL_MEMORY
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{MEMORY_VARIABLE}: expected a number of megabytes, found {text!r}")
+    return int(text) * 2**20
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
     """How schedules are judged.
 
     A run is cut off after ``timeout_factor`` times the original's time, and generating code after
-    ``compile_seconds``. ``mapping`` says what is done to each schedule for the machine's sake, and
-    ``threads`` how many threads the code may use, whatever the mapping has.
+    ``compile_seconds``, or when it would take more than ``compile_memory`` bytes. ``mapping`` says
+    what is done to each schedule for the machine's sake, and ``threads`` how many threads the code
+    may use, whatever the mapping has.
     """
 
     threads: int = 1
     timeout_factor: float = 10.0
     compile_seconds: float = 5.0
     mapping: Mapping = DEFAULT
+    compile_memory: int = field(default_factory=usual_memory)
 
     def __post_init__(self) -> None:
         """Refuse numbers under which nothing can be measured."""
@@ -41,6 +64,11 @@ class EvaluationOptions:
             )
         if not 0.0 < self.compile_seconds <= 1e6:
             raise InputError(f"compile_seconds: expected more than 0, found {self.compile_seconds}")
+        if not _LEAST_MEMORY <= self.compile_memory < 2**63:
+            raise InputError(
+                f"compile_memory: expected at least {_LEAST_MEMORY:,} bytes, found "
+                f"{self.compile_memory:,}"
+            )
         object.__setattr__(self, "mapping", replace(self.mapping, threads=self.threads))
 
 

@@ -100,7 +100,9 @@ class Evaluator:
         self._owns_worker = worker is None
         self._owns_compiler = compiler is None
         self._worker = worker or Worker()
-        self._compiler = compiler or Compiler(self.options.compile_seconds)
+        self._compiler = compiler or Compiler(
+            self.options.compile_seconds, self.options.compile_memory
+        )
         self._session: Session | None = None
         self._known: Memory[Choice, Evaluation] = Memory(_REMEMBERED)
         self._baseline: Ok | None = None
@@ -282,8 +284,12 @@ class Evaluator:
 
     def _compile(self, choice: Choice) -> CompiledProgram | NotCompiled:
         """Return the code of a schedule, or why there is none; an illegal one is refused."""
-        seconds = self.options.compile_seconds
-        found = self._compiler.compile_schedule(self.program, *choice, seconds=seconds)
+        found = self._compiler.compile_schedule(
+            self.program,
+            *choice,
+            seconds=self.options.compile_seconds,
+            memory=self.options.compile_memory,
+        )
         if isinstance(found, NotCompiled) and found.error_type == IllegalScheduleError.__name__:
             raise IllegalScheduleError(found.reason)
         return found

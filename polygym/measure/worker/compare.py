@@ -17,32 +17,35 @@ Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next 
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from polygym.compiler.ir.types import ScalarType
-from polygym.measure.worker.memory import equal_bytes
 from polygym.measure.worker.problem import Buffer
+from polygym.native.libc import equal_bytes
+from polygym.native.memory import view
 
 SINGLE = 100.0
 """How many times the tolerance elements in single precision have."""
 
-_C_TYPE: dict[ScalarType, Any] = {
-    ScalarType.BOOL: ctypes.c_uint8,
-    ScalarType.BYTE: ctypes.c_int8,
-    ScalarType.UNSIGNED_BYTE: ctypes.c_uint8,
-    ScalarType.SHORT: ctypes.c_int16,
-    ScalarType.UNSIGNED_SHORT: ctypes.c_uint16,
-    ScalarType.INT: ctypes.c_int32,
-    ScalarType.UNSIGNED: ctypes.c_uint32,
-    ScalarType.LONG: ctypes.c_int64,
-    ScalarType.UNSIGNED_LONG: ctypes.c_uint64,
-    ScalarType.FLOAT: ctypes.c_float,
-    ScalarType.DOUBLE: ctypes.c_double,
+_FORMAT = {
+    ScalarType.BOOL: "B",
+    ScalarType.BYTE: "b",
+    ScalarType.UNSIGNED_BYTE: "B",
+    ScalarType.SHORT: "h",
+    ScalarType.UNSIGNED_SHORT: "H",
+    ScalarType.INT: "i",
+    ScalarType.UNSIGNED: "I",
+    ScalarType.LONG: "q",
+    ScalarType.UNSIGNED_LONG: "Q",
+    ScalarType.FLOAT: "f",
+    ScalarType.DOUBLE: "d",
 }
+"""The letters that Python's ``struct`` and NumPy have for the types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,22 @@ def first_difference(
     return Difference(
         index, _element(buffer.type, expected + offset), _element(buffer.type, found + offset)
     )
+
+
+def figures(
+    contents: memoryview, scalar: ScalarType, shape: Sequence[int], part: str
+) -> dict[str, Any]:
+    """Describe an array by its sum and other figures (:mod:`polybench.summary`)."""
+    prepare_tolerance()
+    import numpy as np
+
+    from polybench.model import Part
+    from polybench.summary import summarise
+
+    values = np.frombuffer(contents, dtype=_FORMAT[scalar]).reshape(shape)
+    found = dict(summarise("", values, Part(part)))
+    del found["array"]
+    return found
 
 
 def prepare_tolerance() -> None:
@@ -102,10 +121,9 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     """Find the first element that the tolerance does not cover."""
     import numpy as np  # most runners compare bit for bit and never need it
 
-    kind = np.dtype(_C_TYPE[buffer.type])
-    memory = ctypes.c_char * buffer.size
-    e = np.frombuffer(memoryview(memory.from_address(expected)), dtype=kind)
-    f = np.frombuffer(memoryview(memory.from_address(found)), dtype=kind)
+    kind = np.dtype(_FORMAT[buffer.type])
+    e = np.frombuffer(view(expected, buffer.size), dtype=kind)
+    f = np.frombuffer(view(found, buffer.size), dtype=kind)
     if buffer.type is ScalarType.FLOAT:
         tolerance *= SINGLE
     with np.errstate(all="ignore"):
@@ -121,9 +139,10 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
 
 def _element(scalar: ScalarType, address: int) -> str:
     """Return an element as text; a NaN shows its bits, since NaNs may differ in nothing else."""
-    value = _C_TYPE[scalar].from_address(address).value
+    data = view(address, scalar.size)
+    (value,) = struct.unpack(_FORMAT[scalar], data)
     if scalar.is_integer:
         return str(value)
     if value == value:
         return repr(value)
-    return f"nan (0x{ctypes.string_at(address, scalar.size)[::-1].hex()})"
+    return f"nan (0x{bytes(data)[::-1].hex()})"

@@ -45,9 +45,10 @@ _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 class ConnectionLostError(Exception):
     """The server ended; ``exit_code`` says how, as in ``subprocess.Popen.returncode``."""
 
-    def __init__(self, server: str, exit_code: int) -> None:
-        """Keep the code, and render it."""
+    def __init__(self, server: str, exit_code: int, said: str = "") -> None:
+        """Keep the code and what the server wrote to its standard error, and render the code."""
         self.exit_code = exit_code
+        self.said = said
         super().__init__(f"the {server} ended: {crash_from_exit(exit_code).name}")
 
 
@@ -144,7 +145,7 @@ class Connection:
             self.kill()
             if self._process.returncode > 0:
                 raise InternalError(f"the {self._name} failed: {said}") from None
-            raise ConnectionLostError(self._name, self._process.returncode) from None
+            raise ConnectionLostError(self._name, self._process.returncode, said) from None
         except BaseException:
             self.kill()
             raise

@@ -20,7 +20,7 @@ from typing import assert_never
 
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Failed, Job, Verdict, job_to_message, verdict_from_json
-from polygym.measure.worker.memory import SharedSet
+from polygym.measure.worker.memory import HeldSet, SharedSet, room
 from polygym.measure.worker.outcome import (
     DoesNotCompile,
     Outcome,
@@ -29,8 +29,9 @@ from polygym.measure.worker.outcome import (
     crash_from_exit,
 )
 from polygym.measure.worker.problem import Problem
-from polygym.measure.worker.progress import Phase, Progress, processor_clock
-from polygym.measure.worker.runner import ProblemMemory, die_with, runner_main
+from polygym.measure.worker.progress import Phase, Progress
+from polygym.measure.worker.runner import ProblemMemory, runner_main
+from polygym.native.libc import die_with, processor_clock
 
 _LINKER_RESERVE = 64 * 1024 * 1024
 _LONGEST_WAIT_SECONDS = 3600.0
@@ -47,29 +48,32 @@ class OpenProblem:
 
     def close(self) -> None:
         """Give the shared memory back."""
-        for shared in (self.memory.initial, self.memory.expected, self.memory.results):
-            shared.close()
+        memory = self.memory
+        for one in (memory.initial, memory.expected, memory.results, memory.held):
+            one.close()
 
 
 def open_memory(problem: Problem, memory_limit: int) -> OpenProblem:
     """Map the shared memory of a problem.
 
     Raises:
-        MemoryError: three copies of the buffers do not fit the limit, or the kernel refuses.
+        MemoryError: what it takes to run it does not fit the limit, or the kernel refuses.
     """
-    if 3 * problem.size > memory_limit:
+    if problem.memory > memory_limit:
         raise MemoryError(
-            f"three copies of the buffers: expected at most {memory_limit} bytes, "
-            f"found {3 * problem.size}"
+            f"the memory of a run: expected at most {memory_limit} bytes, found {problem.memory}"
         )
     sizes = [buffer.size for buffer in problem.buffers]
+    constant = [index for index, buffer in enumerate(problem.buffers) if buffer.constant]
     with ExitStack() as undo:
+        held = HeldSet(sizes, constant)
+        undo.callback(held.close)
         sets = []
         for _ in range(3):
             sets.append(SharedSet(sizes))
             undo.callback(sets[-1].close)
         undo.pop_all()
-    return OpenProblem(problem, ProblemMemory(problem.buffers, *sets), memory_limit)
+    return OpenProblem(problem, ProblemMemory(problem.buffers, held, *sets), memory_limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +156,9 @@ class Keeper:
         if process_id == 0:
             try:
                 die_with(supervisor)
-                # Of the problem's three copies, two are mapped already; the limit counts all three.
-                limit = _address_space() - 2 * target.memory.initial.length
-                limit += target.memory_limit + _LINKER_RESERVE
+                # The programs may take what the problem's own memory leaves of the limit.
+                limit = _address_space() + room([one.size for one in target.problem.buffers])
+                limit += target.memory_limit - target.problem.memory + _LINKER_RESERVE
                 runner_main(theirs, target.memory, self._progress, limit, rehearsal)
             finally:
                 os._exit(_UNFINISHED)  # never back into the supervisor's code

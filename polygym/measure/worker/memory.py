@@ -1,18 +1,23 @@
 """The memory in which programs run: shared copies that they cannot write, private ones they can.
 
-Two kinds of memory hold the buffers of a problem, both taken directly from the kernel:
+Three kinds of memory hold the buffers of a problem, all taken directly from the kernel:
 
 * :class:`SharedSet`: one copy of every buffer in memory that the supervisor shares with the
   runners it forks. The initial data, the expected outputs and the kept results are three such
   sets. They are read-only in every process, and made writable only while no generated code is
-  running, so that a wild write ends in a signal and cannot falsify a comparison.
-* :class:`WorkingSet`: the private memory of one runner, on which the generated code works. What no
-  program may write is filled once and can only be read from then on; the rest is filled anew before
-  every run.
+  running, so that a wild write ends in a signal and cannot falsify a comparison. Memory is taken
+  for what is written to a set, not for the rest.
+* :class:`HeldSet`: what no program may write. The supervisor has the one copy of it, which all
+  runners inherit: nobody writes, so the kernel never copies a page.
+* :class:`WorkingSet`: the private memory of one runner, on which the generated code works, filled
+  anew before every run. What is held is not in it.
 
-In a working set every buffer stands between two guard pages that can be neither read nor written,
-close below the upper one, and the bytes beside a buffer hold a pattern that is checked after the
-run. Three things about addresses keep times comparable:
+A buffer A that is only read, one B that is written and compared, and one T that is written only,
+take A + 3 B + 2 T: A held, B initial, expected and working, T initial and working.
+
+In a working set and in a held one every buffer stands between two guard pages that can be neither
+read nor written, close below the upper one, and the bytes beside a buffer that can be written hold
+a pattern that is checked after the run. Three things about addresses keep times comparable:
 
 * Beginnings are multiples of a cache line, 64 bytes.
 * They are *staggered*: two arrays whose addresses are equal modulo 4096 make a load wait for a
@@ -25,11 +30,21 @@ run. Three things about addresses keep times comparable:
 
 from __future__ import annotations
 
-import ctypes
 import mmap
-import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from polygym.native.libc import (
+    copy_bytes,
+    drop_pages,
+    drop_shared_pages,
+    fill_bytes,
+    map_memory,
+    protect,
+    unmap_memory,
+    wish_for_huge_pages,
+)
+from polygym.native.memory import view
 
 _PAGE = mmap.PAGESIZE
 _LINE = 64
@@ -38,24 +53,7 @@ _LARGE = 256 * 1024
 _PROTECTION_NONE = 0
 _READ = mmap.PROT_READ
 _READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
-_MADVISE_HUGEPAGE = 14
-_FAILED = ctypes.c_void_p(-1).value
 _PATTERN = 0xA5
-
-_c = ctypes.CDLL(None, use_errno=True)
-_c.mmap.restype = ctypes.c_void_p
-_c.mmap.argtypes = [
-    ctypes.c_void_p,
-    ctypes.c_size_t,
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.c_int,
-    ctypes.c_long,
-]
-_c.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-_c.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-_c.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-_c.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 
 
 def round_up(value: int, step: int) -> int:
@@ -65,28 +63,6 @@ def round_up(value: int, step: int) -> int:
     8192
     """
     return -(-value // step) * step
-
-
-def map_memory(size: int, protection: int, flags: int) -> int:
-    """Map zeroed anonymous memory and return its address.
-
-    Raises:
-        MemoryError: the kernel refuses.
-    """
-    address = _c.mmap(None, size, protection, flags | mmap.MAP_ANONYMOUS, -1, 0)
-    if address is None or address == _FAILED:
-        raise MemoryError(f"{size} bytes: {os.strerror(ctypes.get_errno())}")
-    return int(address)
-
-
-def equal_bytes(first: int, second: int, size: int) -> bool:
-    """Say whether ``size`` bytes at two addresses are the same."""
-    return bool(_c.memcmp(first, second, size) == 0)
-
-
-def _protect(address: int, size: int, protection: int) -> None:
-    if _c.mprotect(address, size, protection) != 0:
-        raise MemoryError(f"{size} bytes: {os.strerror(ctypes.get_errno())}")
 
 
 class SharedSet:
@@ -119,22 +95,35 @@ class SharedSet:
     def view(self, index: int) -> memoryview:
         """Return a buffer's contents where they are: they can be sent on without a copy.
 
-        (``ctypes.string_at``, which copies, takes sizes below 2 GiB only.) The view ends with the
-        set.
+        The view ends with the set.
         """
-        contents = ctypes.c_ubyte * self._sizes[index]
-        return memoryview(contents.from_address(self.address(index)))
+        return view(self.address(index), self._sizes[index])
 
     def publish(self, working: WorkingSet, indices: Sequence[int]) -> None:
         """Copy these buffers out of a working set, for all processes to see."""
-        _protect(self._base, self._length, _READ_WRITE)
+        protect(self._base, self._length, _READ_WRITE)
         for index in indices:
-            ctypes.memmove(self.address(index), working.addresses[index], self._sizes[index])
-        _protect(self._base, self._length, _READ)
+            copy_bytes(self.address(index), working.addresses[index], self._sizes[index])
+        protect(self._base, self._length, _READ)
+
+    def take(self, working: WorkingSet) -> None:
+        """Publish all buffers of a working set that is of no use any more.
+
+        Each gives its memory back at once: there are never two copies of all.
+        """
+        for index in range(len(self._sizes)):
+            self.publish(working, (index,))
+            working.drop(index)
+
+    def drop(self, index: int) -> None:
+        """Give the memory of one buffer back, which is zero from then on."""
+        protect(self._base, self._length, _READ_WRITE)
+        drop_shared_pages(self.address(index), round_up(self._sizes[index], _PAGE))
+        protect(self._base, self._length, _READ)
 
     def close(self) -> None:
         """Unmap the memory; the set cannot be used any more."""
-        _c.munmap(self._base, self._length)
+        unmap_memory(self._base, self._length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,46 +158,98 @@ def place(sizes: Sequence[int]) -> tuple[Placement, ...]:
     return tuple(placements)
 
 
-class WorkingSet:
-    """One private, guarded copy of every buffer, writable but for those that are constant."""
+def room(sizes: Sequence[int]) -> int:
+    """Return the bytes of address space that a working set of these sizes takes."""
+    placements = place(sizes)
+    return round_up((placements[-1].end if placements else 0) + _PAGE, _PAGE)
 
-    def __init__(self, sizes: Sequence[int], constant: Collection[int] = ()) -> None:
-        """Map the memory; ``addresses`` says where each buffer begins.
 
-        The buffers with the numbers ``constant`` can only be read once they have been restored.
+def _reserved(sizes: Sequence[int], indices: Iterable[int]) -> int:
+    """Lay buffers out, make those with these indices writable, and return where all begins."""
+    length = room(sizes)
+    somewhere = map_memory(length + _HUGE, _PROTECTION_NONE, mmap.MAP_PRIVATE)
+    base = round_up(somewhere, _HUGE)
+    for begin, end in ((somewhere, base), (base + length, somewhere + length + _HUGE)):
+        if end > begin:
+            unmap_memory(begin, end - begin)
+    placements = place(sizes)
+    for index in indices:
+        placement = placements[index]
+        address, extent = base + placement.begin, placement.end - placement.begin
+        protect(address, extent, _READ_WRITE)
+        if placement.size >= _LARGE:
+            wish_for_huge_pages(address, extent)
+    return base
+
+
+class HeldSet:
+    """The buffers that no program may write, for this process and those that it forks."""
+
+    def __init__(self, sizes: Sequence[int], indices: Collection[int]) -> None:
+        """Map the memory for the buffers with these numbers; ``sizes`` are those of all.
 
         Raises:
             MemoryError: the kernel refuses.
         """
+        self._sizes = tuple(sizes)
         self._placements = place(sizes)
-        self._constant = frozenset(constant)
-        self._settled = frozenset[int]()
-        last = self._placements[-1].end if self._placements else 0
-        reserved = map_memory(last + _PAGE + _HUGE, _PROTECTION_NONE, mmap.MAP_PRIVATE)
-        self._base = round_up(reserved, _HUGE)
-        for placement in self._placements:
-            address, length = self._base + placement.begin, placement.end - placement.begin
-            _protect(address, length, _READ_WRITE)
-            if placement.size >= _LARGE:
-                _c.madvise(address, length, _MADVISE_HUGEPAGE)  # a wish: may be refused
-            for margin, extent in self._margins(placement):
-                ctypes.memset(margin, _PATTERN, extent)
-        self.addresses = tuple(self._base + placement.start for placement in self._placements)
+        self._base = _reserved(sizes, indices)
+        self.addresses = {index: self._base + self._placements[index].start for index in indices}
+
+    def take(self, source: SharedSet) -> None:
+        """Move the buffers here from a shared set, which has them no longer."""
+        for index, address in self.addresses.items():
+            placement = self._placements[index]
+            copy_bytes(address, source.address(index), placement.size)
+            source.drop(index)
+            protect(self._base + placement.begin, placement.end - placement.begin, _READ)
+
+    def view(self, index: int) -> memoryview:
+        """Return a buffer's contents where they are; the view ends with the set."""
+        return view(self.addresses[index], self._sizes[index])
+
+    def close(self) -> None:
+        """Unmap the memory; the set cannot be used any more."""
+        unmap_memory(self._base, room(self._sizes))
+
+
+class WorkingSet:
+    """One private, guarded, writable copy of every buffer that is not held."""
+
+    def __init__(self, sizes: Sequence[int], held: HeldSet | None = None) -> None:
+        """Map the memory; ``addresses`` says where each buffer begins, those that are held too.
+
+        Raises:
+            MemoryError: the kernel refuses.
+        """
+        elsewhere = {} if held is None else held.addresses
+        self._placements = place(sizes)
+        self._own = [index for index in range(len(sizes)) if index not in elsewhere]
+        self._base = _reserved(sizes, self._own)
+        for index in self._own:
+            for margin, extent in self._margins(self._placements[index]):
+                fill_bytes(margin, _PATTERN, extent)
+        self.addresses = tuple(
+            elsewhere.get(index, self._base + placement.start)
+            for index, placement in enumerate(self._placements)
+        )
 
     def restore(self, source: SharedSet) -> None:
-        """Fill every buffer from a shared set, always the same one where some are constant."""
-        for index, placement in enumerate(self._placements):
-            if index not in self._settled:
-                ctypes.memmove(self.addresses[index], source.address(index), placement.size)
-        for index in self._constant - self._settled:
-            placement = self._placements[index]
-            _protect(self._base + placement.begin, placement.end - placement.begin, _READ)
-        self._settled = self._constant
+        """Fill every buffer from a shared set, but for those that are held."""
+        for index in self._own:
+            copy_bytes(self.addresses[index], source.address(index), self._placements[index].size)
+
+    def drop(self, index: int) -> None:
+        """Give the memory of one buffer back; what stands in it is lost."""
+        placement = self._placements[index]
+        drop_pages(self._base + placement.begin, placement.end - placement.begin)
 
     def overrun(self, index: int) -> int | None:
         """Return the first byte beside a buffer that was overwritten, counted from its start."""
+        if index not in self._own:  # nobody could write there
+            return None
         for margin, extent in self._margins(self._placements[index]):
-            contents = ctypes.string_at(margin, extent)
+            contents = bytes(view(margin, extent))
             kept = len(contents) - len(contents.lstrip(bytes([_PATTERN])))
             if kept < extent:
                 return margin + kept - self.addresses[index]

@@ -12,10 +12,11 @@ from polygym.measure.worker.timing import Repetition, TimeLimit
 class WorkerOptions:
     """Limits of the worker.
 
-    ``memory_limit`` is how many bytes one problem may take: three copies of its buffers (initial,
-    expected, working) and whatever its programs allocate. None stands for what is free on the
-    machine when the problem is opened. ``original_seconds`` is the limit on each run of the
-    original and of the initial-data program, for which there is no baseline yet.
+    ``memory_limit`` is how many bytes one problem may take: the copies of its buffers
+    (:attr:`polygym.measure.worker.problem.Problem.memory`) and whatever its programs allocate. None
+    stands for what is free on the machine when the problem is opened. ``original_seconds`` is the
+    limit on each run of the original and of the initial-data program, for which there is no
+    baseline yet.
     ``preparation_seconds`` is the limit on everything else: linking, restoring, comparing.
     """
 

@@ -77,6 +77,18 @@ class Problem:
         """The number of bytes of all buffers together."""
         return sum(buffer.size for buffer in self.buffers)
 
+    @property
+    def memory(self) -> int:
+        """The bytes of memory that it takes to run programs and to compare what they leave.
+
+        One copy of what is only read, two of what is written, a third of that which is compared
+        (:mod:`polygym.measure.worker.memory`); while the initial data are made, one of everything
+        and a second one of the largest.
+        """
+        written = [buffer for buffer in self.buffers if not buffer.constant]
+        running = self.size + sum(buffer.size * (1 + buffer.compared) for buffer in written)
+        return max(running, self.size + max((buffer.size for buffer in self.buffers), default=0))
+
 
 def check_problem(problem: Problem) -> Problem:
     """Return the problem if it holds together.

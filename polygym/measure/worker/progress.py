@@ -12,13 +12,12 @@ one that sleeps at L + 1 s.
 
 from __future__ import annotations
 
-import ctypes
 import mmap
-import os
 import time
 from enum import IntEnum
 
-from polygym.measure.worker.memory import map_memory
+from polygym.native.libc import map_memory
+from polygym.native.memory import view
 
 _GRACE_SECONDS = 1.0
 _NANOSECONDS = 1e-9
@@ -33,13 +32,8 @@ class Phase(IntEnum):
     RUNNING = 3
 
 
-class _Page(ctypes.Structure):
-    _fields_ = (
-        ("phase", ctypes.c_int64),
-        ("program", ctypes.c_int64),
-        ("since", ctypes.c_int64),
-        ("processor", ctypes.c_int64),
-    )
+# The places of the page's words.
+_PHASE, _PROGRAM, _SINCE, _PROCESSOR = range(4)
 
 
 class Progress:
@@ -48,36 +42,38 @@ class Progress:
     def __init__(self) -> None:
         """Map the page."""
         protection = mmap.PROT_READ | mmap.PROT_WRITE
-        self._page = _Page.from_address(map_memory(mmap.PAGESIZE, protection, mmap.MAP_SHARED))
+        address = map_memory(mmap.PAGESIZE, protection, mmap.MAP_SHARED)
+        self._page = view(address, mmap.PAGESIZE).cast("q")
 
     def enter(self, phase: Phase, program: int) -> None:
         """Record that a phase begins now, for the program of that position in the job."""
         page = self._page
-        page.phase = Phase.PREPARING  # while the other fields change, no run can be over its limit
-        page.program = program
-        page.processor = time.process_time_ns()
-        page.since = time.monotonic_ns()
-        page.phase = phase
+        # While the other fields change, no run can be over its limit.
+        page[_PHASE] = Phase.PREPARING
+        page[_PROGRAM] = program
+        page[_PROCESSOR] = time.process_time_ns()
+        page[_SINCE] = time.monotonic_ns()
+        page[_PHASE] = phase
 
     @property
     def phase(self) -> Phase:
         """The current phase (a value that is none was written by generated code gone wild)."""
         try:
-            return Phase(self._page.phase)
+            return Phase(self._page[_PHASE])
         except ValueError:
             return Phase.RUNNING
 
     @property
     def program(self) -> int:
         """The position of the current program in the job."""
-        return int(self._page.program)
+        return int(self._page[_PROGRAM])
 
     def remaining(self, run_limit: float, preparation_limit: float, clock: int) -> float:
         """Return the seconds after which to look again; 0 or less: the limit has passed.
 
-        ``clock`` is the runner's processor-time clock, see :func:`processor_clock`.
+        ``clock`` counts the runner's processor time (:func:`polygym.native.libc.processor_clock`).
         """
-        since = int(self._page.since)
+        since = int(self._page[_SINCE])
         wall = (time.monotonic_ns() - since) * _NANOSECONDS
         if wall < 0:  # generated code gone wild has written here: nothing can be known any more
             return wall
@@ -86,19 +82,10 @@ class Progress:
             left = preparation_limit - wall
             return min(left, run_limit) if left > 0 else left
         left = run_limit - wall
-        if left > 0 or self._page.since != since:
+        if left > 0 or self._page[_SINCE] != since:
             return max(left, _GRACE_SECONDS / 1000)
         try:
-            used = time.clock_gettime_ns(clock) - int(self._page.processor)
+            used = time.clock_gettime_ns(clock) - int(self._page[_PROCESSOR])
         except OSError:  # the runner has just died, which its socket is about to say
             return _GRACE_SECONDS / 1000
         return min(run_limit - used * _NANOSECONDS, run_limit + _GRACE_SECONDS - wall)
-
-
-def processor_clock(process_id: int) -> int:
-    """Return the clock that counts the processor time of a process of the same user."""
-    clock = ctypes.c_int()
-    error = ctypes.CDLL(None).clock_getcpuclockid(process_id, ctypes.byref(clock))
-    if error != 0:
-        raise OSError(error, os.strerror(error))
-    return clock.value

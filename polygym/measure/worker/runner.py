@@ -12,10 +12,8 @@ the next is found out by the second comparison.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
-import signal
 import socket
 import time
 from contextlib import suppress
@@ -34,7 +32,7 @@ from polygym.measure.worker.job import (
     job_from_message,
     verdict_to_json,
 )
-from polygym.measure.worker.memory import SharedSet, WorkingSet
+from polygym.measure.worker.memory import HeldSet, SharedSet, WorkingSet
 from polygym.measure.worker.outcome import (
     DoesNotCompile,
     Outcome,
@@ -44,8 +42,9 @@ from polygym.measure.worker.outcome import (
 )
 from polygym.measure.worker.problem import Buffer, CompiledProgram
 from polygym.measure.worker.progress import Phase, Progress
+from polygym.native.calls import block, clock
+from polygym.native.memory import address_of, words
 
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _NANOSECONDS = 1e-9
 # The kernel leaves so much room below the stack of a process, whatever its limit was.
 _STACK = 96 << 20
@@ -56,23 +55,32 @@ _MANY_FILES = 65536
 class ProblemMemory:
     """The shared memory of an open problem.
 
-    ``expected`` holds only the buffers that are compared; ``results`` is filled on request.
+    ``expected`` holds only the buffers that are compared and may be written; ``results`` is filled
+    on request. ``held`` has what no program may write, once the initial data are made.
     """
 
     buffers: tuple[Buffer, ...]
+    held: HeldSet
     initial: SharedSet
     expected: SharedSet
     results: SharedSet
 
     @property
-    def compared(self) -> tuple[int, ...]:
-        """The indices of the buffers that are compared."""
-        return tuple(index for index, buffer in enumerate(self.buffers) if buffer.compared)
+    def written(self) -> tuple[int, ...]:
+        """The indices of the buffers that programs may write."""
+        return tuple(index for index, buffer in enumerate(self.buffers) if not buffer.constant)
 
     @property
-    def constant(self) -> frozenset[int]:
-        """The indices of the buffers that only the initial data write."""
-        return frozenset(index for index, buffer in enumerate(self.buffers) if buffer.constant)
+    def compared(self) -> tuple[int, ...]:
+        """The indices of those among them that are compared."""
+        return tuple(index for index in self.written if self.buffers[index].compared)
+
+    def contents(self, name: str, index: int) -> memoryview:
+        """Return a buffer's contents in one of the sets, by the set's name."""
+        if self.buffers[index].constant:
+            return self.held.view(index)
+        sets = {"initial": self.initial, "expected": self.expected, "results": self.results}
+        return sets[name].view(index)
 
 
 def runner_main(
@@ -108,8 +116,8 @@ def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
     Raises:
         MemoryError: the kernel refuses memory for the buffers.
     """
-    constant = frozenset() if job.purpose is Purpose.INITIALISE else memory.constant
-    working = WorkingSet([buffer.size for buffer in memory.buffers], constant)
+    held = None if job.purpose is Purpose.INITIALISE else memory.held
+    working = WorkingSet([buffer.size for buffer in memory.buffers], held)
     executions: list[_Execution] = []
     for position, program in enumerate(job.programs):
         progress.enter(Phase.LOADING, position)
@@ -143,23 +151,20 @@ class _Execution:
         self._working = working
         self._tolerance = program.tolerance
         self._complaints = program.complaints
-        parameters = (ctypes.c_int64 * len(program.parameters))(*program.parameters)
-        first = ctypes.addressof(parameters)
+        self._parameters = words(program.parameters)  # the block below points into it
+        first = address_of(self._parameters)
         addresses = [working.addresses[index] for index in program.buffers]
         addresses += [first + 8 * number for number in range(len(program.parameters))]
-        self._parameters = parameters  # the block below points into it
-        self._block = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-        self._nanoseconds = ctypes.c_int64()
+        self._block = block(addresses)
+        self._clock = clock()
 
     def run_once(self, job: Job, memory: ProblemMemory, progress: Progress) -> Outcome | None:
         """Restore, run, take the sample, look at the outputs; None means that all is well."""
         self._working.restore(memory.initial)
-        self._nanoseconds.value = -1
-        block = ctypes.addressof(self._block)
-        clock = ctypes.addressof(self._nanoseconds)
+        self._clock[0] = -1
         progress.enter(Phase.RUNNING, self.position)
         before = time.monotonic_ns()
-        code = self._loaded.call(block, clock)
+        code = self._loaded.call(self._block, self._clock)
         elapsed = time.monotonic_ns() - before
         progress.enter(Phase.PREPARING, self.position)
         if code == loader.NO_MEMORY:
@@ -169,16 +174,16 @@ class _Execution:
             return OutOfRange(self._complaints[site])
         if code in loader.BROKEN:
             return DoesNotCompile(f"the code stopped itself: {loader.BROKEN[code]}")
-        if code != 0 or not 0 <= self._nanoseconds.value <= elapsed:
+        if code != 0 or not 0 <= self._clock[0] <= elapsed:
             return DoesNotCompile(
                 f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
-                f"found {code} and {self._nanoseconds.value} ns"
+                f"found {code} and {self._clock[0]} ns"
             )
-        self.samples.append(self._nanoseconds.value * _NANOSECONDS)
+        self.samples.append(self._clock[0] * _NANOSECONDS)
         last = job.repetition.is_enough(self.samples)
         outcome = self._inspect(job, memory) if last or len(self.samples) == 1 else None
         if job.keep_contents and (last or outcome):
-            memory.results.publish(self._working, range(len(memory.buffers)))
+            memory.results.publish(self._working, memory.written)
         return outcome
 
     def _inspect(self, job: Job, memory: ProblemMemory) -> WrongOutput | None:
@@ -192,7 +197,7 @@ class _Execution:
                 )
         match job.purpose:
             case Purpose.INITIALISE:
-                memory.initial.publish(self._working, range(len(memory.buffers)))
+                memory.initial.take(self._working)
             case Purpose.EXPECT if len(samples) == 1:
                 memory.expected.publish(self._working, memory.compared)
             case Purpose.EXPECT | Purpose.COMPARE:
@@ -204,8 +209,6 @@ class _Execution:
     def _compare(self, memory: ProblemMemory) -> WrongOutput | None:
         for index in memory.compared:
             buffer = memory.buffers[index]
-            if buffer.constant:  # nobody could write there
-                continue
             expected, found = memory.expected.address(index), self._working.addresses[index]
             if difference := first_difference(buffer, expected, found, self._tolerance):
                 return WrongOutput(
@@ -236,10 +239,3 @@ def _confine(descriptor: int, address_space: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")  # when the machine runs out of memory, this process goes first
-
-
-def die_with(supervisor: int) -> None:
-    """Ask the kernel to kill this process when the supervisor ends, however it ends."""
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != supervisor:  # it ended before the line above
-        os._exit(1)

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from polygym.errors import InputError
 from polygym.measure.worker.connection import Connection, ConnectionLostError
@@ -27,9 +27,7 @@ from polygym.measure.worker.outcome import (
     outcome_from_json,
 )
 from polygym.measure.worker.problem import CompiledProgram, Problem, check_problem, check_programs
-from polygym.measure.worker.timing import Repetition
-
-_ONCE = Repetition(minimum=1, minimum_seconds=0.0)
+from polygym.measure.worker.timing import ONCE, Repetition
 
 _Answer = TypeVar("_Answer")
 
@@ -109,10 +107,26 @@ class Session:
 
     def expected(self, index: int) -> bytes:
         """Return what the original leaves in a buffer, which must be one that is compared."""
-        if index in range(len(self.problem.buffers)) and not self.problem.buffers[index].compared:
-            name = self.problem.buffers[index].name
-            raise InputError(f"buffer {name}: expected one that is compared, found one that is not")
+        self._check_compared(index)
         return self._read("expected", index)
+
+    def figures(
+        self, index: int, shape: Sequence[int], part: str, *, kept: bool = False
+    ) -> dict[str, Any]:
+        """Describe what the original leaves in a buffer, or what the last measurement kept of it.
+
+        The figures are those of :mod:`polybench.summary`, of the elements that count under a part's
+        name; the buffer stays where it is.
+
+        Raises:
+            InputError: as :meth:`expected` does, or :meth:`contents`.
+        """
+        body = {"shape": list(shape), "part": part}
+        if not kept:
+            self._check_compared(index)
+        answer, _ = self._request("describe", "results" if kept else "expected", index, body)
+        found: dict[str, Any] = answer["figures"]
+        return found
 
     def contents(self, index: int) -> bytes:
         """Return what the last measurement, which must have kept it, left in a buffer.
@@ -153,16 +167,27 @@ class Session:
             return (crash_from_exit(lost.exit_code),) * len(programs)
         return tuple(outcome_from_json(item) for item in answer["outcomes"])
 
+    def _check_compared(self, index: int) -> None:
+        if index in range(len(self.problem.buffers)) and not self.problem.buffers[index].compared:
+            name = self.problem.buffers[index].name
+            raise InputError(f"buffer {name}: expected one that is compared, found one that is not")
+
     def _read(self, which: str, index: int) -> bytes:
+        _, (contents,) = self._request("read", which, index, {})
+        return contents
+
+    def _request(
+        self, request: str, which: str, index: int, more: Json
+    ) -> tuple[Json, list[bytes]]:
+        """Ask something about a buffer's contents in one of the sets."""
         if index not in range(len(self.problem.buffers)):
             raise InputError(
                 f"buffer: expected an index below {len(self.problem.buffers)}, found {index}"
             )
         try:
-            _, (contents,) = self._ask({"request": "read", "set": which, "buffer": index})
+            return self._ask({"request": request, "set": which, "buffer": index, **more})
         except ConnectionLostError as lost:
             raise WorkerError(f"the worker, reading a buffer twice: {lost}") from None
-        return contents
 
     def _ask(self, body: Json, blobs: Sequence[bytes] = ()) -> tuple[Json, list[bytes]]:
         """Send a request about this problem, which is opened first where it is not open yet."""
@@ -175,7 +200,7 @@ class Session:
                     "contents: expected a measurement with keep_contents before, found none"
                 )
             if connection is not self._connection:
-                self._open(connection, _ONCE)
+                self._open(connection, ONCE)
             return connection.exchange({**body, "problem": self._number}, blobs)
 
         return self._worker.ask(request)

@@ -14,6 +14,7 @@ Requests and their answers, as JSON (object code and contents travel as bytes be
   ``{stage, outcome}`` where that failed;
 * ``measure``: run programs on an open problem; ``{outcomes}``, one for each program;
 * ``read``: the contents of a buffer in one of the shared sets; ``{}`` and the bytes;
+* ``describe``: the same as figures, so that nobody needs a copy of it; ``{figures}``;
 * ``forget``: nothing more; ``{}``. Every request carries a list ``forget`` of problems whose memory
   is given back first.
 """
@@ -33,7 +34,7 @@ from typing import assert_never
 
 from polygym.compiler.codegen.llvm import loader
 from polygym.measure.worker.channel import Channel, ChannelClosedError
-from polygym.measure.worker.compare import prepare_tolerance
+from polygym.measure.worker.compare import figures, prepare_tolerance
 from polygym.measure.worker.job import (
     Failed,
     Finished,
@@ -45,13 +46,20 @@ from polygym.measure.worker.job import (
 )
 from polygym.measure.worker.keeper import Keeper, OpenProblem, open_memory
 from polygym.measure.worker.outcome import Ok, Outcome, OutOfMemory, outcome_to_json
-from polygym.measure.worker.timing import Repetition, available_memory
-
-_ONCE = Repetition(minimum=1, minimum_seconds=0.0)
+from polygym.measure.worker.timing import ONCE, Repetition, available_memory
 
 
 class ParentGoneError(Exception):
     """The parent ended or spoke out of turn; there is nobody left to work for."""
+
+
+class _StageError(Exception):
+    """A problem cannot be opened: at which stage, and why."""
+
+    def __init__(self, stage: str, outcome: Outcome) -> None:
+        self.stage = stage
+        self.outcome = outcome
+        super().__init__(f"{stage}: {outcome}")
 
 
 class ParentWatch:
@@ -112,12 +120,12 @@ class Supervisor:
                 return {"outcomes": [outcome_to_json(outcome) for outcome in outcomes]}, []
             case "read":
                 memory = self._problems[body["problem"]].memory
-                sets = {
-                    "initial": memory.initial,
-                    "expected": memory.expected,
-                    "results": memory.results,
-                }
-                return {}, [sets[body["set"]].view(body["buffer"])]
+                return {}, [memory.contents(body["set"], body["buffer"])]
+            case "describe":
+                memory = self._problems[body["problem"]].memory
+                contents = memory.contents(body["set"], body["buffer"])
+                scalar = memory.buffers[body["buffer"]].type
+                return {"figures": figures(contents, scalar, body["shape"], body["part"])}, []
             case "forget":
                 return {}, []
             case other:
@@ -133,7 +141,7 @@ class Supervisor:
         initialise = Job(
             Purpose.INITIALISE,
             (problem.initialise,),
-            _ONCE,
+            ONCE,
             body["original_seconds"],
             body["preparation_seconds"],
         )
@@ -143,20 +151,36 @@ class Supervisor:
             programs=(problem.original,),
             repetition=Repetition(**body["repetition"]),
         )
-        samples: tuple[float, ...] = ()
-        for stage, job in (("initial data", initialise), ("original program", original)):
-            verdict = self._keeper.run(opened, job)
-            self._keeper.stop()
-            match verdict:
-                case Failed(_, outcome):
-                    opened.close()
-                    return _failure(stage, outcome)
-                case Finished((samples,)):
-                    continue
+        try:
+            samples = self._prepare(opened, initialise, original)
+        except _StageError as failed:
+            opened.close()
+            return _failure(failed.stage, failed.outcome)
         number = next(self._numbers)
         self._problems[number] = opened
         self._keeper.prepare_spare(opened)
         return {"problem": number, "baseline": list(samples)}
+
+    def _prepare(self, opened: OpenProblem, initialise: Job, original: Job) -> tuple[float, ...]:
+        """Make the initial data, run the original, and return its samples."""
+        self._stage("initial data", opened, initialise)
+        try:
+            opened.memory.held.take(opened.memory.initial)
+        except MemoryError as error:
+            raise _StageError("memory", OutOfMemory(str(error))) from error
+        return self._stage("original program", opened, original)
+
+    def _stage(self, name: str, opened: OpenProblem, job: Job) -> tuple[float, ...]:
+        """Do one of the two jobs that have to succeed before anything else can be measured."""
+        verdict = self._keeper.run(opened, job)
+        self._keeper.stop()
+        match verdict:
+            case Failed(_, outcome):
+                raise _StageError(name, outcome)
+            case Finished(samples):
+                return samples[0]
+            case _:
+                assert_never(verdict)
 
     def _measure(self, opened: OpenProblem, job: Job) -> list[Outcome]:
         """Run the programs together; those left over by one that fails start anew without it."""

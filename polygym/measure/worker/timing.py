@@ -45,6 +45,10 @@ class Repetition:
         return len(samples) >= self.maximum or math.fsum(samples) >= self.minimum_seconds
 
 
+ONCE = Repetition(minimum=1, minimum_seconds=0.0)
+"""A single run."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
     """How long one run may take: ``factor`` times the original's best, but at least ``floor``.
@@ -95,14 +99,43 @@ def this_machine() -> Machine:
 def available_memory() -> int:
     """Return the bytes that can be allocated now without swapping, as the kernel estimates them.
 
-    A control group's limit counts too, where this process is in one that has a limit.
+    What the limits of this process's control groups leave counts too, where there are any.
     """
-    limits = [_kibibytes("MemAvailable") or sys.maxsize]
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        text = _text(name).strip()
-        if text.isdecimal():
-            limits.append(int(text))
-    return min(limits)
+    found = [_kibibytes("MemAvailable") or sys.maxsize]
+    for group in _control_groups():
+        for limit, used in (
+            ("memory.max", "memory.current"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        ):
+            most, now = (_text(f"{group}/{name}").strip() for name in (limit, used))
+            if most.isdecimal() and now.isdecimal():
+                found.append(max(0, int(most) - int(now) + _cached(group)))
+    return min(found)
+
+
+def _control_groups() -> list[str]:
+    """Return the folders of the control groups that this process is in, with those around them.
+
+    Lines of /proc/self/cgroup are like ``4:memory:/jobs/7``, or ``0::/jobs/7`` in version 2. In a
+    container the folder of the innermost one may be at the top.
+    """
+    found = []
+    for line in _text("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        top = {"": "/sys/fs/cgroup", "memory": "/sys/fs/cgroup/memory"}.get(controllers)
+        if top is not None:
+            inside = Path(top, path.strip("/"))
+            found += [str(one) for one in (inside, *inside.parents) if str(one).startswith(top)]
+    return list(dict.fromkeys(found))
+
+
+def _cached(group: str) -> int:
+    """Return the bytes of files that a control group keeps in memory and can give up."""
+    for line in _text(f"{group}/memory.stat").splitlines():
+        name, _, value = line.partition(" ")
+        if name in ("inactive_file", "total_inactive_file"):
+            return int(value)
+    return 0
 
 
 def _kibibytes(key: str) -> int:

@@ -68,7 +68,9 @@ def confirm(
     program, options, dataset = subject.program, setting.measuring, str(setting.dataset)
     best = best_of(reading.outcomes(store.connection, kernel), count)
     with (
-        closing(Compilers(options.compile_seconds, place.compiling)) as compilers,
+        closing(
+            Compilers(options.compile_seconds, place.compiling, options.compile_memory)
+        ) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
     ):
         isl = isl_or_reason(program)

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NoReturn, assert_never
 
 from polygym.errors import PolygymError
 from polygym.measure.worker.outcome import crash_from_exit
-from polygym.measure.worker.runner import die_with
+from polygym.native.libc import die_with
 from polygym.search.sweep.confirming import confirm
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.opening import STORE, open_store, stored_setting

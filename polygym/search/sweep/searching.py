@@ -110,7 +110,9 @@ def search(
     pin(place.measuring)
     options = setting.measuring
     with (
-        closing(Compilers(options.compile_seconds, place.compiling)) as compilers,
+        closing(
+            Compilers(options.compile_seconds, place.compiling, options.compile_memory)
+        ) as compilers,
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
     ):
         judge, baselines = Judge(evaluator), Baselines(store, kernel, str(setting.search_dataset))

@@ -1,6 +1,5 @@
 """Parallel loops: the same bits however many threads there are, also where there is no OpenMP."""
 
-import ctypes
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,6 +14,8 @@ from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.native import calls as native
+from polygym.native import memory, openmp
 from tests.compiler.codegen.mapped import scop_of
 from tests.compiler.codegen.test_native import observable
 from tests.oracles.native import random_arrays, run_natively
@@ -88,7 +89,7 @@ def test_little_work_starts_no_threads() -> None:
 @pytest.fixture
 def without_openmp(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make this machine one that has no OpenMP."""
-    monkeypatch.setattr(loader, "openmp", lambda: None)
+    monkeypatch.setattr(openmp, "library", lambda: None)
     loader._fork_address.cache_clear()
     monkeypatch.setattr(emit_parallel, "_LEAST_WORK", 0)
     yield
@@ -106,15 +107,15 @@ def test_without_openmp_one_thread_does_everything(
     def call_once(task: int, data: int, threads: int, flags: int) -> None:
         if data:
             calls.append(threads)
-        loader._call_once(task, data, threads, flags)
+        native._call_once(task, data, threads, flags)
 
-    function = loader._FORK(call_once)
-    monkeypatch.setattr(loader, "_fork_here", function)
+    function = native.fork_by(call_once)
+    monkeypatch.setattr(native, "_fork_here", function)
     expected = bits(scop, parse_mapping("sequential"), sizes_of(scop))
     assert not calls
     assert bits(scop, parse_mapping("threads=4 tile=3"), sizes_of(scop)) == expected
     assert calls
-    assert ctypes.cast(function, ctypes.c_void_p).value == loader._fork_address()
+    assert memory.address_of(function) == loader._fork_address()
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7, 64])

@@ -161,7 +161,7 @@ def test_problem_over_the_memory_limit(elements):
 
 
 def test_problem_beyond_any_memory(worker):
-    with pytest.raises(ProblemError, match="three copies of the buffers"):
+    with pytest.raises(ProblemError, match="the memory of a run"):
         worker.open(objects.problem(10**15))
 
 

@@ -1,21 +1,19 @@
 """The loader, on objects that are harmless enough to be called in this process."""
 
-import ctypes
-
+import numpy as np
 import pytest
 
 from polygym.compiler.codegen.llvm.loader import LoadError, load
+from polygym.native.calls import clock
 from tests.measure.worker import objects
 
 
 def test_loaded_program_runs_and_is_given_back():
-    data = (ctypes.c_double * 4)(1.0, 2.0, 3.0, 4.0)
-    count, nanoseconds = ctypes.c_int64(4), ctypes.c_int64(-1)
-    block = (ctypes.c_void_p * 2)(ctypes.addressof(data), ctypes.addressof(count))
+    data, count, time = np.arange(4.0), np.array(4), clock()
     program = load(objects.doubled())
-    assert program.call(ctypes.addressof(block), ctypes.addressof(nanoseconds)) == 0
-    assert list(data) == [2.0, 4.0, 6.0, 8.0]
-    assert nanoseconds.value >= 0
+    assert program.call([data.ctypes.data, count.ctypes.data], time) == 0
+    assert list(data) == [0.0, 2.0, 4.0, 6.0]
+    assert time[0] >= 0
     program.close()
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.measure.worker.memory import SharedSet, WorkingSet, equal_bytes, map_memory, place
+from polygym.measure.worker.memory import HeldSet, SharedSet, WorkingSet, place
+from polygym.native.libc import equal_bytes, map_memory
 
 PAGE = mmap.PAGESIZE
 HUGE = 2 * 1024 * 1024
@@ -49,19 +50,30 @@ def test_shared_set_publishes_and_restores():
     shared.close()
 
 
-def test_a_constant_buffer_is_filled_once():
-    first, second = SharedSet([100, 9000]), SharedSet([100, 9000])
-    source = WorkingSet([100, 9000])
+def test_what_is_held_is_moved_once_and_inherited():
+    sizes = [100, 9000]
+    first, second = SharedSet(sizes), SharedSet(sizes)
     for number, shared in enumerate((first, second)):
-        for address, size in zip(source.addresses, (100, 9000), strict=True):
+        source = WorkingSet(sizes)
+        for address, size in zip(source.addresses, sizes, strict=True):
             ctypes.memset(address, number + 1, size)
-        shared.publish(source, [0, 1])
-    target = WorkingSet([100, 9000], constant=[1])
+        shared.take(source)
+        assert ctypes.string_at(source.addresses[1], 9000) == bytes(9000), "it is given back"
+    held = HeldSet(sizes, [1])
+    held.take(first)
+    assert bytes(first.view(0)) == b"\1" * 100
+    assert bytes(first.view(1)) == bytes(9000), "it is not there twice"
+    target = WorkingSet(sizes, held)
     target.restore(first)
     target.restore(second)
     assert ctypes.string_at(target.addresses[0], 100) == b"\2" * 100
     assert ctypes.string_at(target.addresses[1], 9000) == b"\1" * 9000
+    assert target.addresses[1] == held.addresses[1]
     assert target.overrun(0) is target.overrun(1) is None
+    for address, placement in zip(target.addresses, place(sizes), strict=True):
+        assert address % PAGE == placement.start % PAGE, "staggered as if all were in one set"
+    for one in (first, second, held):
+        one.close()
 
 
 def test_a_view_of_more_than_two_gibibytes():

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from polygym.measure.worker import progress as module
-from polygym.measure.worker.progress import Phase, Progress, processor_clock
+from polygym.measure.worker.progress import _PHASE, _PROCESSOR, _SINCE, Phase, Progress
+from polygym.native.libc import processor_clock
 
 CLOCK = processor_clock(os.getpid())
 
@@ -33,7 +34,7 @@ def test_run_that_computes_is_over_at_its_limit():
     progress = Progress()
     progress.enter(Phase.RUNNING, 0)
     assert 0 < progress.remaining(60.0, 60.0, CLOCK) <= 60.0
-    while time.process_time_ns() - progress._page.processor < 20_000_000:
+    while time.process_time_ns() - progress._page[_PROCESSOR] < 20_000_000:
         pass
     assert progress.remaining(0.01, 60.0, CLOCK) <= 0
 
@@ -50,9 +51,9 @@ def test_run_that_waits_has_a_second_more(monkeypatch):
 def test_overwritten_page_is_over_any_limit():
     progress = Progress()
     progress.enter(Phase.RUNNING, 0)
-    progress._page.phase = 99
+    progress._page[_PHASE] = 99
     assert progress.phase is Phase.RUNNING
-    progress._page.since = time.monotonic_ns() + 10**12
+    progress._page[_SINCE] = time.monotonic_ns() + 10**12
     assert progress.remaining(60.0, 60.0, CLOCK) < 0
 
 

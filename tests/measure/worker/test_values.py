@@ -7,6 +7,7 @@ import pytest
 
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
+from polygym.measure.worker import timing
 from polygym.measure.worker.options import WorkerOptions
 from polygym.measure.worker.problem import (
     Buffer,
@@ -51,6 +52,18 @@ def test_problem_that_does_not_hold_together(problem, message):
         check_problem(problem)
 
 
+def test_the_memory_of_a_run():
+    read = Buffer("A", ScalarType.DOUBLE, 1000, constant=True)
+    compared = Buffer("B", ScalarType.INT, 100)
+    scratch = Buffer("T", ScalarType.BYTE, 10, compared=False)
+    assert a_problem(read).memory == 16_000, "there are two while the initial data are made"
+    assert a_problem(read, compared, scratch).memory == 8410 + 8000
+    assert a_problem(compared).memory == 3 * 400
+    assert a_problem(scratch).memory == 2 * 10
+    assert a_problem(compared, scratch).memory == 3 * 400 + 2 * 10
+    assert a_problem().memory == 0
+
+
 def test_candidate_must_fit_the_problem():
     with pytest.raises(InputError, match="found 1"):
         check_programs(a_problem(Buffer("A", ScalarType.INT, 1)), [CompiledProgram(b"", (0, 1))])
@@ -93,6 +106,36 @@ def test_minimum_counts_more_than_maximum():
 def test_time_limit_is_a_factor_with_a_floor():
     assert TimeLimit(factor=3.0, floor=0.5).seconds(1.0) == 3.0
     assert TimeLimit(factor=3.0, floor=0.5).seconds(0.001) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "free"),
+    [
+        ("0::/jobs/7\n", {"jobs/7/memory.max": "max", "jobs/7/memory.current": "5"}, None),
+        ("0::/jobs/7\n", {"jobs/memory.max": "9000", "jobs/memory.current": "4000"}, 5000),
+        (
+            "0::/\n",
+            {
+                "memory.max": "9000",
+                "memory.current": "8000",
+                "memory.stat": "anon 1\ninactive_file 600\n",
+            },
+            1600,
+        ),
+        (
+            "5:cpu:/a\n4:memory:/a\n",
+            {"memory/a/memory.limit_in_bytes": "70", "memory/a/memory.usage_in_bytes": "80"},
+            0,
+        ),
+        ("", {}, None),
+    ],
+)
+def test_limits_of_control_groups_count(monkeypatch, groups, files, free):
+    texts = {f"/sys/fs/cgroup/{name}": text for name, text in files.items()}
+    texts["/proc/self/cgroup"] = groups
+    texts["/proc/meminfo"] = "MemTotal: 64 kB\nMemAvailable:   32 kB\n"
+    monkeypatch.setattr(timing, "_text", lambda path: texts.get(path, ""))
+    assert available_memory() == (32 * 1024 if free is None else free)
 
 
 def test_machine_is_described():

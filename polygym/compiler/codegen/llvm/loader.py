@@ -24,14 +24,13 @@ what must not be; then what it has left in its outputs means nothing.
 
 from __future__ import annotations
 
-import ctypes
-from contextlib import suppress
 from functools import cache
 from itertools import count
 
 import llvmlite.binding as llvm
 
 from polygym.errors import PolygymError
+from polygym.native import calls, openmp
 
 ENTRY_POINT = "polygym_run"
 """The name of the function that every object exports."""
@@ -51,7 +50,6 @@ BROKEN = {
 FORK = b"polygym_fork"
 """The name of the function by which code asks for threads."""
 
-_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 _ELF_MAGIC = b"\x7fELF"
 _numbers = count()
 
@@ -61,56 +59,29 @@ class LoadError(PolygymError):
 
 
 class LoadedProgram:
-    """A linked program; its code stays in memory until :meth:`close`."""
+    """A linked program; its code stays in memory until :meth:`close`.
+
+    ``call`` runs it once; it takes the argument block, as addresses, and a place for the time.
+    """
 
     def __init__(self, tracker: llvm.orcjit.ResourceTracker) -> None:
         """Take over the linker's handle and make the entry point callable."""
         self._tracker = tracker
-        self._function = _SIGNATURE(tracker[ENTRY_POINT])
-
-    def call(self, argument_block_address: int, nanoseconds_address: int) -> int:
-        """Run the program once; both addresses are the C arguments of the same names."""
-        return int(self._function(argument_block_address, nanoseconds_address))
+        self.call: calls.Entry = calls.entry_point(tracker[ENTRY_POINT])
 
     def close(self) -> None:
         """Give the code's memory back; the program cannot be called any more."""
         self._tracker.close()
 
 
-_FORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
-_TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
-
-
-def _call_once(task: int, data: int, threads: int, flags: int) -> None:
-    """Run a parallel task in the calling thread."""
-    _TASK(task)(data)
-
-
-_fork_here = _FORK(_call_once)
-
-
-@cache
-def openmp() -> ctypes.CDLL | None:
-    """Return the OpenMP library of this machine, loaded, or None when there is none."""
-    for name in _OPENMP:
-        with suppress(OSError, AttributeError):
-            library = ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
-            _ = library.GOMP_parallel
-            return library
-    return None
-
-
 def is_parallel() -> bool:
     """Whether code that asks for threads gets them here."""
-    return openmp() is not None
+    return openmp.library() is not None
 
 
 @cache
 def _fork_address() -> int:
-    library = openmp()
-    function = _fork_here if library is None else library.GOMP_parallel
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return openmp.fork_address() or calls.fork_here()
 
 
 @cache
@@ -118,9 +89,8 @@ def prepare() -> llvm.orcjit.LLJIT:
     """Create this process's linker, once; the first load does it where nobody did before."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    with suppress(OSError):
-        # LLVM may sum up a loop's bounds in 128 bits, whose division is a function of this library.
-        ctypes.CDLL("libgcc_s.so.1", ctypes.RTLD_GLOBAL)
+    # LLVM may sum up a loop's bounds in 128 bits, whose division is a function of this library.
+    calls.lend("libgcc_s.so.1")
     return llvm.create_lljit_compiler(suppress_errors=True)
 
 
@@ -137,7 +107,7 @@ def load(object_code: bytes) -> LoadedProgram:
         )
     library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
     if b"GOMP_" in object_code:
-        openmp()  # another compiler's parallel code looks for it in the process
+        openmp.library()  # another compiler's parallel code looks for it in the process
     if FORK in object_code:  # else OpenMP need not be loaded
         library = library.import_symbol(FORK.decode(), _fork_address())
     try:

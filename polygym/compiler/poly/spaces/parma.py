@@ -10,7 +10,6 @@ Ctrl-C cannot interrupt the inside of a single call, which is why calls are kept
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import threading
 from collections.abc import Iterator
@@ -19,8 +18,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
-# Larger than the C library's `struct sigaction` and `stack_t` on any Linux.
-_ROOM = 1024
+from polygym.native.libc import Handlers
 
 _importing = threading.Lock()
 
@@ -44,23 +42,14 @@ def _handlers_kept() -> Iterator[None]:
 
     What other threads set meanwhile stays.
     """
-    library = ctypes.CDLL(None)
-    library.sigaction.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-    library.sigaltstack.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    stack = ctypes.create_string_buffer(_ROOM)
-    library.sigaltstack(None, stack)
-    actions = {}
-    for number in range(1, signal.NSIG):
-        action = ctypes.create_string_buffer(_ROOM)
-        if library.sigaction(number, None, action) == 0:
-            actions[number] = action
+    handlers = Handlers()
     python_signal = signal.signal
     importing = threading.get_ident()
 
     def not_in_this_thread(signalnum: Any, handler: Any) -> Any:
         if threading.get_ident() == importing:
             return signal.getsignal(signalnum)
-        actions.pop(signalnum, None)
+        handlers.forget(signalnum)
         return python_signal(signalnum, handler)
 
     signal.signal = not_in_this_thread
@@ -68,6 +57,4 @@ def _handlers_kept() -> Iterator[None]:
         yield
     finally:
         signal.signal = python_signal
-        for number, action in list(actions.items()):
-            library.sigaction(number, action, None)
-        library.sigaltstack(stack, None)
+        handlers.put_back()
