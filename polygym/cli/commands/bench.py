@@ -10,7 +10,7 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
-from polygym.cli.entries import Entry, geometric_mean, print_entries, ratio
+from polygym.cli.entries import Entry, mean_speedup, print_entries, ratio
 from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
 from polygym.cli.options import (
@@ -145,8 +145,7 @@ def command(
     all_ran = all(isinstance(entry.outcome, Ok) for entry in entries)
     code = INTERRUPTED if interrupted else 0 if all_ran else 1
     means = {
-        name: geometric_mean([entry for entry in entries if entry.schedule == name])
-        for name in names
+        name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
     }
     if as_json:
         return Answer(code, _report(entries, means, dataset, how, interrupted))

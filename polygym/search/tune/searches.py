@@ -23,7 +23,7 @@ from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
 from polygym.errors import InputError
 from polygym.search.explore.explorer import episode_of, schedule_of
-from polygym.search.explore.neighbourhood import changed
+from polygym.search.explore.neighbourhood import changed, place_of_parent
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named
 
 PREFIX = "policy:"
@@ -135,9 +135,7 @@ class ByPolicy(Random):
                 return Candidate(way, self.genes.start)
         if not ranked:
             return self.genes.random(self.dice)
-        # Half of the time the best, else half of the time the second, and so on.
-        place = min(int(self.dice.geometric(0.5)) - 1, len(ranked) - 1)
-        parent = ranked[place]
+        parent = ranked[place_of_parent(len(ranked), self.dice)]
         return replace(parent, mapping=changed(parent.mapping, self.dice))
 
 

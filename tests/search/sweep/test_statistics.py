@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 
 from polygym.measure.worker.outcome import Status
+from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.reading import Contents, read
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Episode, Reference
 from polygym.search.sweep.statistics import (
-    curve_kernels,
-    curves,
     geometric_mean,
     mean_best,
     mean_over,
-    passes,
     summaries,
 )
 from tests.search.sweep.pretending import SETTING, timing
