@@ -45,6 +45,7 @@ from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.statistics import (
     KernelSummary,
+    foreign_note,
     mean_best,
     mean_over,
     mean_reference,
@@ -290,6 +291,8 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
         say(mapping.caveat)
     if note := compared(other_compilers(found)):
         say(note)
+    if note := foreign_note(found):
+        say(note, err=True)
     for one in found:
         if one.error:
             say(f"{one.label}: {one.error}", err=True)

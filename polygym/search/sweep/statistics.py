@@ -19,6 +19,9 @@ from polygym.programs import is_path
 from polygym.search.sweep.reading import Contents
 from polygym.search.sweep.rows import ISL, Episode, Outcome
 
+# So many programs are named where there may be many.
+_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
@@ -27,7 +30,8 @@ class KernelSummary:
     ``best`` and ``references`` are speedups over the original order; isl's schedule is among the
     best if the search began with it. They belong to ``dataset``, where the best were confirmed if
     ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
-    ran) and ``search_references``. ``uncompared`` says of other compilers why they have no speedup.
+    ran) and ``search_references``. ``foreign`` is how many cores others had at most while it was
+    measured. ``uncompared`` says of other compilers why they have no speedup.
     """
 
     kernel: str
@@ -46,6 +50,7 @@ class KernelSummary:
     unscheduled: int
     wrong: int
     drift: float | None
+    foreign: float
     uncompared: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -77,6 +82,7 @@ class KernelSummary:
             "unscheduled": self.unscheduled,
             "wrong": self.wrong,
             "drift": self.drift,
+            "foreign_cores": self.foreign,
             "uncompared": dict(self.uncompared),
         }
 
@@ -120,6 +126,19 @@ def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
     """Return the names of the other compilers that were measured."""
     names = (name for one in found for name in (*one.references, *one.search_references))
     return tuple(dict.fromkeys(name for name in names if name != ISL))
+
+
+def foreign_note(found: Sequence[KernelSummary]) -> str:
+    """Say that the machine was not the sweep's alone; nothing where it was."""
+    disturbed = sorted((one for one in found if one.foreign), key=lambda one: -one.foreign)
+    if not disturbed:
+        return ""
+    worst = ", ".join(f"{one.label} {one.foreign:.1f}" for one in disturbed[:_NAMED])
+    more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
+    return (
+        "The machine was not the sweep's alone; cores that others had on average while a program "
+        f"was measured: {worst}{more}. Times of several threads suffer most."
+    )
 
 
 def labels_of(kernels: Sequence[str]) -> dict[str, str]:
@@ -191,6 +210,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         sum(one.outcome is None for one in episodes),
         wrong,
         _drift(contents, kernel),
+        _foreign(contents, kernel),
         {
             one.name: f"{one.timing.status.value}: {one.timing.detail}"
             for one in contents.references
@@ -225,6 +245,13 @@ def _references(contents: Contents, kernel: str, dataset: str) -> dict[str, floa
         if (one.kernel, one.dataset) == (kernel, dataset)
         and (speedup := one.timing.speedup) is not None
     }
+
+
+def _foreign(contents: Contents, kernel: str) -> float:
+    return max(
+        (one.others + one.stolen for one in contents.disturbances if one.kernel == kernel),
+        default=0.0,
+    )
 
 
 def _drift(contents: Contents, kernel: str) -> float | None:
