@@ -213,7 +213,10 @@ def command(
         seed=seed,
         options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         measuring=EvaluationOptions(
-            threads, timeout_factor, compile_seconds, chosen_mapping(mapping, DEFAULT, threads)
+            threads=threads,
+            timeout_factor=timeout_factor,
+            compile_seconds=compile_seconds,
+            mapping=chosen_mapping(mapping, DEFAULT, threads),
         ),
     )
     plan = plan_cores(usable_cores(threads), jobs, threads)
