@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
+from polygym.search.sweep.statistics import geometric_mean
 
 _LONGEST_HEADING = 24
 
@@ -53,10 +53,9 @@ def ratio(base: Outcome | None, outcome: Outcome | None) -> float | None:
     return None
 
 
-def geometric_mean(entries: Sequence[Entry]) -> float | None:
+def mean_speedup(entries: Sequence[Entry]) -> float | None:
     """Return the geometric mean of the speedups of those entries that have one."""
-    ratios = [entry.ratio for entry in entries if entry.ratio is not None]
-    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None
+    return geometric_mean(entry.ratio for entry in entries if entry.ratio is not None)
 
 
 def print_entries(

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from polygym.cli.text import in_gigabytes, printable
+from polygym.measure.worker.foreign_load import ForeignLoad
 from polygym.measure.worker.outcome import Ok, Outcome
 
 
@@ -94,6 +95,12 @@ def working(purpose: str) -> Iterator[None]:
 
     with Console(stderr=True).status(Text(printable(purpose)), refresh_per_second=4):
         yield
+
+
+def say_foreign_load(load: ForeignLoad | None) -> None:
+    """Say on standard error that others used the machine too, if they did."""
+    if load is not None and load.sentence:
+        say(load.sentence, err=True)
 
 
 def seconds(value: float) -> str:

@@ -17,11 +17,12 @@ from polygym.cli.answer import Answer
 from polygym.cli.exploring import exploring, tuning, waiting_for
 from polygym.cli.failures import failure_of
 from polygym.cli.invocation import resuming
-from polygym.cli.output import heading, say, working
+from polygym.cli.output import heading, say, say_foreign_load, working
 from polygym.cli.ranking import print_ranking
 from polygym.cli.stopping import Stop, stoppable
 from polygym.files import make_new_folder, write_atomically
 from polygym.measure.evaluation import Evaluator
+from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.pictures.convergence import convergence_png
 from polygym.search.explore.course import (
     Attention,
@@ -71,7 +72,7 @@ def search_and_report(
     Without ``out`` a new folder is made, once it is known that the original order runs.
     """
     program = setting.subject.program
-    stop = Stop()
+    stop, machine = Stop(), LoadWatch()
     with ExitStack() as stack:
         search = None if out is None else _opened(stack, setting, out, resumed)
         evaluator = stack.enter_context(Evaluator(program, setting.measuring))
@@ -82,7 +83,7 @@ def search_and_report(
             search = _opened(stack, setting, folder, False)
         course = run(search, extent, isl, evaluator, _watching(program.name, stop))
     end = _End.by(stop, course.ended_by)
-    return _report(search, course.ranking, extent, plot, end, as_json)
+    return _report(search, course.ranking, extent, plot, end, machine.load(), as_json)
 
 
 def _opened(stack: ExitStack, setting: Setting, folder: Path, resumed: bool) -> Search:
@@ -113,11 +114,21 @@ def _watching(name: str, stop: Stop) -> Watch:
 
 
 def _report(
-    search: Search, ranking: Ranking, extent: Extent, plot: bool, end: _End, as_json: bool
+    search: Search,
+    ranking: Ranking,
+    extent: Extent,
+    plot: bool,
+    end: _End,
+    load: ForeignLoad | None,
+    as_json: bool,
 ) -> Answer:
     """Write the last files and say what was found, and how to go on after an early end."""
     files = _files(search, ranking, plot)
-    found = {**document(search, ranking, extent.budget, files), **end.to_json()}
+    found = {
+        **document(search, ranking, extent.budget, files),
+        "foreign_load": None if load is None else load.to_json(),
+        **end.to_json(),
+    }
     try:
         search.write_summary(found)
         if plot:
@@ -127,6 +138,7 @@ def _report(
     if as_json:
         return Answer(end.code, {**found, **end.to_json()})
     print_ranking(search, ranking, extent.budget)
+    say_foreign_load(load)
     heading("\nFiles")
     for name in files.values():
         say(f"  {name}")

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from polygym.cli.answer import Answer
 from polygym.cli.exploring import trying
-from polygym.cli.output import heading, say, seconds
+from polygym.cli.output import heading, say, say_foreign_load, seconds
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
 from polygym.search.explore.setting import Setting
@@ -38,7 +39,7 @@ def tune_and_report(
     program = setting.subject.program
     builder, sizes = _builder(source, start, dict(program.parameters))
     seeds = () if builder is None else builder.seeds(sizes)
-    stop, found = Stop(), None
+    stop, machine, found = Stop(), LoadWatch(), None
     with ExitStack() as stack:
         if out is None or not resumed:
             files = TuningFiles.begin(setting, plan, out, seeds)
@@ -63,12 +64,15 @@ def tune_and_report(
         kept = builder is not None and user_cache() is not None
         if builder is not None and kept:
             builder.tuned(sizes, found)
-        summary = document(found, files, kept)
+        load = machine.load()
+        foreign = None if load is None else load.to_json()
+        summary = {**document(found, files, kept), "foreign_load": foreign}
         files.finish(found.best, summary)
     code = stop.code if stop.number else 0
     if as_json:
         return Answer(code, summary)
     _print(found, files, kept)
+    say_foreign_load(load)
     if stop.number:
         say(f"interrupted; to go on: the same, with --out {files.folder} --resume", err=True)
     return Answer(code)

@@ -9,7 +9,8 @@ A *selection* is a list of patterns, with commas between where it is one text:
   may be globs too, and one that has commas in its name is taken as it stands.
 
 A pattern behind ``!`` excludes what it names, wherever in the list it stands; a list that only
-excludes begins with ``all``. It must name something, even if that is not among the rest.
+excludes begins with ``all``. It must name something, even if that is not among the rest. A path
+that begins with ``!`` is written ``./!…``.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from polygym.cli.sweeping import line
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
+from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.sweep.opening import STORE
 from polygym.search.sweep.orders import Orders
@@ -338,3 +339,51 @@ def test_the_command_for_the_papers_figures_is_what_the_documents_say(
     assert (len(orders.kernels), orders.budget, orders.seconds) == (27, 1000, None)
     assert not {"ludcmp", "heat-3d", "adi"} & set(orders.kernels)
     assert orders.policies == ("bias_coeff_0", "bias_select_dep", "uniform")
+
+
+def test_others_on_the_machine_are_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether there are any is pretended: the machine may be busy or not."""
+    found = ForeignLoad(60.0, 0.8, 0.0, 2)
+    monkeypatch.setattr(LoadWatch, "load", lambda _: found)
+    out = tmp_path / "out"
+    usual = ("mvt", "--out", str(out), *USUAL, "--budget", "1")
+    code, _, err = call(capsys, *usual)
+    assert code == 0
+    assert "The machine was not the sweep's alone" in err
+    assert "mvt 0.8. Times" in err
+    sizes = [(one.kernel, one.dataset, one.others) for one in read(out).disturbances]
+    assert sizes == [("mvt", "mini", 0.8)] * 2
+    quiet = ForeignLoad(60.0, 0.1, 0.0, 2)
+    monkeypatch.setattr(LoadWatch, "load", lambda _: quiet)
+    other = ("mvt", "--out", str(tmp_path / "other"), *USUAL, "--budget", "1")
+    code, _, err = call(capsys, *other)
+    assert (code, "not the sweep's alone" in err) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("bench", "mvt", "--schedules", "original", "--repeat", "1"),
+        ("optimize", "mvt", "--budget", "1"),
+        ("tune", "mvt", "--generations", "1", "--population", "1"),
+    ],
+)
+def test_so_do_the_other_commands_that_measure(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(LoadWatch, "load", lambda _: ForeignLoad(9.0, 0.8, 0.0, 2))
+    monkeypatch.chdir(tmp_path)
+    assert dispatch.run([*command, "-d", "mini"]) == 0
+    said = "the machine was not ours alone: other processes kept 0.8 of the 2 cores busy"
+    assert said in capsys.readouterr().err
+    monkeypatch.setattr(LoadWatch, "load", lambda _: None)
+    out = ["--out", str(tmp_path / "other")] if command[0] != "bench" else []
+    assert dispatch.run([*command, "-d", "mini", *out, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["foreign_load"] is None
+    assert "ours alone" not in captured.err

@@ -10,7 +10,7 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
-from polygym.cli.entries import Entry, geometric_mean, print_entries, ratio
+from polygym.cli.entries import Entry, mean_speedup, print_entries, ratio
 from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
 from polygym.cli.options import (
@@ -24,7 +24,7 @@ from polygym.cli.options import (
     schedule_maker,
     size_options,
 )
-from polygym.cli.output import progress, say
+from polygym.cli.output import progress, say, say_foreign_load
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.mapping import Mapping as MachineMapping
@@ -33,6 +33,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
+from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
 from polygym.measure.worker.problem import CompiledProgram, Problem
@@ -134,28 +135,29 @@ def command(
     names = how.contenders
     results: list[tuple[Entry, ...]] = []
     programs = _load(selected(targets), region, dataset, parameters)
-    interrupted = False
+    interrupted, machine = False, LoadWatch()
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
             for label in labels:
                 results.append(_measure(worker, label, programs[label], how))
     except KeyboardInterrupt:
         interrupted = True
+    load = machine.load()
     entries = [entry for row in results for entry in row]
     all_ran = all(isinstance(entry.outcome, Ok) for entry in entries)
     code = INTERRUPTED if interrupted else 0 if all_ran else 1
     means = {
-        name: geometric_mean([entry for entry in entries if entry.schedule == name])
-        for name in names
+        name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
     }
     if as_json:
-        return Answer(code, _report(entries, means, dataset, how, interrupted))
+        return Answer(code, _report(entries, means, dataset, how, load, interrupted))
     print_entries(results, names, means)
     if how.mapping.caveat:
         say(how.mapping.caveat)
     ran = [one.schedule for one in entries if one.outcome is not None]
     if note := compared([name for name in how.compilers if name in ran]):
         say(note)
+    say_foreign_load(load)
     if interrupted:
         say("interrupted", err=True)
     return Answer(code)
@@ -285,6 +287,7 @@ def _report(
     means: Mapping[str, float | None],
     dataset: Dataset | None,
     how: _How,
+    load: ForeignLoad | None,
     interrupted: bool,
 ) -> dict[str, Any]:
     """Return everything that `--json` prints."""
@@ -296,6 +299,7 @@ def _report(
         "caveat": how.mapping.caveat,
         "tolerance_of_compilers": TOLERANCE if how.compilers else None,
         "interrupted": interrupted,
+        "foreign_load": None if load is None else load.to_json(),
         "entries": [entry.to_json() for entry in entries],
         "geometric_mean": dict(means),
         "machine": asdict(this_machine()),

@@ -15,7 +15,7 @@ from polygym.errors import InputError
 from polygym.measure.evaluation.foreign import compared
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.report.files import write_report
-from polygym.search.sweep.statistics import other_compilers
+from polygym.search.sweep.statistics import foreign_note, other_compilers
 
 _HELP = """Draw what a sweep has found: a page, and its pictures as PNG and SVG files.
 
@@ -65,6 +65,8 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
         say(mapping.caveat)
     if note := compared(other_compilers(found)):
         say(note)
+    if note := foreign_note(found):
+        say(note, err=True)
     wrong = sum(one.wrong for one in found)
     if wrong:
         say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)

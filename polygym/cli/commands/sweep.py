@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-import polygym
 from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
@@ -32,31 +31,27 @@ from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
-from polygym.episodes.kernels import digest_of
 from polygym.episodes.policies import policy
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
-from polygym.measure.evaluation.foreign import compared, version
+from polygym.measure.evaluation.foreign import compared
 from polygym.measure.worker.timing import this_machine
-from polygym.programs import is_path
 from polygym.programs.selection import selected
 from polygym.search.sweep import reading
-from polygym.search.sweep.campaign import Campaign
-from polygym.search.sweep.claims import claimed
+from polygym.search.sweep.beginning import begun
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
-from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.orders import Orders
-from polygym.search.sweep.rows import ISL, Run
+from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.statistics import (
     KernelSummary,
+    foreign_note,
     mean_best,
     mean_over,
     mean_reference,
     other_compilers,
     summaries,
 )
-from polygym.search.sweep.store import Store, now
 
 # Times of the original order that differ by more than this are worth a word.
 _DRIFT = 1.25
@@ -218,7 +213,10 @@ def command(
         seed=seed,
         options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         measuring=EvaluationOptions(
-            threads, timeout_factor, compile_seconds, chosen_mapping(mapping, DEFAULT, threads)
+            threads=threads,
+            timeout_factor=timeout_factor,
+            compile_seconds=compile_seconds,
+            mapping=chosen_mapping(mapping, DEFAULT, threads),
         ),
     )
     plan = plan_cores(usable_cores(threads), jobs, threads)
@@ -261,17 +259,11 @@ def _listed(text: str, option: str) -> tuple[str, ...]:
 
 def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json: bool) -> Answer:
     """Sweep until all is done or a signal comes, and say what was found."""
-    out.mkdir(parents=True, exist_ok=True)
     stop = Stop()
     code = 0
-    with claimed(out) as lock, create_or_open(out, setting) as store:
-        store.add_kernels(orders.kernels)
-        for name in filter(is_path, orders.kernels):
-            _check_text(store, name)
-        before = store.begin_run(_this_run(orders))
+    with begun(out, setting, orders, plan) as (campaign, before):
         if before:
             say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
-        campaign = Campaign(store, setting, orders, plan, lock)
         try:
             with stoppable(stop), sweeping() as show:
                 campaign.run(lambda: bool(stop.number), show)
@@ -288,26 +280,6 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
     return Answer(code)
 
 
-def _check_text(store: Store, name: str) -> None:
-    """Refuse a file whose text is another one than that whose schedules were measured."""
-    try:
-        digest = digest_of(Path(name))
-    except OSError:
-        return  # its own process says so
-    known = {one.name: one.digest for one in reading.kernels(store.connection)}
-    if known.get(name):
-        store.keep_digest(name, digest)
-
-
-def _this_run(orders: Orders) -> Run:
-    """Return where this process is at work."""
-    machine = this_machine()
-    compilers = tuple((name, version(name)) for name in orders.against)
-    return Run(
-        now(), polygym.__version__, machine.processor, machine.cores, machine.system, compilers
-    )
-
-
 def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     """Write the table, the means, what went wrong, and what to do next."""
     print_summaries(found)
@@ -322,6 +294,8 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
         say(mapping.caveat)
     if note := compared(other_compilers(found)):
         say(note)
+    if note := foreign_note(found):
+        say(note, err=True)
     for one in found:
         if one.error:
             say(f"{one.label}: {one.error}", err=True)

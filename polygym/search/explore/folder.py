@@ -21,7 +21,7 @@ and when a search is resumed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -134,14 +134,18 @@ class Search:
 
 def begin(setting: Setting, folder: Path, c_text: Callable[[Schedule, Mapping], str]) -> Search:
     """Begin a search in a folder, which must hold none."""
-    names = (JOURNAL, TUNING, BEST, BEST_C, SUMMARY)
-    there = [name for name in names if (folder / name).exists()]
-    if there:
-        raise InputError(
-            f"{folder}: expected a folder without the files of a search, found {there[0]}; "
-            "--resume continues the search that is there, another folder begins a new one"
-        )
+    expect_none(folder, (JOURNAL, TUNING, BEST, BEST_C, SUMMARY))
     return Search(setting, folder, Journal.create(folder / JOURNAL, setting.to_json()), c_text)
+
+
+def expect_none(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder in which there is a file of an earlier search."""
+    for name in names:
+        if (folder / name).exists():
+            raise InputError(
+                f"{folder}: expected a folder without the files of a search, found {name}; "
+                "--resume continues the search that is there, another folder begins a new one"
+            )
 
 
 def resume(setting: Setting, folder: Path, c_text: Callable[[Schedule, Mapping], str]) -> Search:

@@ -5,9 +5,12 @@
 ``store`` writes, ``reading`` reads while a sweep is at work, ``sqlite_errors`` says what is wrong
 with it, ``claims`` keeps others out of the folder. ``searching`` explores one program and
 ``confirming`` measures its best schedules again, beside ``references``, each in a process of its
-own (``process``), on cores of its own (``cores``) and for its share of the time (``shares``).
-``orders`` says how much is to be done, ``campaign`` has it done, ``progress`` says how far it is.
-``statistics`` makes means and curves of what was found, ``report`` a page and pictures.
+own (``process``), on cores of its own (``cores``) and for its share of the time (``shares``);
+``judging`` tells the schedule's doing from the machine's, ``keeping`` writes down what goes on
+beside it.
+``orders`` says how much is to be done, ``beginning`` opens the folder, ``campaign`` has it done,
+``progress`` says how far it is.
+``statistics`` and ``curves`` are what was found in numbers, ``report`` a page and pictures.
 """
 
 from __future__ import annotations

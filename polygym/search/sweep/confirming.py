@@ -17,9 +17,9 @@ from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
+from polygym.search.sweep.judging import trusted
 from polygym.search.sweep.references import compiler_timings, isl_or_reason
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
-from polygym.search.sweep.searching import trusted
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.store import Store, now
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.search.explore.conditions import differences
-from polygym.search.sweep.schema import RUNS, TABLES
+from polygym.search.sweep.schema import LATER_TABLES, TABLES
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.sqlite_errors import explained
 from polygym.search.sweep.store import Store
@@ -69,7 +69,8 @@ def open_store(path: Path) -> Store:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(RUNS)
+        for table in LATER_TABLES:
+            connection.execute(table)
     return Store(path, connection)
 
 

@@ -20,6 +20,7 @@ from polygym.search.sweep.opening import STORE, connect, stored_setting
 from polygym.search.sweep.rows import (
     Baseline,
     Confirmation,
+    Disturbance,
     Episode,
     Kernel,
     Outcome,
@@ -43,6 +44,7 @@ class Contents:
     confirmations: tuple[Confirmation, ...]
     references: tuple[Reference, ...]
     runs: tuple[Run, ...] = ()
+    disturbances: tuple[Disturbance, ...] = ()
 
 
 def read(folder: Path) -> Contents:
@@ -66,6 +68,7 @@ def read(folder: Path) -> Contents:
                 _all(connection, "confirmations", _confirmation),
                 _all(connection, "reference_times", _reference),
                 runs(connection),
+                disturbances(connection),
             )
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(
@@ -76,10 +79,14 @@ def read(folder: Path) -> Contents:
 
 def runs(connection: sqlite3.Connection) -> tuple[Run, ...]:
     """Return when and where the sweep was at work; nothing where the store does not know."""
-    query = "SELECT count(*) FROM sqlite_master WHERE name = 'runs'"
-    if connection.execute(query).fetchone() == (0,):
+    return _all(connection, "runs", _run) if _has(connection, "runs") else ()
+
+
+def disturbances(connection: sqlite3.Connection) -> tuple[Disturbance, ...]:
+    """Return what else the machine did; nothing where the store does not know."""
+    if not _has(connection, "disturbances"):
         return ()
-    return _all(connection, "runs", _run)
+    return _all(connection, "disturbances", lambda row: Disturbance(*row))
 
 
 def kernels(connection: sqlite3.Connection) -> tuple[Kernel, ...]:
@@ -118,6 +125,11 @@ def explored(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     """Return how many episodes there are of every program and policy."""
     query = "SELECT kernel, policy, count(*) FROM episodes GROUP BY kernel, policy"
     return {(kernel, policy): count for kernel, policy, count in connection.execute(query)}
+
+
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    query = "SELECT count(*) FROM sqlite_master WHERE name = ?"
+    return bool(connection.execute(query, (table,)).fetchone() != (0,))
 
 
 def _all(

@@ -126,6 +126,22 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Disturbance:
+    """How many cores others had on average while a program was measured at a size.
+
+    It was measured for ``seconds`` from ``moment`` on, which is in seconds since 1970. ``others``
+    were kept busy by other processes, ``stolen`` taken by a hypervisor.
+    """
+
+    kernel: str
+    dataset: str
+    moment: float
+    seconds: float
+    others: float
+    stolen: float
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A program of the sweep.
 

@@ -11,6 +11,7 @@ table              one row for
 ``baselines``      the original order's samples at a moment
 ``confirmations``  one of the best schedules, measured again at the larger size
 ``reference_times``  isl's schedule or another compiler's code, at a size
+``disturbances``   a while for which a program was measured, and what else the machine did
 =================  ============================================================================
 """
 
@@ -41,9 +42,14 @@ CREATE TABLE reference_times (kernel TEXT NOT NULL, dataset TEXT NOT NULL, name 
 """
 
 # Tables that are not in the first stores of this version; opening a store for writing makes them.
-RUNS = """CREATE TABLE IF NOT EXISTS runs (moment REAL NOT NULL, version TEXT NOT NULL,
+LATER_TABLES = (
+    """CREATE TABLE IF NOT EXISTS runs (moment REAL NOT NULL, version TEXT NOT NULL,
     processor TEXT NOT NULL, cores INTEGER NOT NULL, system TEXT NOT NULL, compilers TEXT NOT NULL)
-"""
+    """,
+    """CREATE TABLE IF NOT EXISTS disturbances (kernel TEXT NOT NULL, dataset TEXT NOT NULL,
+    moment REAL NOT NULL, seconds REAL NOT NULL, others REAL NOT NULL, stolen REAL NOT NULL)
+    """,
+)
 
 TIMING_VALUES = "?, ?, ?, ?, ?, ?"
 

@@ -10,39 +10,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, takewhile
-from typing import get_args
 
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.kernels import Subject
 from polygym.episodes.policies import policy
-from polygym.errors import IllegalScheduleError
-from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.compilers import Compilers, pin
-from polygym.measure.worker.outcome import Outcome, Status, WorkerError
-from polygym.search.explore import tried_again
+from polygym.measure.worker.outcome import Status
 from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
+from polygym.search.sweep.judging import Judge
+from polygym.search.sweep.keeping import Baselines, Spending
 from polygym.search.sweep.references import compiler_timings, isl_or_reason, seed_or_reason
 from polygym.search.sweep.requests import SearchRequest
-from polygym.search.sweep.rows import ISL, Baseline, Episode, Reference, Timing
+from polygym.search.sweep.rows import ISL, Episode, Reference, Timing
 from polygym.search.sweep.setting import SweepSetting
-from polygym.search.sweep.store import Store, now
-
-# The original order's samples come with every outcome; so many seconds lie between those kept.
-_BASELINE_SECONDS = 10.0
+from polygym.search.sweep.store import Store
 
 # So many schedules for each core are compiled before they are measured.
 _BATCH = 4
 
-# What a process that is killed has not written down of the time that it took.
-_SPENDING_SECONDS = 5.0
-
 _REFERENCE_ROUNDS = 5
-
-_OF_SCHEDULES = {kind.__name__ for kind in get_args(Outcome)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,43 +42,6 @@ class Step:
 
     policy: str
     index: int
-
-
-@dataclass(slots=True)
-class Baselines:
-    """Keeps the original order's samples, now and then."""
-
-    store: Store
-    kernel: str
-    dataset: str
-    _samples: tuple[float, ...] = ()
-    _moment: float = field(default=0.0)
-
-    def see(self, timing: Timing) -> None:
-        """Keep the samples if they are new and the last ones are not recent."""
-        moment = now()
-        is_new = timing.baseline_samples and timing.baseline_samples != self._samples
-        if is_new and abs(moment - self._moment) >= _BASELINE_SECONDS:
-            self._samples, self._moment = timing.baseline_samples, moment
-            self.store.add_baseline(
-                Baseline(self.kernel, self.dataset, moment, timing.baseline_samples)
-            )
-
-
-@dataclass(slots=True)
-class Spending:
-    """Adds the time that goes by to what a program has cost, now and then."""
-
-    store: Store
-    kernel: str
-    _since: float = field(default_factory=time.monotonic)
-
-    def keep(self, least: float = _SPENDING_SECONDS) -> None:
-        """Write down the time since the last call that did, if it is ``least`` seconds or more."""
-        moment = time.monotonic()
-        if moment - self._since >= least:
-            self.store.spend(self.kernel, moment - self._since)
-            self._since = moment
 
 
 def search(
@@ -177,52 +131,6 @@ def _record(
     episode = Episode(kernel, step.policy, step.index, None)
     known[text] = store.add_measured(episode, text, timing)
     baselines.see(timing)
-
-
-@dataclass(slots=True)
-class Judge:
-    """Measures schedules of a program; one that is refused as illegal has not compiled.
-
-    Raises:
-        WorkerError: the machine failed, which says nothing about the schedule.
-    """
-
-    evaluator: Evaluator
-    _answers: dict[Schedule, Timing] = field(default_factory=dict)
-
-    def at_once(self, schedule: Schedule) -> Timing:
-        """Measure a schedule, unless it was measured patiently."""
-        known = self._answers.get(schedule)
-        return known or _timing(lambda: self.evaluator.evaluate(schedule))
-
-    def patiently(self, schedule: Schedule) -> Timing:
-        """Measure what others are compared with: again, if it was cut off."""
-        if schedule not in self._answers:
-            self._answers[schedule] = _timing(
-                lambda: tried_again.evaluate(self.evaluator, schedule)
-            )
-        return self._answers[schedule]
-
-
-def _timing(evaluate: Callable[[], Evaluation]) -> Timing:
-    try:
-        return Timing.of(trusted(evaluate()))
-    except IllegalScheduleError as error:
-        detail = f"{type(error).__name__}: {error}"
-        return Timing(Status.DOES_NOT_COMPILE, detail=detail)
-
-
-def trusted(evaluation: Evaluation) -> Evaluation:
-    """Return an evaluation if it is the schedule's doing.
-
-    Raises:
-        WorkerError: it is the machine's.
-    """
-    status, kind = evaluation.status, evaluation.error_type
-    is_the_schedule = status in (Status.OK, Status.DOES_NOT_COMPILE) or kind in _OF_SCHEDULES
-    if not is_the_schedule:
-        raise WorkerError(f"measuring failed: {kind}: {evaluation.error_details}")
-    return evaluation
 
 
 def _missing_references(

@@ -1,14 +1,13 @@
-"""What a sweep's outcomes amount to: bests, means, curves, counts, drift.
+"""What a sweep's outcomes amount to: bests, means, counts, drift.
 
-Numbers of one kind belong to one size: the distribution of speedups and the curves to the search's,
-``best`` to that of the confirmation where there is one. A mean over programs is geometric, the only
-one that is the same whichever side of the ratio is called the baseline.
+Numbers of one kind belong to one size: the distribution of speedups to the search's, ``best`` to
+that of the confirmation where there is one. A mean over programs is geometric, the only one that is
+the same whichever side of the ratio is called the baseline.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,9 @@ from polygym.programs import is_path
 from polygym.search.sweep.reading import Contents
 from polygym.search.sweep.rows import ISL, Episode, Outcome
 
+# So many programs are named where there may be many.
+_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
@@ -28,7 +30,8 @@ class KernelSummary:
     ``best`` and ``references`` are speedups over the original order; isl's schedule is among the
     best if the search began with it. They belong to ``dataset``, where the best were confirmed if
     ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
-    ran) and ``search_references``. ``uncompared`` says of other compilers why they have no speedup.
+    ran) and ``search_references``. ``foreign`` is how many cores others had at most while it was
+    measured. ``uncompared`` says of other compilers why they have no speedup.
     """
 
     kernel: str
@@ -47,6 +50,7 @@ class KernelSummary:
     unscheduled: int
     wrong: int
     drift: float | None
+    foreign: float
     uncompared: Mapping[str, str] = field(default_factory=dict)
     crashed: int = 0
 
@@ -80,6 +84,7 @@ class KernelSummary:
             "wrong": self.wrong,
             "crashed": self.crashed,
             "drift": self.drift,
+            "foreign_cores": self.foreign,
             "uncompared": dict(self.uncompared),
         }
 
@@ -125,6 +130,19 @@ def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name != ISL))
 
 
+def foreign_note(found: Sequence[KernelSummary]) -> str:
+    """Say that the machine was not the sweep's alone; nothing where it was."""
+    disturbed = sorted((one for one in found if one.foreign), key=lambda one: -one.foreign)
+    if not disturbed:
+        return ""
+    worst = ", ".join(f"{one.label} {one.foreign:.1f}" for one in disturbed[:_NAMED])
+    more = f" and {len(disturbed) - _NAMED} more" if len(disturbed) > _NAMED else ""
+    return (
+        "The machine was not the sweep's alone; cores that others had on average while a program "
+        f"was measured: {worst}{more}. Times of several threads suffer most."
+    )
+
+
 def labels_of(kernels: Sequence[str]) -> dict[str, str]:
     """Return short names of programs that tell them apart.
 
@@ -152,86 +170,6 @@ def label_of(kernel: str) -> str:
     ('blur', 'gemm')
     """
     return Path(kernel).stem if is_path(kernel) else kernel
-
-
-Curve = tuple[tuple[int, float], ...]
-
-
-def curves(contents: Contents) -> dict[str, Curve]:
-    """Return for each policy the mean of the best so far after 1, 2, 3 … episodes, as steps.
-
-    The mean is over the programs that every policy has explored. One for which nothing has run
-    correctly yet counts with the speedup at which a run is cut off, 1 over the timeout factor; one
-    that was explored less far than others keeps its last best. A pair (n, mean) holds until the
-    next; the last one is where the policy has come to.
-    """
-    policies = tuple(dict.fromkeys(one.policy for one in contents.episodes))
-    of: dict[tuple[str, str], list[Episode]] = {}
-    for one in contents.episodes:
-        of.setdefault((one.policy, one.kernel), []).append(one)
-    kernels = [
-        one.name
-        for one in contents.kernels
-        if policies and all((policy, one.name) in of for policy in policies)
-    ]
-    speedups = {one.number: one.timing.speedup for one in contents.outcomes}
-    floor = 1.0 / contents.setting.measuring.timeout_factor
-    return {
-        policy: _mean_curve([_best_so_far(of[policy, name], speedups) for name in kernels], floor)
-        for policy in policies
-        if kernels
-    }
-
-
-def curve_kernels(contents: Contents) -> tuple[str, ...]:
-    """Return the programs over which :func:`curves` takes its means."""
-    policies = {one.policy for one in contents.episodes}
-    seen = {(one.policy, one.kernel) for one in contents.episodes}
-    return tuple(
-        one.name
-        for one in contents.kernels
-        if policies and all((policy, one.name) in seen for policy in policies)
-    )
-
-
-def passes(curve: Curve, level: float) -> int | None:
-    """Return after how many episodes a curve is above a level, None if it never is.
-
-    >>> passes(((1, 0.5), (4, 1.2), (9, 1.2)), 1.0)
-    4
-    """
-    return next((number for number, mean in curve if mean > level), None)
-
-
-def _best_so_far(
-    episodes: Sequence[Episode], speedups: Mapping[int, float | None]
-) -> tuple[list[int], list[float], int]:
-    """Return where the best improves (numbers of episodes, bests) and how many there are."""
-    numbers: list[int] = []
-    bests: list[float] = []
-    for count, one in enumerate(sorted(episodes, key=lambda one: one.index), start=1):
-        speedup = None if one.outcome is None else speedups.get(one.outcome)
-        if speedup is not None and (not bests or speedup > bests[-1]):
-            numbers.append(count)
-            bests.append(speedup)
-    return numbers, bests, len(episodes)
-
-
-def _mean_curve(found: Sequence[tuple[list[int], list[float], int]], floor: float) -> Curve:
-    changes = sorted({1, *(number for numbers, _, _ in found for number in numbers)})
-    last = max(count for _, _, count in found)
-    points = []
-    for number in dict.fromkeys((*changes, last)):
-        bests = [
-            max(floor, values[position - 1])
-            if (position := bisect_right(numbers, number))
-            else floor
-            for numbers, values, _ in found
-        ]
-        mean = geometric_mean(bests)
-        assert mean is not None
-        points.append((number, mean))
-    return tuple(points)
 
 
 def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
@@ -276,6 +214,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         sum(one.outcome is None for one in episodes),
         wrong,
         _drift(contents, kernel),
+        _foreign(contents, kernel),
         {
             one.name: f"{one.timing.status.value}: {one.timing.detail}"
             for one in contents.references
@@ -311,6 +250,13 @@ def _references(contents: Contents, kernel: str, dataset: str) -> dict[str, floa
         if (one.kernel, one.dataset) == (kernel, dataset)
         and (speedup := one.timing.speedup) is not None
     }
+
+
+def _foreign(contents: Contents, kernel: str) -> float:
+    return max(
+        (one.others + one.stolen for one in contents.disturbances if one.kernel == kernel),
+        default=0.0,
+    )
 
 
 def _drift(contents: Contents, kernel: str) -> float | None:

@@ -17,7 +17,15 @@ from types import TracebackType
 from typing import Self
 
 from polygym.errors import InputError
-from polygym.search.sweep.rows import Baseline, Confirmation, Episode, Reference, Run, Timing
+from polygym.search.sweep.rows import (
+    Baseline,
+    Confirmation,
+    Disturbance,
+    Episode,
+    Reference,
+    Run,
+    Timing,
+)
 from polygym.search.sweep.schema import TIMING_VALUES, packed
 from polygym.search.sweep.sqlite_errors import explained
 
@@ -123,6 +131,14 @@ class Store:
                     baseline.moment,
                     json.dumps(baseline.samples),
                 ),
+            )
+
+    def add_disturbance(self, one: Disturbance) -> None:
+        """Add what else the machine did while a program was measured."""
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO disturbances VALUES (?, ?, ?, ?, ?, ?)",
+                (one.kernel, one.dataset, one.moment, one.seconds, one.others, one.stolen),
             )
 
     def set_reference(self, reference: Reference) -> None:

@@ -1,7 +1,6 @@
 """Candidates: a way to schedule and a mapping, as genes that can be chosen one by one.
 
-Tile sizes come from powers of two and from the sizes of the program divided by small numbers and
-rounded up: a loop of 26 iterations has tiles of 26, 13, 9 and 7 too, which leave no small rest.
+What there is to choose from for a mapping is in :mod:`polygym.search.explore.neighbourhood`.
 """
 
 from __future__ import annotations
@@ -12,21 +11,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping, Sharing
+from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import schedule_by
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
 from polygym.errors import PolygymError
+from polygym.search.explore.neighbourhood import entries, rolled, tile_sizes
 
-_POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-_DIVISORS = (1, 2, 3, 4)
 _MOST_TILED = 6
-_FREE = 0.3  # how often a tile size is left to the model
-_ENTRIES = (
-    "tile", "outer_tile", "sink", "vector_bits", "vector_copies", "unroll_jam", "separate",
-    "registers", "pack",
-)  # fmt: skip
 
 
 STRATEGIES: tuple[Strategy, ...] = (
@@ -99,43 +92,18 @@ class Genes:
         scop: Scop, strategies: tuple[Way, ...], sizes: Dictionary[str, int], start: Mapping
     ) -> Genes:
         """Return the genes of a program of certain sizes."""
-        largest = max(sizes.values(), default=1)
-        tiles = {power for power in _POWERS if power <= largest}
-        tiles |= {-(-size // divisor) for size in sizes.values() for divisor in _DIVISORS}
         depth = min(max(scop.depth, 1), _MOST_TILED)
-        return Genes(strategies, tuple(sorted(tiles)), depth, start)
+        return Genes(strategies, tile_sizes(sizes.values()), depth, start)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the genes: the strategy, and entries of the mapping."""
-        shared = ("parallel", "wavefront", "diamond") if self.start.threads > 1 else ()
-        return ("strategy", *_ENTRIES, *shared)
+        return ("strategy", *entries(self.start.threads))
 
     def value(self, name: str, dice: np.random.Generator) -> Any:
         """Return a random value of a gene."""
-        match name:
-            case "strategy":
-                return self.strategies[int(dice.integers(len(self.strategies)))]
-            case "tile":
-                if dice.random() < _FREE:
-                    return None
-                count = int(dice.integers(0, self.depth + 1))
-                return tuple(int(dice.choice(self.tiles)) for _ in range(count))
-            case "outer_tile":
-                return () if dice.random() < 0.8 else (int(dice.choice([2, 4, 8])),)
-            case "vector_bits":
-                return [None, None, 256, 512, 0][int(dice.integers(5))]
-            case "vector_copies":
-                return [None, None, 1, 2, 3, 4][int(dice.integers(6))]
-            case "unroll_jam":
-                return [None, None, 1, 2, 3, 4, 6, 8][int(dice.integers(8))]
-            case "parallel":
-                return list(Sharing)[int(dice.integers(len(Sharing)))]
-            case "separate":
-                return bool(dice.random() < 0.3)
-            case "sink" | "registers" | "pack" | "wavefront" | "diamond":
-                return bool(dice.random() < 0.8)
-            case _:
-                raise AssertionError(name)
+        if name == "strategy":
+            return self.strategies[int(dice.integers(len(self.strategies)))]
+        return rolled(name, self.tiles, self.depth, dice)
 
     def chosen(self, values: Dictionary[str, Any]) -> Candidate:
         """Return the candidate with these values."""
@@ -144,10 +112,10 @@ class Genes:
 
     def values(self, candidate: Candidate) -> dict[str, Any]:
         """Return the values of a candidate."""
-        entries = [name for name in self.names() if name != "strategy"]
+        mapped = entries(self.start.threads)
         return {
             "strategy": candidate.strategy,
-            **{name: getattr(candidate.mapping, name) for name in entries},
+            **{name: getattr(candidate.mapping, name) for name in mapped},
         }
 
     def random(self, dice: np.random.Generator) -> Candidate:

@@ -22,13 +22,14 @@ from polygym.files import make_new_folder, write_atomically
 from polygym.measure.evaluation import Evaluation, c_text
 from polygym.measure.worker.timing import this_machine
 from polygym.search.explore.conditions import differences
+from polygym.search.explore.folder import BEST, BEST_C, SUMMARY, expect_none
 from polygym.search.explore.journal import Journal
 from polygym.search.explore.setting import FORMAT, VERSION, Setting
 from polygym.search.tune.candidates import Candidate, Played
 from polygym.search.tune.tuned import Tuned
 from polygym.search.tune.tuner import Plan, Progress, tune
 
-TRIALS, BEST, BEST_C, SUMMARY = "trials.jsonl", "best.json", "best.c", "summary.json"
+TRIALS = "trials.jsonl"
 
 # What may be another when a search is continued: how far it goes, and by which polygym; and what
 # the source says already.
@@ -56,12 +57,8 @@ class TuningFiles:
         setting: Setting, plan: Plan, given: Path | None, seeds: Sequence[Candidate]
     ) -> TuningFiles:
         """Return the files of a new search; none may be there."""
-        there = [] if given is None else _there(given)
-        if there:
-            raise InputError(
-                f"{given}: expected a folder without the files of a search, found {there[0]}; "
-                "--resume continues the search that is there, another folder begins a new one"
-            )
+        if given is not None:
+            expect_none(given, (TRIALS, BEST, BEST_C, SUMMARY))
         seeds = [one for one in seeds if not isinstance(one.strategy, Played)]
         return TuningFiles(setting, plan, given, seeds)
 
@@ -203,10 +200,6 @@ def document(found: Tuned, files: TuningFiles, is_cached: bool) -> dict[str, Any
         "files": files.names(),
         "machine": asdict(this_machine()),
     }
-
-
-def _there(folder: Path) -> list[str]:
-    return [name for name in (TRIALS, BEST, BEST_C, SUMMARY) if (folder / name).exists()]
 
 
 def _seeds(head: dict[str, Any], path: Path) -> list[Candidate]:

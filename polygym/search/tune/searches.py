@@ -23,7 +23,7 @@ from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
 from polygym.errors import InputError
 from polygym.search.explore.explorer import episode_of, schedule_of
-from polygym.search.explore.tuning import changed
+from polygym.search.explore.neighbourhood import changed, place_of_parent
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named
 
 PREFIX = "policy:"
@@ -31,7 +31,6 @@ _ELITES = 0.1
 _MUTATION = 0.07
 _ATTEMPTS = 30
 _CHANGED = 0.5
-_PARENTS = 4
 
 # So many episodes one after the other that find nothing new: then there is nothing more to find.
 _FRUITLESS = 50
@@ -125,7 +124,7 @@ class ByPolicy(Random):
 
     def generation(self, count: int) -> list[Candidate]:
         """Return new schedules, and the best ones so far under other mappings."""
-        ranked = sorted(self.found, key=lambda one: -self.found[one])[:_PARENTS]
+        ranked = sorted(self.found, key=lambda one: -self.found[one])
         ranked = [one for one in ranked if self.found[one] > 0]
         return self._filled(count, lambda: self._made(ranked))
 
@@ -136,9 +135,7 @@ class ByPolicy(Random):
                 return Candidate(way, self.genes.start)
         if not ranked:
             return self.genes.random(self.dice)
-        # Half of the time the best, else half of the time the second, and so on.
-        place = min(int(self.dice.geometric(0.5)) - 1, len(ranked) - 1)
-        parent = ranked[place]
+        parent = ranked[place_of_parent(len(ranked), self.dice)]
         return replace(parent, mapping=changed(parent.mapping, self.dice))
 
 

@@ -198,6 +198,25 @@ def test_only_the_same_search_is_continued(alone: Path, other: Setting, fragment
     assert (alone / JOURNAL).read_bytes() == before
 
 
+def test_a_search_goes_on_where_polygym_was_installed_elsewhere(
+    alone: Path, tmp_path: Path
+) -> None:
+    for name in (JOURNAL, BEST, BEST_C, SUMMARY):
+        text = (alone / name).read_text()
+        file = str(setting().subject.file)
+        assert (file in text) == (name != BEST_C)
+        (tmp_path / name).write_text(text.replace(file, "/another/place/mvt.c"))
+    search = resumed(tmp_path)
+    search.close()
+    assert search.tally.explored == BUDGET
+
+    journal = (tmp_path / JOURNAL).read_text()
+    digest = setting().subject.digest
+    (tmp_path / JOURNAL).write_text(journal.replace(digest, "0" * len(digest)))
+    with pytest.raises(InputError, match=r"file: /another/place/mvt.c before, .*; the text of the"):
+        resumed(tmp_path)
+
+
 def tiled(words: str) -> Setting:
     """Return a search under a mapping."""
     return replace(setting(), measuring=EvaluationOptions(mapping=parse_mapping(words)))

@@ -17,8 +17,9 @@ from polygym.measure.evaluation import Evaluation
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore.folder import BEST, BEST_C, TUNING
+from polygym.search.explore.neighbourhood import changed, ideas
 from polygym.search.explore.tally import Finding
-from polygym.search.explore.tuning import changed, ideas, tune
+from polygym.search.explore.tuning import tune
 from tests.search.explore.pretending import begun, resumed, setting
 
 SCOP = setting().subject.program.scop

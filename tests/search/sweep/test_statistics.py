@@ -6,19 +6,18 @@ from pathlib import Path
 import pytest
 
 from polygym.measure.worker.outcome import Status
-from polygym.search.sweep.opening import create_or_open
+from polygym.search.sweep.curves import curve_kernels, curves, passes
+from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.reading import Contents, read
-from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Episode, Reference
+from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Disturbance, Episode, Reference
 from polygym.search.sweep.statistics import (
-    curve_kernels,
-    curves,
+    foreign_note,
     geometric_mean,
     mean_best,
     mean_over,
-    passes,
     summaries,
 )
-from tests.search.sweep.pretending import SETTING, timing
+from tests.search.sweep.pretending import SETTING, fill, timing
 
 
 def by_hand(folder: Path) -> Contents:
@@ -108,3 +107,17 @@ def test_the_seed_of_isls_is_among_the_best_even_if_others_were_confirmed(tmp_pa
     assert (found.best, found.best_schedule, found.over_isl) == (60.0, "isl's", 1.0)
     (unseeded,) = summaries(replace(contents, setting=SETTING))
     assert (unseeded.best, unseeded.best_schedule) == (3.0, "best at mini")
+
+
+def test_what_else_the_machine_did_is_said(tmp_path: Path) -> None:
+    fill(tmp_path, ("mvt", "gemm", "lu"), episodes=2)
+    assert foreign_note(summaries(read(tmp_path))) == ""
+    with open_store(tmp_path / STORE) as store:
+        for kernel, others, stolen in (("gemm", 0.5, 0.0), ("gemm", 0.9, 0.3), ("lu", 0.2, 0.0)):
+            store.add_disturbance(Disturbance(kernel, "small", 1.0, 60.0, others, stolen))
+    found = summaries(read(tmp_path))
+    assert [one.foreign for one in found] == pytest.approx([0.0, 1.2, 0.2])
+    assert [one.to_json()["foreign_cores"] for one in found] == pytest.approx([0.0, 1.2, 0.2])
+    assert "while a program was measured: gemm 1.2, lu 0.2. Times" in foreign_note(found)
+    many = [replace(found[1], label=f"p{index}", foreign=9.0 - index) for index in range(8)]
+    assert "p0 9.0, p1 8.0, p2 7.0, p3 6.0, p4 5.0 and 3 more. Times" in foreign_note(many)

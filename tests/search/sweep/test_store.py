@@ -17,7 +17,7 @@ from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.sweep import reading
 from polygym.search.sweep.claims import claimed
 from polygym.search.sweep.opening import STORE, create_or_open, open_store
-from polygym.search.sweep.rows import ISL, Confirmation, Episode, Run
+from polygym.search.sweep.rows import ISL, Confirmation, Disturbance, Episode, Run
 from polygym.search.sweep.store import Store
 from tests.search.sweep.pretending import SETTING, fill, timing
 
@@ -195,6 +195,7 @@ def test_confirmations_are_of_one_go(tmp_path: Path) -> None:
         assert reading.confirmations(store.connection, "mvt") == (again,)
 
 
+DISTURBANCE = Disturbance("mvt", "small", 5.0, 60.0, 0.8, 0.1)
 RUN = Run(1.0, "0.1", "A processor", 2, "Linux", (("gcc", "gcc 12"),))
 
 
@@ -215,7 +216,12 @@ def test_a_store_that_knows_no_runs_is_read(tmp_path: Path) -> None:
     fill(tmp_path, ("mvt",), episodes=2)
     with open_store(tmp_path / STORE) as store:
         store.connection.execute("DROP TABLE runs")
-    assert reading.read(tmp_path).runs == ()
+        store.connection.execute("DROP TABLE disturbances")
+    contents = reading.read(tmp_path)
+    assert (contents.runs, contents.disturbances) == ((), ())
+    with open_store(tmp_path / STORE) as store:
+        store.add_disturbance(DISTURBANCE)
+    assert reading.read(tmp_path).disturbances == (DISTURBANCE,)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")

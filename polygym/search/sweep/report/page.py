@@ -18,6 +18,7 @@ from polygym.search.sweep.rows import ISL, Run
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.statistics import (
     KernelSummary,
+    foreign_note,
     mean_best,
     mean_over,
     mean_reference,
@@ -78,6 +79,7 @@ def html_of(page: Page) -> str:
         f'<p class="faint">{escape(_subtitle(page))}</p>',
         _alarm(page),
         _errors(found),
+        _disturbed(found),
         _numbers(found),
         *(_figure(one) for one in page.figures),
         "<h2>All programs</h2>",
@@ -133,6 +135,12 @@ def _errors(found: Sequence[KernelSummary]) -> str:
     return f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
 
 
+def _disturbed(found: Sequence[KernelSummary]) -> str:
+    """Say that others used the machine too; nothing where they did not."""
+    note = foreign_note(found)
+    return f"<p><strong>{escape(note)}</strong></p>" if note else ""
+
+
 def _uncompared(found: Sequence[KernelSummary]) -> str:
     """Say why some compilers have no speedup."""
     lines = [
@@ -180,7 +188,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         and any(one.statuses.get(status.value) for one in found)
     ]
     head = ["program", "at", "best", *names, "over isl", "explored", "distinct", "ok", *kinds]
-    head += ["wrong output", "drift"]
+    head += ["wrong output", "drift", "others"]
     rows = []
     for one in found:
         cells = [
@@ -196,7 +204,8 @@ def _table(found: Sequence[KernelSummary]) -> str:
         ]
         bad = ' class="bad"' if one.wrong else ""
         rows.append(
-            f"<tr>{_cells(cells)}<td{bad}>{one.wrong}</td><td>{_ratio(one.drift)}</td></tr>"
+            f"<tr>{_cells(cells)}<td{bad}>{one.wrong}</td><td>{_ratio(one.drift)}</td>"
+            f"<td>{f'{one.foreign:.1f}' if one.foreign else '-'}</td></tr>"
         )
     means = [
         "geometric mean",
@@ -212,13 +221,14 @@ def _table(found: Sequence[KernelSummary]) -> str:
         *(sum(one.statuses.get(kind, 0) for one in found) for kind in kinds),
         sum(one.wrong for one in found),
     ]
-    foot = _cells([*means, *map(str, sums), ""])
+    foot = _cells([*means, *map(str, sums), "", ""])
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     return (
         f'<div class="wide"><table><thead><tr>{columns}</tr></thead><tbody>{"".join(rows)}</tbody>'
         f"<tfoot><tr>{foot}</tr></tfoot></table></div>"
         '<p class="faint">Drift: the slowest of the original order\'s times during the search over '
-        "the fastest. Distinct schedules are measured once, whoever found them.</p>"
+        "the fastest. Others: cores that anything else had on average while the program was "
+        "measured. Distinct schedules are measured once, whoever found them.</p>"
     )
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
-from polygym.search.sweep.opening import STORE, create_or_open
+from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.report.files import write_report
+from polygym.search.sweep.rows import Disturbance
 from tests.search.sweep.pretending import SETTING, fill
 
 
@@ -125,3 +126,13 @@ def test_what_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert code == 2
     assert "expected the whole store of a sweep" in err
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_machine_that_others_used_is_said(tmp_path: Path) -> None:
+    fill(tmp_path)
+    assert "not the sweep's alone" not in page_of(tmp_path).text
+    with open_store(tmp_path / STORE) as store:
+        store.add_disturbance(Disturbance("mvt", "mini", 1.0, 60.0, 0.75, 0.0))
+    page = page_of(tmp_path)
+    assert "not the sweep's alone; cores that others had on average" in page.text
+    assert "mvt 0.8" in page.text

@@ -1,0 +1,153 @@
+"""Whether the machine was ours: how many cores were busy with something else for a while.
+
+Linux counts, for every core, the time in which it was busy with anything and the time that a
+hypervisor has taken from it (``/proc/stat``), and for every process the time that it and those of
+its children that have ended took (``/proc/PID/stat``). What the whole machine was busy with, less
+what this process and all processes beneath it were, is others'::
+
+    others = (busy after - busy before - (ours after - ours before)) / seconds
+
+Example: in ten seconds two cores were busy for 19 s together, of which our processes had 10 s: the
+others kept 0.9 cores busy on average.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+# What a machine does by itself; less is not worth a word. Clocks tick a hundred times a second, so
+# that a short while says nothing.
+_NOTABLE_CORES = 0.15
+_LEAST_SECONDS = 0.5
+
+# Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
+_BUSY, _STOLEN = (1, 2, 3, 6, 7), 8
+
+# Behind the name of a process: its state, its parent; then, from the twelfth on, the ticks that it
+# and its children that have ended have taken in their own code and in the system.
+_PARENT, _TIMES = 1, slice(11, 15)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignLoad:
+    """How many cores, on average for some seconds, others kept busy or a hypervisor has taken."""
+
+    seconds: float
+    others: float
+    stolen: float
+    cores: int
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether it is more than a machine does by itself."""
+        return self.seconds >= _LEAST_SECONDS and self.others + self.stolen >= _NOTABLE_CORES
+
+    @property
+    def sentence(self) -> str:
+        """What to tell people; nothing where it is not worth a word."""
+        if not self.is_notable:
+            return ""
+        return f"the machine was not ours alone: {self}; times of several threads suffer most"
+
+    def to_json(self) -> dict[str, float]:
+        """Return plain data."""
+        return {
+            "seconds": self.seconds,
+            "others": self.others,
+            "stolen": self.stolen,
+            "cores": self.cores,
+        }
+
+    def __str__(self) -> str:
+        """Return a sentence's part.
+
+        >>> str(ForeignLoad(10.0, 0.9, 0.0, 2))
+        'other processes kept 0.9 of the 2 cores busy'
+        >>> str(ForeignLoad(10.0, 0.0, 0.25, 4))
+        'a hypervisor took 0.2 of the 4 cores'
+        """
+        parts = []
+        if self.others >= 0.05 or self.stolen < 0.05:
+            parts.append(f"other processes kept {self.others:.1f} of the {self.cores} cores busy")
+        if self.stolen >= 0.05:
+            parts.append(f"a hypervisor took {self.stolen:.1f} of the {self.cores} cores")
+        return " and ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticks:
+    """What was counted until a moment: by the whole machine, and by our processes."""
+
+    moment: float
+    busy: int
+    stolen: int
+    ours: int
+
+
+@dataclass(slots=True)
+class LoadWatch:
+    """Watches the machine from the moment it is made; this process and those beneath are ours."""
+
+    proc: Path = _PROC
+    _before: _Ticks | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin."""
+        self._before = _counted(self.proc)
+
+    def load(self) -> ForeignLoad | None:
+        """Return what others did since; None where the system does not say."""
+        before, now = self._before, _counted(self.proc)
+        if before is None or now is None or now.moment <= before.moment:
+            return None
+        ticks = os.sysconf("SC_CLK_TCK") * (now.moment - before.moment)
+        others = now.busy - before.busy - (now.ours - before.ours)
+        return ForeignLoad(
+            now.moment - before.moment,
+            max(0.0, others / ticks),
+            max(0.0, (now.stolen - before.stolen) / ticks),
+            os.cpu_count() or 1,
+        )
+
+
+def _counted(proc: Path) -> _Ticks | None:
+    """Return the counters as they are; None where they cannot be read."""
+    try:
+        columns = (proc / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()
+        moment = time.monotonic()
+        busy = sum(int(columns[place]) for place in _BUSY)
+        return _Ticks(moment, busy, int(columns[_STOLEN]), _ours(proc, os.getpid()))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _ours(proc: Path, root: int) -> int:
+    """Return the ticks of a process and of all beneath it, those that have ended too."""
+    ticks: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    for pid, parent, taken in _processes(proc):
+        ticks[pid] = taken
+        children.setdefault(parent, []).append(pid)
+    found, left = 0, [root]
+    while left:
+        pid = left.pop()
+        found += ticks.get(pid, 0)
+        left += children.get(pid, ())
+    return found
+
+
+def _processes(proc: Path) -> Iterator[tuple[int, int, int]]:
+    """Yield every process, its parent, and its ticks with those of its children that have ended."""
+    for path in proc.glob("[0-9]*/stat"):
+        try:
+            # The name, in brackets, may hold anything, brackets too.
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+            yield int(path.parent.name), int(fields[_PARENT]), sum(map(int, fields[_TIMES]))
+        except (OSError, ValueError, IndexError):
+            continue  # it has ended meanwhile

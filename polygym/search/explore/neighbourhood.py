@@ -1,0 +1,177 @@
+"""What there is to choose from in a mapping: entry by entry, by dice, for every search.
+
+A search may *roll* an entry anew, whatever it was, as genes are; or *change* it, which for tiles
+means a step from where it was: one size a little larger or smaller, one more or one less. Entries
+that only matter to several threads are left out where there is one. :func:`ideas` are a few
+mappings that differ from one in a single respect, to be tried before any dice.
+
+Rolled tile sizes come from powers of two and from the sizes of the program divided by small numbers
+and rounded up: a loop of 26 iterations has tiles of 26, 13, 9 and 7 too, which leave no small rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from polygym.compiler.codegen.mapping import Mapping, Sharing, parse_mapping
+
+T = TypeVar("T")
+
+# In the order in which they are rolled, and with their likelihoods in that in which they change:
+# what the dice of an earlier version have chosen is chosen again.
+_ENTRIES = (
+    "tile", "outer_tile", "sink", "vector_bits", "vector_copies", "unroll_jam", "separate",
+    "registers", "pack",
+)  # fmt: skip
+_CHANGED = (
+    "tile", "tile", "outer_tile", "unroll_jam", "vector_copies", "vector_bits", "registers", "pack",
+    "sink", "separate",
+)  # fmt: skip
+_OF_THREADS = ("parallel", "wavefront", "diamond")
+
+# The values of an entry, None for the model's choice: those that stand twice are the likelier.
+_OTHERS: dict[str, tuple[Any, ...]] = {
+    "vector_bits": (None, 0, 128, 256, 512),
+    "vector_copies": (None, 1, 2, 3, 4, 6, 8, 12),
+    "unroll_jam": (None, 1, 2, 3, 4, 6, 8, 12),
+    "parallel": tuple(Sharing),
+}
+_ROLLED: dict[str, tuple[Any, ...]] = {
+    "vector_bits": (None, None, 256, 512, 0),
+    "vector_copies": (None, None, 1, 2, 3, 4),
+    "unroll_jam": (None, None, 1, 2, 3, 4, 6, 8),
+    "parallel": tuple(Sharing),
+}
+_TILES = (1, 4, 8, 16, 32, 64, 128, 256, 512)
+_FACTORS = (1, 2, 4, 8)
+
+_POWERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_DIVISORS = (1, 2, 3, 4)
+_FREE = 0.3  # how often a tile size is left to the model
+_NO_OUTER_TILE = 0.8
+_SEPARATE, _USUAL = 0.3, 0.8  # how often entries are on: this one, and the others of that kind
+
+_PARENTS = 4
+
+# Each changes the mapping to start from; what is none of that mapping's options changes nothing.
+_IDEAS = (
+    "tile=off", "tile=32", "tile=16x64x256", "tile=64x256x512", "outer_tile=4",
+    "unroll_jam=1 vector_copies=1", "unroll_jam=4 vector_copies=2", "unroll_jam=8 vector_copies=1",
+    "vector_bits=256", "vector_bits=off registers=off", "registers=off",
+    "pack=off", "sink=off", "separate=on", "wavefront=off", "diamond=off", "parallel=static",
+    "parallel=off", "sequential",
+)  # fmt: skip
+
+
+def ideas(start: Mapping) -> tuple[Mapping, ...]:
+    """Return mappings that differ from one to start from in one idea.
+
+    >>> [str(one) for one in ideas(Mapping())][:3]
+    ['tile=off', 'tile=32', 'tile=16x64x256']
+    """
+    threads = f" threads={start.threads}"
+    # What a text begins with is overridden by what follows; a preset overrides it all.
+    before = "" if str(start) == "sequential" else str(start).replace("default", "")
+    found = dict.fromkeys(
+        parse_mapping(f"{before} {words}{threads}")
+        for words in _IDEAS
+        if start.threads > 1 or not words.startswith(_OF_THREADS)
+    )
+    return tuple(one for one in found if one != start)
+
+
+def entries(threads: int) -> tuple[str, ...]:
+    """Return the names of what may be rolled.
+
+    >>> "parallel" in entries(1), "parallel" in entries(2)
+    (False, True)
+    """
+    return (*_ENTRIES, *(_OF_THREADS if threads > 1 else ()))
+
+
+def tile_sizes(sizes: Iterable[int]) -> tuple[int, ...]:
+    """Return the tile sizes of a program with loops of some sizes.
+
+    >>> tile_sizes([26])
+    (1, 2, 4, 7, 8, 9, 13, 16, 26)
+    """
+    known = tuple(sizes)
+    largest = max(known, default=1)
+    found = {power for power in _POWERS if power <= largest}
+    return tuple(sorted(found | {-(-size // part) for size in known for part in _DIVISORS}))
+
+
+def rolled(entry: str, tiles: Sequence[int], depth: int, dice: np.random.Generator) -> Any:
+    """Return any value of an entry; of tiles, up to ``depth`` of the given sizes."""
+    match entry:
+        case "tile":
+            if dice.random() < _FREE:
+                return None
+            count = int(dice.integers(0, depth + 1))
+            return tuple(int(dice.choice(tiles)) for _ in range(count))
+        case "outer_tile":
+            return () if dice.random() < _NO_OUTER_TILE else (int(dice.choice(_FACTORS[1:])),)
+        case "separate":
+            return bool(dice.random() < _SEPARATE)
+        case _ if entry in _ROLLED:
+            return _one_of(_ROLLED[entry], dice)
+        case _:
+            return bool(dice.random() < _USUAL)
+
+
+def changed(mapping: Mapping, dice: np.random.Generator) -> Mapping:
+    """Return a mapping with one entry changed, whichever the dice say."""
+    entry = _one_of((*_CHANGED, *(_OF_THREADS if mapping.threads > 1 else ())), dice)
+    return replace(mapping, **{entry: _other(entry, mapping, dice)})
+
+
+def place_of_parent(count: int, dice: np.random.Generator) -> int:
+    """Return which of so many ranked candidates is changed, 0 for the best.
+
+    Half of the time it is the best, else half of the time the second, and so on.
+    """
+    return min(int(dice.geometric(0.5)) - 1, _PARENTS - 1, count - 1)
+
+
+def _other(entry: str, mapping: Mapping, dice: np.random.Generator) -> Any:
+    """Return another value of an entry."""
+    match entry:
+        case "tile":
+            return _other_sizes(mapping.tile, _TILES, dice, (None, ()))
+        case "outer_tile":
+            return _other_sizes(mapping.outer_tile, _FACTORS, dice, ((),))
+        case _ if entry in _OTHERS:
+            return _one_of(_OTHERS[entry], dice)
+        case _:
+            return not getattr(mapping, entry)
+
+
+def _other_sizes(
+    sizes: tuple[int, ...] | None,
+    choices: Sequence[int],
+    dice: np.random.Generator,
+    special: Sequence[tuple[int, ...] | None],
+) -> tuple[int, ...] | None:
+    """Return other sizes: one of them a step larger or smaller, one more, one less, or new ones."""
+    kind = dice.random()
+    if kind < 0.1:
+        return _one_of(special, dice)
+    if not sizes or kind < 0.2:
+        return tuple(_one_of(choices, dice) for _ in range(int(dice.integers(1, 4))))
+    if kind < 0.3 and len(sizes) < 4:
+        return (*sizes, _one_of(choices, dice))
+    if kind < 0.4 and len(sizes) > 1:
+        return sizes[:-1]
+    place = int(dice.integers(len(sizes)))
+    nearest = min(range(len(choices)), key=lambda one: abs(choices[one] - sizes[place]))
+    step = nearest + int(dice.choice((-1, 1)))
+    size = choices[max(0, min(len(choices) - 1, step))]
+    return (*sizes[:place], size, *sizes[place + 1 :])
+
+
+def _one_of(choices: Sequence[T], dice: np.random.Generator) -> T:
+    return choices[int(dice.integers(len(choices)))]

@@ -1,0 +1,52 @@
+"""What a search writes down now and then: the original order's times, and the time it took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from polygym.search.sweep.rows import Baseline, Timing
+from polygym.search.sweep.store import Store, now
+
+# The original order's samples come with every outcome; so many seconds lie between those kept.
+_BASELINE_SECONDS = 10.0
+
+# What a process that is killed has not written down of the time that it took.
+_SPENDING_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Baselines:
+    """Keeps the original order's samples, now and then."""
+
+    store: Store
+    kernel: str
+    dataset: str
+    _samples: tuple[float, ...] = ()
+    _moment: float = field(default=0.0)
+
+    def see(self, timing: Timing) -> None:
+        """Keep the samples if they are new and the last ones are not recent."""
+        moment = now()
+        is_new = timing.baseline_samples and timing.baseline_samples != self._samples
+        if is_new and abs(moment - self._moment) >= _BASELINE_SECONDS:
+            self._samples, self._moment = timing.baseline_samples, moment
+            self.store.add_baseline(
+                Baseline(self.kernel, self.dataset, moment, timing.baseline_samples)
+            )
+
+
+@dataclass(slots=True)
+class Spending:
+    """Adds the time that goes by to what a program has cost, now and then."""
+
+    store: Store
+    kernel: str
+    _since: float = field(default_factory=time.monotonic)
+
+    def keep(self, least: float = _SPENDING_SECONDS) -> None:
+        """Write down the time since the last call that did, if it is ``least`` seconds or more."""
+        moment = time.monotonic()
+        if moment - self._since >= least:
+            self.store.spend(self.kernel, moment - self._since)
+            self._since = moment

@@ -1,0 +1,151 @@
+"""The course of a search, on a machine that is pretended: its phases, and every early end."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InputError
+from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.worker.outcome import Status
+from polygym.search.explore import course
+from polygym.search.explore.course import Attention, Extent, Phase, Watch, reference, run
+from polygym.search.explore.folder import BEST, Search
+from polygym.search.explore.ranking import ISL, Ranking
+from tests.search.explore.pretending import begun, pretended, setting
+
+SCOP = setting().subject.program.scop
+
+
+@dataclass
+class Pretender:
+    """Measures by the text of a schedule; together, everything is slower, isl's schedule least."""
+
+    isl_speedup: float = 1.5
+    fails_at: int = -1
+    failure: BaseException | None = None
+    options: EvaluationOptions = field(default_factory=EvaluationOptions)
+    count: int = 0
+    together: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def evaluate(self, schedule: Schedule, mapping: Mapping = DEFAULT, **_: Any) -> Evaluation:
+        self.count += 1
+        if self.count - 1 == self.fails_at:
+            assert self.failure is not None
+            raise self.failure
+        found = replace(pretended(schedule), mapping=mapping or DEFAULT)
+        if schedule == isl_schedule(SCOP):
+            found = replace(found, status=Status.OK, speedup=self.isl_speedup)
+        return found
+
+    def evaluate_together(self, choices: Sequence[Any], rounds: int) -> tuple[Evaluation, ...]:
+        self.together.append(tuple(choices))
+        measured = [self.evaluate(*choice) for choice in choices]
+        return tuple(replace(one, speedup=one.speedup / 2) for one in measured)
+
+
+class Watcher:
+    """Remembers which phases it has seen and how far they went."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Phase, int]] = []
+        self.steps = 0
+
+    @contextmanager
+    def __call__(self, phase: Phase, _: Search, count: int) -> Iterator[Attention]:
+        self.seen.append((phase, count))
+
+        def show() -> None:
+            self.steps += 1
+
+        yield Attention(show)
+
+
+def ran(
+    folder: Path, machine: Any, extent: Extent, watch: Watch | None = None
+) -> tuple[Ranking, BaseException | None]:
+    search = begun(folder)
+    try:
+        found = run(search, extent, reference(SCOP, machine), machine, watch or Watcher())
+    finally:
+        search.close()
+    return found.ranking, found.ended_by
+
+
+def best_in(folder: Path) -> str:
+    return str(json.loads((folder / BEST).read_text())["schedule"])
+
+
+def test_every_phase_in_turn(tmp_path: Path) -> None:
+    machine, watcher = Pretender(), Watcher()
+    ranking, ended_by = ran(tmp_path, machine, Extent(8, 5), watcher)
+    assert ended_by is None
+    assert watcher.seen == [(Phase.EXPLORE, 8), (Phase.MAPPINGS, 5), (Phase.TOGETHER, 1)]
+    assert watcher.steps == 13
+    assert ranking.together
+    assert ranking.original == original(SCOP)
+    assert ranking.isl.schedule == isl_schedule(SCOP)
+    speedups = [one.evaluation.speedup for one in ranking.findings]
+    assert speedups == sorted(speedups, reverse=True)
+    assert len(speedups) == 5
+    (choices,) = machine.together
+    assert choices[0] == (isl_schedule(SCOP), DEFAULT)
+    assert len(set(choices)) == len(choices)
+    assert ranking.best is not None
+    assert best_in(tmp_path) == str(ranking.best.evaluation.schedule)
+
+
+def test_without_mappings_none_are_tried(tmp_path: Path) -> None:
+    watcher = Watcher()
+    ran(tmp_path, Pretender(), Extent(3), watcher)
+    assert [phase for phase, _ in watcher.seen] == [Phase.EXPLORE, Phase.TOGETHER]
+
+
+@pytest.mark.parametrize(
+    "failure", [KeyboardInterrupt(), OSError(28, "full"), InputError("no worker"), MemoryError()]
+)
+@pytest.mark.parametrize(("fails_at", "explored"), [(4, 3), (10, 8), (13, 8)])
+def test_an_early_end_keeps_what_was_found(
+    tmp_path: Path, failure: BaseException, fails_at: int, explored: int
+) -> None:
+    """The first is isl's; then come eight episodes and five mappings."""
+    machine = Pretender(99.0, fails_at, failure)
+    ranking, ended_by = ran(tmp_path, machine, Extent(8, 5))
+    assert ended_by is failure
+    assert not ranking.together
+    assert ranking.best is not None
+    assert ranking.best.index == ISL
+    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == explored + 1
+    assert best_in(tmp_path) == str(isl_schedule(SCOP))
+
+
+def test_an_end_while_the_best_are_measured_together(tmp_path: Path) -> None:
+    failure = KeyboardInterrupt()
+    ranking, ended_by = ran(tmp_path, Pretender(0.5, 14, failure), Extent(8, 5))
+    assert ended_by is failure
+    assert not ranking.together
+    assert ranking.best is not None
+    assert best_in(tmp_path) == str(ranking.best.evaluation.schedule)
+
+
+def test_a_defect_is_no_early_end(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        ran(tmp_path, Pretender(1.5, 3, ZeroDivisionError()), Extent(8))
+
+
+def test_where_isl_finds_nothing_the_original_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise InputError("nothing")
+
+    monkeypatch.setattr(course, "isl_schedule", refuse)
+    machine: Any = Pretender()
+    found = reference(SCOP, machine)
+    assert (found.schedule, found.evaluation, found.reason) == (None, None, "nothing")
+    assert machine.count == 1

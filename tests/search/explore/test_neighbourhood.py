@@ -1,0 +1,79 @@
+"""What there is to choose from in a mapping: every entry, nothing else, as the dice say."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+from polygym.search.explore.neighbourhood import (
+    changed,
+    entries,
+    ideas,
+    place_of_parent,
+    rolled,
+    tile_sizes,
+)
+
+THREADED = {"parallel", "wavefront", "diamond"}
+FIXED = {"threads", "reassociate"}
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_every_entry_of_a_mapping_can_be_rolled_but_what_is_given(threads: int) -> None:
+    named = set(asdict(DEFAULT)) - FIXED - (set() if threads > 1 else THREADED)
+    assert set(entries(threads)) == named
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([DEFAULT, SEQUENTIAL, Mapping(threads=3), parse_mapping("tile=4x8x16")]),
+)
+def test_a_change_is_of_one_entry_and_can_be_written(seed: int, mapping: Mapping) -> None:
+    dice = np.random.default_rng(seed)
+    for _ in range(5):
+        before, mapping = mapping, changed(mapping, dice)
+        others = [name for name in asdict(before) if asdict(before)[name] != asdict(mapping)[name]]
+        assert len(others) <= 1
+        assert not set(others) & FIXED
+        assert before.threads > 1 or not set(others) & THREADED
+        assert parse_mapping(str(mapping)) == mapping
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.lists(st.integers(1, 3000), max_size=4), st.integers(1, 6))
+def test_what_is_rolled_can_be_written(seed: int, sizes: list[int], depth: int) -> None:
+    dice, tiles = np.random.default_rng(seed), tile_sizes(sizes)
+    values = {name: rolled(name, tiles, depth, dice) for name in entries(2)}
+    mapping = replace(Mapping(threads=2), **values)
+    assert parse_mapping(str(mapping)) == mapping
+    assert len(mapping.tile or ()) <= depth
+    assert set(mapping.tile or ()) <= set(tiles)
+
+
+def test_tiles_leave_small_rests() -> None:
+    for size in range(1, 200):
+        tiles = tile_sizes([size])
+        assert {size, -(-size // 2), -(-size // 3), 1} <= set(tiles)
+        assert tiles == tuple(sorted(set(tiles)))
+        assert max(tiles) <= size
+
+
+def test_ideas_are_others_each_once() -> None:
+    for start in (DEFAULT, SEQUENTIAL, Mapping(threads=2), parse_mapping("tile=32 pack=off")):
+        found = ideas(start)
+        assert len(set(found)) == len(found) > 10
+        assert start not in found
+        assert {one.threads for one in found} == {start.threads}
+
+
+def test_the_best_is_changed_half_of_the_time() -> None:
+    dice = np.random.default_rng(0)
+    places = [place_of_parent(9, dice) for _ in range(2000)]
+    assert set(places) == {0, 1, 2, 3}
+    assert 900 < places.count(0) < 1100
+    assert 400 < places.count(1) < 600
+    assert {place_of_parent(1, dice) for _ in range(20)} == {0}
