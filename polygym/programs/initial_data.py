@@ -54,11 +54,13 @@ from polygym.compiler.ir.verify import verify
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1
 _NAME = "polygym_initial_data"
+_NOTHING = "polygym_nothing"
 
 
 def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> str:
     """Return the C text of a function that fills every array declared outside the region.
 
+    Where all are declared inside, a variable of its own, for a region has to do something.
     ``indices`` has the least and the largest value of arrays of indices, as C.
     """
     filled = [
@@ -72,6 +74,8 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         _fill(array, position, _counter(scop), (indices or {}).get(array.name))
         for position, array in filled
     )
+    if not filled:
+        body = f"int {_NOTHING};\n{_NOTHING} = 0;"
     return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 

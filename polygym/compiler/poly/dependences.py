@@ -226,6 +226,11 @@ def basic_maps(relation: isl.Map) -> list[isl.BasicMap]:
     return _collect(relation.foreach_basic_map)
 
 
+def basic_sets(points: isl.Set) -> list[isl.BasicSet]:
+    """Return the convex pieces of a set."""
+    return _collect(points.foreach_basic_set)
+
+
 def _collect(visit: Callable[[Callable[[object], None]], None]) -> list:  # type: ignore[type-arg]
     found: list[object] = []
     visit(found.append)
