@@ -15,6 +15,14 @@ Example, ``double A[n][m]`` at position 0::
       for (int i1 = 0; i1 < m; i1++)
         A[i0][i1] = (double)((1 + 1 * i0 + 3 * i1) % 97 + 1) / 97;
 
+A square matrix of floating numbers is symmetric and well-conditioned, so that programs which divide
+by what is left of its diagonal (LU, Cholesky, triangular solves) have finite results: with n rows,
+
+    A[i][i] = 2,   A[i][j] = ((1 + 3·p + i + j) mod 97 + 1) / (97·n) elsewhere.
+
+The elements beside the diagonal of a row have a sum below 1, so that every eigenvalue lies between
+1 and 3 (Gershgorin), and powers of the matrix stay far from overflow.
+
 An array of indices, from which the program computes subscripts, gets values that are valid ones:
 with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
@@ -54,11 +62,13 @@ from polygym.compiler.ir.verify import verify
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1
 _NAME = "polygym_initial_data"
+_NOTHING = "polygym_nothing"
 
 
 def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) -> str:
     """Return the C text of a function that fills every array declared outside the region.
 
+    Where all are declared inside, a variable of its own, for a region has to do something.
     ``indices`` has the least and the largest value of arrays of indices, as C.
     """
     filled = [
@@ -72,6 +82,8 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         _fill(array, position, _counter(scop), (indices or {}).get(array.name))
         for position, array in filled
     )
+    if not filled:
+        body = f"int {_NOTHING};\n{_NOTHING} = 0;"
     return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
@@ -84,10 +96,12 @@ def by_rule(scop: Scop, indices: Mapping[str, tuple[str, str]] | None = None) ->
 
 def _with_types(filling: Scop, types: Mapping[str, ScalarType]) -> Scop:
     """Return the program with the real types of what it fills."""
-    arrays = tuple(replace(array, type=types[array.name]) for array in filling.arrays)
+    arrays = tuple(
+        replace(array, type=types.get(array.name, array.type)) for array in filling.arrays
+    )
     statements = []
     for one in filling.statements:
-        real = types[one.write.array]
+        real = types.get(one.write.array, one.body.type)
         body = one.body if one.body.type is real else Cast(one.body, real)
         statements.append(replace(one, body=body))
     return verify(replace(filling, arrays=arrays, statements=tuple(statements)))
@@ -178,8 +192,22 @@ def _fill_by_rule(array: Array, position: int, counter: str, valid: tuple[str, s
         value = _valid_index(place, *valid, _carrier(array.type))
     elif array.type.is_floating:
         value = f"({array.type.value})({value}) / {_MODULUS}"
+        if _is_square(array):
+            value = _well_conditioned(array, position, counter)
     target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))
     return f"{loops}{target if array.rank else '*' + array.name} = {value};"
+
+
+def _is_square(array: Array) -> bool:
+    return array.rank == 2 and array.extents[0] == array.extents[1]
+
+
+def _well_conditioned(array: Array, position: int, counter: str) -> str:
+    """Return an element of a symmetric matrix with a strong diagonal as C."""
+    kind, (rows, _) = array.type.value, array.extents_c
+    value = f"({1 + 3 * position} + {counter}0 + {counter}1) % {_MODULUS} + 1"
+    small = f"({kind})({value}) / ({_MODULUS} * ({kind})({rows}))"
+    return f"{counter}0 == {counter}1 ? ({kind})2 : {small}"
 
 
 def _valid_index(place: str, lowest: str, highest: str, scalar: ScalarType) -> str:

@@ -125,6 +125,32 @@ def test_show_after_a_pass(capsys: pytest.CaptureFixture[str], y_ax: str) -> Non
     assert (code, "--c and --after: expected one of them" in err) == (2, True)
 
 
+REMARKS = {
+    "own": (
+        "int n",
+        "double A[n]; for (int i = 0; i < n; i++) A[i] = i;",
+        "nothing was compared",
+    ),
+    "own_scalar": ("double x", "double s; s = x * 2;", "nothing was compared"),
+    "division": ("int n, double A[n]", "A[0] = A[0] / (A[1] - A[1]);", "A: not all values"),
+    "finite": ("int n, double A[n][n]", "A[1][1] = 1 / (A[0][0] * A[1][1] - A[0][1]);", ""),
+}
+
+
+@pytest.mark.parametrize("name", REMARKS)
+def test_run_says_what_results_are_worth(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    arguments, region, remark = REMARKS[name]
+    path = tmp_path / "f.c"
+    path.write_text(f"void f({arguments}) {{\n#pragma scop\n{region}\n#pragma endscop\n}}\n")
+    sizes = ("-p", "n=8") if "int n" in arguments else ()
+    code, printed, _ = call(capsys, "run", str(path), "--repeat", "1", *sizes)
+    assert code == 0
+    assert remark in printed
+    assert bool(remark) == ("nothing was compared" in printed or "not all values" in printed)
+
+
 def test_run_reports_and_replays(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.mapping import SEQUENTIAL
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.programs.initial_data import initial_data_source
+from polygym.programs.initial_data import by_rule, initial_data_source
 from tests.oracles.interpreter import allocate, interpret
 from tests.oracles.native import random_arrays, run_natively
 
@@ -69,3 +71,66 @@ def test_compiled_code_sees_the_constants() -> None:
     assert compiled["A"].tolist() == expected["A"].tolist()
     text = print_c(lower(LegalSchedule(scop, original(scop)), SEQUENTIAL))
     assert "float w[3][2] = {{-1.0f, 2.0f}, {0.5f}};" in text
+
+
+CHOLESKY = """
+for (int i = 0; i < n; i++) {
+  for (int j = 0; j < i; j++) {
+    for (int k = 0; k < j; k++) A[i][j] -= A[i][k] * A[j][k];
+    A[i][j] /= A[j][j];
+  }
+  for (int k = 0; k < i; k++) A[i][i] -= A[i][k] * A[i][k];
+  A[i][i] = sqrt(A[i][i]);
+}
+"""
+
+# Without pivots: every step divides by what is left of the diagonal.
+ELIMINATION = """
+for (int k = 0; k < n; k++)
+  for (int i = k + 1; i < n; i++)
+    for (int j = n - 1; j >= k; j--)
+      A[i][j] -= A[i][k] / A[k][k] * A[k][j];
+"""
+
+
+@pytest.mark.parametrize("scalar", ["float", "double"])
+@pytest.mark.parametrize("region", [CHOLESKY, ELIMINATION])
+@pytest.mark.parametrize("extent", ["n", "n + 3"])
+def test_square_matrices_are_well_conditioned(region: str, scalar: str, extent: str) -> None:
+    scop = parse_text(
+        f"#include <math.h>\nvoid f(int n, {scalar} A[{extent}][{extent}]) {{\n#pragma scop"
+        f"{region}#pragma endscop\n}}"
+    )
+    sizes = {"n": 40}
+    source = by_rule(scop)
+    arrays = {a.name: allocate(source, a, sizes) for a in source.arrays}
+    run_natively(source, original(source), sizes, arrays)
+    matrix = arrays["A"].astype(np.float64)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert 1 <= np.linalg.eigvalsh(matrix)[0] <= np.linalg.eigvalsh(matrix)[-1] <= 3
+    run_natively(scop, original(scop), sizes, arrays)
+    assert np.isfinite(arrays["A"]).all()
+    assert np.abs(arrays["A"]).max() <= 3
+
+
+def test_oblong_and_integer_matrices_keep_the_rule() -> None:
+    scop = parse_text(
+        "void f(int n, double A[n][n + 1], int B[n][n]) {\n#pragma scop\n"
+        "A[0][0] += B[0][0];\n#pragma endscop\n}"
+    )
+    source = by_rule(scop)
+    arrays = {a.name: np.array(allocate(source, a, {"n": 3})) for a in source.arrays}
+    interpret(source, {"n": 3}, arrays)
+    assert (arrays["A"] * 97).round().tolist() == [
+        [2 + i + 3 * j for j in range(4)] for i in range(3)
+    ]
+    assert arrays["B"].tolist() == [[5 + i + 3 * j for j in range(3)] for i in range(3)]
+
+
+def test_a_region_with_arrays_of_its_own_alone_has_nothing_to_fill() -> None:
+    scop = parse_text(
+        "void f(int n) {\n#pragma scop\ndouble A[n];\n"
+        "for (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}"
+    )
+    source = by_rule(scop)
+    assert [array.storage for array in source.arrays] == [Storage.BLOCK]

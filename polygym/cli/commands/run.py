@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, replace
+from math import isfinite
 from typing import Any
 
 import click
@@ -34,7 +35,7 @@ from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
-from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, outcome_to_json
+from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, outcome_to_json
 from polygym.measure.worker.session import Session
 from polygym.measure.worker.timing import (
     ONCE,
@@ -239,3 +240,18 @@ def _print(report: dict[str, Any], outcome: Outcome) -> None:
             "lrrrlrl",
             optional=("LAST", "MIDDLE", "SUM OF SQUARES"),
         )
+    for remark in _remarks(report):
+        say(f"  {remark}")
+
+
+def _remarks(report: dict[str, Any]) -> list[str]:
+    """Return what there is to be said about the results."""
+    if report["status"] == Status.OK.value and not report["arrays"]:
+        return ["the region changes nothing that is seen outside of it: nothing was compared"]
+    endless = [row["array"] for row in report["arrays"] if not isfinite(row["sum"])]
+    if not endless:
+        return []
+    return [
+        f"{', '.join(endless)}: not all values are finite (NaN or infinity); for initial data of "
+        "your own write a function init_NAME with a region"
+    ]

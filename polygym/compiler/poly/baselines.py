@@ -12,6 +12,7 @@ from typing import assert_never
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_variants import restricted_schedule
+from polygym.compiler.poly.lifted import lifted
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.scheduler import SchedulingTask
 from polygym.compiler.poly.strategy import ISL, IslOptions, Original, Strategy
@@ -29,7 +30,8 @@ def original(scop: Scop) -> Schedule:
 def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
     """Return the schedule that isl computes from the program's dependences.
 
-    isl's result is a tree; it is flattened to one affine map per statement.
+    isl's result is a tree; it is flattened to one affine map per statement. Large numbers in
+    domains are parameters for isl (:mod:`polygym.compiler.poly.lifted`).
 
     Raises:
         InputError: isl finds none, or none without what ``options`` exclude.
@@ -42,11 +44,17 @@ def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
             f"{scop.depth}; deeper ones take it minutes or more"
         )
     with bounded("isl's scheduler"):
-        task = SchedulingTask.of(scop, options)
-        if options.is_restricted:
-            return restricted_schedule(task, original(scop))
-        text = str(task.solved().get_map())
-    return parse(text, scop)
+        symbolic = lifted(scop)
+        if symbolic is not None:
+            return symbolic.settled(_scheduled(symbolic.scop, options))
+        return _scheduled(scop, options)
+
+
+def _scheduled(scop: Scop, options: IslOptions) -> Schedule:
+    task = SchedulingTask.of(scop, options)
+    if options.is_restricted:
+        return restricted_schedule(task, original(scop))
+    return parse(str(task.solved().get_map()), scop)
 
 
 def schedule_by(strategy: Strategy, scop: Scop) -> Schedule:

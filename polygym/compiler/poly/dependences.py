@@ -3,7 +3,8 @@
 Two instances s (source) and t (sink), s before t in the original order, depend on each other when
 both touch one element of an array and at least one of them writes it:
 
-* FLOW, value-based: t reads the very value that s wrote (no write in between);
+* FLOW, value-based: t reads the very value that s wrote, no write in between (where isl cannot
+  tell, memory-based, which leaves the same schedules legal);
 * ANTI, memory-based: s reads the element that t writes later;
 * OUTPUT, memory-based: both write it.
 
@@ -34,7 +35,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_budget import bounded, is_exhausted
 
 
 class Kind(Flag):
@@ -97,7 +98,7 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
         reads = accesses(scop, array.name, writing=False)
         found = {Kind.OUTPUT: writes.apply_range(writes.reverse()).intersect(before)}
         if reads is not None:
-            found[Kind.FLOW] = dataflow(reads, writes, order).get_must_dependence()
+            found[Kind.FLOW] = value_flow(reads, writes, order)
             found[Kind.ANTI] = reads.apply_range(writes.reverse()).intersect(before)
         for kind in Kind:
             if kind not in found:
@@ -130,18 +131,58 @@ def accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
     return found
 
 
-def dataflow(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionFlow:
-    """Return which reads see the value of which write, and which of none.
+def value_flow(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    """Return which write's value each read sees: pairs (writing instance, reading instance).
+
+    Where isl's analysis fails, all pairs of a write and a later read of its element stand in. No
+    schedule becomes illegal by it: if w' overwrites what w wrote before r reads it, then w → w' is
+    an output dependence and w' → r, or what comes between, is one of these pairs, so that
+    Θ(w) < Θ(w') < Θ(r) holds anyway.
+    """
+    flow = _analysed(reads, writes, order)
+    if flow is not None:
+        return flow.get_must_dependence()
+    return writes.apply_range(reads.reverse()).intersect(_before(reads, writes, order))
+
+
+def reads_without_source(
+    reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
+) -> isl.UnionMap:
+    """Return the reads, pairs (instance, element), of elements that nothing has written before."""
+    flow = _analysed(reads, writes, order)
+    if flow is not None:
+        return flow.get_must_no_source()
+    earlier = _before(reads, writes, order).reverse()
+    return reads.subtract(earlier.apply_range(writes))
+
+
+def _analysed(
+    reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
+) -> isl.UnionFlow | None:
+    """Return isl's analysis of which reads see the value of which write, and which of none.
 
     Every write is certain (statements run unconditionally on their domain), so the last write
-    before a read is *the* source and no pair is a mere possibility.
+    before a read is *the* source and no pair is a mere possibility. isl looks for it by parametric
+    integer programming, which fails ("affine expression involves some of the domain dimensions")
+    where conditions have several moduli; then it is None.
     """
-    return (
-        isl.UnionAccessInfo.from_sink(reads)
-        .set_must_source(writes)
-        .set_schedule_map(order)
-        .compute_flow()
-    )
+    try:
+        return (
+            isl.UnionAccessInfo.from_sink(reads)
+            .set_must_source(writes)
+            .set_schedule_map(order)
+            .compute_flow()
+        )
+    except isl.Error:
+        if is_exhausted(reads.get_ctx()):
+            raise
+        return None
+
+
+def _before(reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap) -> isl.UnionMap:
+    """Return the pairs of a writing instance and a reading one that runs later."""
+    writing = order.intersect_domain(writes.domain())
+    return writing.lex_lt_union_map(order.intersect_domain(reads.domain()))
 
 
 def _group_by_pair(
@@ -183,6 +224,11 @@ def maps(relation: isl.UnionMap) -> list[isl.Map]:
 def basic_maps(relation: isl.Map) -> list[isl.BasicMap]:
     """Return the convex pieces of a map."""
     return _collect(relation.foreach_basic_map)
+
+
+def basic_sets(points: isl.Set) -> list[isl.BasicSet]:
+    """Return the convex pieces of a set."""
+    return _collect(points.foreach_basic_set)
 
 
 def _collect(visit: Callable[[Callable[[object], None]], None]) -> list:  # type: ignore[type-arg]

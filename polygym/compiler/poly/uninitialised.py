@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.dependences import accesses, dataflow, union
+from polygym.compiler.poly.dependences import accesses, reads_without_source, union
 from polygym.compiler.poly.evaluate import evaluate, fixed
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.errors import LimitError
@@ -57,8 +57,8 @@ def _owes_nothing(
         return False
     if reads is None:
         return True
-    flow = dataflow(reads.intersect_params(sizes), writes, order)
-    return bool(flow.get_must_no_source().is_empty())
+    reads = reads.intersect_params(sizes)
+    return bool(reads_without_source(reads, writes, order).is_empty())
 
 
 def _elements(scop: Scop, name: str, parameters: Mapping[str, int]) -> isl.UnionSet:

@@ -9,14 +9,20 @@ import pytest
 import polybench
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly import dependences as module
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import (
     Kind,
+    accesses,
     basic_maps,
     dependences,
     maps,
+    reads_without_source,
     relations_by_array,
+    union,
+    value_flow,
 )
+from polygym.errors import SourceError
 from tests.oracles.instances import dependences_by_force, pairs, trace
 from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop, small_parameters
 
@@ -106,3 +112,95 @@ def test_a_value_that_is_overwritten_does_not_flow() -> None:
     )
     kinds = {(d.source, d.sink): d.kind for d in dependences(scop)}
     assert kinds == {("P", "Q"): Kind.OUTPUT, ("Q", "R"): Kind.FLOW}
+
+
+# isl's own analysis of who reads whose value fails on these, or may.
+MODULI = {
+    "sum": (
+        "for (int i = 0; i < N; ++i) for (int j = 0; j < N && i % 11 == 1; ++j)"
+        " if ((i + j) % 14 == 4 || (i - j) % 15 == 5) y = y * 0.5 + 1.0;  z[0] = y;"
+    ),
+    "carried": (
+        "for (int i = 0; i < N; ++i) for (int j = 0; j < i; ++j) {"
+        " if ((2 * i + j) % 6 == 4 || (i - 2 * j) % 10 == 3) y = z[j] * 0.5;"
+        " if ((i + 3 * j) % 7 == 1) z[i] = z[i] + y; }"
+    ),
+    "small": (
+        "for (int i = 0; i < N; ++i) for (int j = 0; j < N && i % 2 == 1; ++j)"
+        " if ((i + j) % 3 == 1 || (i - j) % 4 == 1) y = y + 1.0;  z[0] = y;"
+    ),
+}
+
+
+def moduli(name: str, value: str = "1.0") -> Scop:
+    return parse_text(
+        f"void f(int N, double z[N]) {{\n double y = {value};\n#pragma scop\n{MODULI[name]}\n"
+        "#pragma endscop\n}"
+    )
+
+
+@pytest.mark.parametrize("name", MODULI)
+def test_conditions_with_several_moduli(name: str) -> None:
+    """Flow may stand for what output and flow say together; nothing else is more or less."""
+    scop = moduli(name)
+    parameters = {"N": 16}
+    expected = dependences_by_force(trace(scop, original(scop), parameters))
+    found = {
+        (kind, array): {
+            (
+                (part.get_tuple_name(isl.dim_type.in_), source),
+                (part.get_tuple_name(isl.dim_type.out), sink),
+            )
+            for part in maps(relation)
+            for source, sink in pairs(part, parameters)
+        }
+        for (kind, array), relation in relations_by_array(scop).items()
+    }
+    for (kind, array), relation in expected.items():
+        if kind is Kind.FLOW:
+            overwritten = expected.get((Kind.OUTPUT, array), set())
+            assert relation <= found[kind, array] <= closure(relation | overwritten)
+        else:
+            assert relation == found[kind, array]
+
+
+def closure(relation: set[tuple[object, object]]) -> set[tuple[object, object]]:
+    following = defaultdict(set)
+    for first, second in relation:
+        following[first].add(second)
+    reached = set()
+    for first in following:
+        left = list(following[first])
+        while left:
+            second = left.pop()
+            if (first, second) not in reached:
+                reached.add((first, second))
+                left.extend(following.get(second, ()))
+    return reached
+
+
+def test_a_value_from_outside_is_found_behind_several_moduli() -> None:
+    with pytest.raises(SourceError, match="y gets its value before the region"):
+        moduli("small", value="z[0]")
+
+
+def test_reads_without_source_are_exact_where_the_analysis_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scop = parse_text(SMALL_PROGRAMS["periodic"])
+    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
+    order = isl.UnionMap(scop.schedule).intersect_domain(domain)
+    monkeypatch.setattr(module, "_analysed", lambda *_: None)
+    for array in scop.arrays:
+        reads = accesses(scop, array.name, writing=False)
+        writes = accesses(scop, array.name, writing=True)
+        if reads is None or writes is None:
+            continue
+        right = (
+            isl.UnionAccessInfo.from_sink(reads)
+            .set_must_source(writes)
+            .set_schedule_map(order)
+            .compute_flow()
+        )
+        assert reads_without_source(reads, writes, order).is_equal(right.get_must_no_source())
+        assert right.get_must_dependence().is_subset(value_flow(reads, writes, order))

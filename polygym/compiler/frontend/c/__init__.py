@@ -3,9 +3,9 @@
 Read top-down: ``preprocess`` (macros, includes, places), ``parse`` (syntax tree, regions),
 ``symbols`` and ``declarations`` (what names mean), ``bindings`` (what they stand for in the
 region), ``affine``, ``conditions``, ``division`` and ``loops`` (C to isl), ``expressions`` (what
-statements compute), ``extract`` (the walk), ``bounds`` (no access leaves its array), ``initial``
-(constants that variables start with), ``assemble`` (the texts), ``live_in`` (no other value comes
-in from the code around the region).
+statements compute), ``extract`` (the walk), ``bounds`` (no access leaves its array, with
+``advice`` where one does), ``initial`` (constants that variables start with), ``assemble`` (the
+texts), ``live_in`` (no other value comes in from the code around the region).
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be

@@ -16,13 +16,16 @@ from typing import Any
 import islpy as isl
 
 from polygym.compiler.frontend.c.accesses import Touch, as_dimensions
+from polygym.compiler.frontend.c.advice import Wrong, advice
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Symbol
-from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates, integer
+from polygym.compiler.poly.isl_numbers import coordinates, integer
 from polygym.errors import SourceError
 
-# A lower bound is added only where smaller values are wrong too, give or take so many.
+# A lower bound is added only where smaller values are wrong too, give or take so many, and where
+# arrays of such sizes can be meant.
 _LARGEST_GAP = 8
+_LARGEST_BOUND = 2**30
 _LIKELY_VALUES = (5, 4, 6, 3, 7, 2, 8, 10, 1, 0, 16, 20, 50, 100)
 
 
@@ -59,13 +62,25 @@ def check_bounds(
     for violation in violations:
         context, added = _bounded(violation.parameters(context), context)
         conditions.extend(added)
-    for violation in violations:
-        if not violation.parameters(context).is_empty():
-            raise _refuse(violation, sizes[violation.touch.symbol], context, source)
+    all_wrong = [Wrong(one.parameters(context), one.touch.domain) for one in violations]
+    for violation, wrong in zip(violations, all_wrong, strict=True):
+        if not wrong.values.is_empty():
+            hint = _hint(all_wrong, context)
+            raise _refuse(violation, sizes[violation.touch.symbol], context, source, hint)
         if violation.touch.domain.intersect(context).is_empty():
             # The bounds would make the access right by keeping it from happening at all.
-            raise _refuse(violation, sizes[violation.touch.symbol], declared, source)
+            hint = _hint([Wrong(violation.parameters(declared), violation.touch.domain)], declared)
+            raise _refuse(violation, sizes[violation.touch.symbol], declared, source, hint)
     return context, _strongest(conditions)
+
+
+def least_elements(extents: Extents, context: Any) -> int:
+    """Return how many elements an array has at least, in every context that the sizes allow."""
+    least = 1
+    for function in extents.functions:
+        value = function.intersect_domain(context).min_val()
+        least *= integer(value) if value.is_int() else 1
+    return least
 
 
 def _violations(touch: Touch, extents: Extents) -> list[_Violation]:
@@ -107,7 +122,7 @@ def _bounded(wrong: Any, context: Any) -> tuple[Any, list[str]]:
             name = remaining.get_dim_name(isl.dim_type.param, index)
             low, high = _range(remaining, name)
             floor, _ = _range(context, name)
-            if high is None:
+            if high is None or high >= _LARGEST_BOUND:
                 continue
             start = 1 if floor is None else floor
             if low is None or low <= start + _LARGEST_GAP:
@@ -144,12 +159,19 @@ def _strongest(conditions: list[str]) -> tuple[str, ...]:
     return tuple(f"{name} >= {value}" for name, value in bounds.items())
 
 
+def _hint(all_wrong: Sequence[Wrong], context: Any) -> str:
+    """Say what would make all accesses right."""
+    safe = advice([one for one in all_wrong if not one.values.is_empty()], context)
+    if safe is None:
+        return ""
+    return f"it is safe if {safe}; assert({safe}); before the region states it"
+
+
 def _refuse(
-    violation: _Violation, extents: Extents, context: Any, source: SourceMap
+    violation: _Violation, extents: Extents, context: Any, source: SourceMap, hint: str
 ) -> SourceError:
     """Return the refusal of an access, with an example and what would make it right."""
     touch, dimension = violation.touch, violation.dimension
-    wrong = violation.parameters(context)
     point = _example(violation.instances.intersect(context), touch.iterators)
     values = {**point}
     subscript = _evaluate(touch.subscripts[dimension], values)
@@ -163,9 +185,6 @@ def _refuse(
         f"{touch.text} leaves dimension {dimension + 1} of {array}: "
         f"{when + ' ' if when else ''}the subscript is {subscript}, not in 0..{size - 1}"
     )
-    hint = ""
-    if (safe := _condition_text(context.subtract(wrong), context)) is not None:
-        hint = f"it is safe if {safe}; assert({safe}); before the region states it"
     return source.error(touch.node, message, hint)
 
 
@@ -207,45 +226,3 @@ def _evaluate(function: Any, values: Mapping[str, int]) -> int:
         text = f"[{name}] -> {{ [] : {name} = {value} }}"
         where = where.intersect(isl.Set.read_from_str(function.get_ctx(), text))
     return integer(function.intersect_domain(where).max_val())
-
-
-def _condition_text(safe: Any, context: Any) -> str | None:
-    """Return a set of parameter values as a short C condition, None if it has none."""
-    short = safe.coalesce().gist(context).coalesce()
-    if short.n_basic_set() != 1 or safe.is_empty():
-        return None
-    (piece,) = short.get_basic_sets()
-    constraints = piece.get_constraints()
-    if not 0 < len(constraints) <= 3 or piece.dim(isl.dim_type.div):
-        return None
-    # `n == 1` would be true to the letter, and no help.
-    if any(constraint.is_equality() and _terms(constraint) == 1 for constraint in constraints):
-        return None
-    return " && ".join(_constraint_text(constraint) for constraint in constraints)
-
-
-def _terms(constraint: Any) -> int:
-    """Return the number of parameters in a constraint."""
-    return sum(map(bool, coefficients(constraint, isl.dim_type.param)))
-
-
-def _constraint_text(constraint: Any) -> str:
-    """Return ``2n - m + 3 >= 0`` as ``2 * n + 3 >= m``: positive terms on either side."""
-    sides: tuple[list[str], list[str]] = ([], [])
-    for index, factor in enumerate(coefficients(constraint, isl.dim_type.param)):
-        name = constraint.get_dim_name(isl.dim_type.param, index)
-        if factor:
-            term = name if abs(factor) == 1 else f"{abs(factor)} * {name}"
-            sides[factor < 0].append(term)
-    rest = constant(constraint)
-    operator = "==" if constraint.is_equality() else ">="
-    if not constraint.is_equality() and rest == -1 and sides[0] and sides[1]:
-        operator, rest = ">", 0
-    if rest or not (sides[0] and sides[1]):
-        target = rest < 0 or (rest == 0 and not sides[1])
-        if rest or not sides[target]:
-            sides[target].append(str(abs(rest)))
-    left, right = (" + ".join(side) or "0" for side in sides)
-    if operator == ">=" and left.isdecimal():
-        return f"{right} <= {left}"
-    return f"{left} {operator} {right}"

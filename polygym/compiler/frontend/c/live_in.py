@@ -24,6 +24,7 @@ from polygym.compiler.frontend.c.bindings import Bindings
 from polygym.compiler.frontend.c.extract import Draft
 from polygym.compiler.frontend.c.symbols import Home, Names, Symbol
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.dependences import reads_without_source
 
 
 def refuse_lost_values(
@@ -97,10 +98,5 @@ class _Accesses:
         every = isl.UnionMap.read_from_str(self.domain.get_ctx(), "{ }")
         for _, reads in self.reads:
             every = every.union(reads)
-        flow = (
-            isl.UnionAccessInfo.from_sink(every)
-            .set_must_source(self.writes)
-            .set_schedule_map(self.order.intersect_domain(self.domain))
-            .compute_flow()
-        )
-        return flow.get_must_no_source()
+        order = self.order.intersect_domain(self.domain)
+        return reads_without_source(every, self.writes, order)

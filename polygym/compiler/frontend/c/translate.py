@@ -24,7 +24,7 @@ from polygym.compiler.frontend.c.assemble import (
 )
 from polygym.compiler.frontend.c.assumptions import read_assumptions
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
-from polygym.compiler.frontend.c.bounds import Extents, check_bounds
+from polygym.compiler.frontend.c.bounds import Extents, check_bounds, least_elements
 from polygym.compiler.frontend.c.declarations import Declarations
 from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.extract import Draft, Extractor
@@ -43,6 +43,9 @@ from polygym.errors import InputError, LimitError, PolygymError, SourceError
 # The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
 _MAXIMUM_OPERATIONS = 1_000_000
 _OPERATIONS_FOR_A_TOKEN = 300
+
+# What a process can address.
+_MOST_BYTES = 2**47
 
 
 def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
@@ -185,12 +188,24 @@ class _Translation:
             if touch.symbol not in sizes:
                 sizes[touch.symbol] = Extents((), ())
         domain, needed = check_bounds(touches, sizes, domain, self.source)
+        self._refuse_endless_arrays(sizes, domain)
         drafts = self._running(drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
         assembly = Assembly(self.bindings, self.expressions.touches, domain)
         stated = [one.text for one in assumptions if assembly.says_something(one.condition)]
         conditions = tuple(dict.fromkeys([*stated, *needed]))
         return self._scop(drafts, touches, sizes, assembly, conditions)
+
+    def _refuse_endless_arrays(self, sizes: dict[Symbol, Extents], domain: Any) -> None:
+        """Refuse arrays that are larger than any memory for all values of the parameters."""
+        for symbol, extents in sizes.items():
+            scalar = self.bindings.shape(symbol, symbol.declaration).type
+            least = scalar.size * least_elements(extents, domain)
+            if least > _MOST_BYTES:
+                raise self.source.error(
+                    symbol.declaration,
+                    f"{symbol.name} has at least {least:,} bytes, which no memory holds",
+                )
 
     def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:
         """Return the statements that run for some of the admitted parameter values."""

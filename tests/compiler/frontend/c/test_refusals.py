@@ -18,6 +18,8 @@ FIRST_LINE = HEAD.count("\n") + 1
 
 # Region text, line within it, column, fragment of the sentence.
 REFUSED = [
+    ("x[2147483547] = 0;", 1, 1, "leaves dimension 1 of x[n]"),
+    ("A[1100000000][0] = 0;", 1, 1, "leaves dimension 1 of A[n][m]"),
     ("for (int i = 0; i < n; i++)\n  x[I[i]] = 0;", 2, 5, "a subscript depends on data"),
     ("for (int i = 0; i < n; i++)\n  x[i * k] = 0;", 2, 5, "multiplies two values"),
     ("for (int i = 0; i < n; i++)\n  x[k * n] = 0;", 2, 5, "multiplies two values"),
@@ -163,6 +165,59 @@ def test_the_hint_names_a_condition_that_would_do(region: str, hint: str) -> Non
         parse_text(HEAD + region + TAIL)
     assert hint in caught.value.hint
     assert bool(hint) == bool(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("stated", "argument", "access"),
+    [
+        ("n >= 3000000 && m >= 7000000", "double A[n][m]", "A[0][0]"),
+        ("n > m && m >= 2000000000", "float A[2 * n][m][4]", "A[0][0][0]"),
+        ("n > 0", "double A[30000000][30000000]", "A[0][0]"),
+    ],
+)
+def test_what_no_memory_can_hold_is_refused(stated: str, argument: str, access: str) -> None:
+    text = (
+        f"void f(long n, long m, {argument}) {{ assert({stated});\n#pragma scop\n"
+        f"{access} = n + m;\n#pragma endscop\n}}"
+    )
+    with pytest.raises(SourceError, match=r"A has at least .* bytes, which no memory holds"):
+        parse_text(text)
+
+
+ADVICE = [
+    (
+        "double A[100][100]",
+        "for (int i = 0; i <= n; i++) for (int j = 0; j <= m; j++) A[i][j] = 0;",
+        "n <= 99 && m <= 99",
+    ),
+    (
+        "double x[50], double y[60]",
+        "for (int i = 0; i < n; i++) x[i] = 0; for (int j = 0; j < m + k; j++) y[j] = 1;",
+        "n <= 50 && k + m <= 60",
+    ),
+    (
+        "double x[n]",
+        "for (int i = 0; i < m; i++) x[i] = 0; for (int i = 0; i < k; i++) x[i + 2] = 1;",
+        "n >= m && n >= k + 2",
+    ),
+    (
+        "double x[n], double y[n]",
+        "for (int i = 0; i < n; i++) x[i + m] = y[i + k];",
+        "m <= 0 && k <= 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "region", "condition"), ADVICE)
+def test_the_advice_is_all_that_is_needed(arguments: str, region: str, condition: str) -> None:
+    head = f"void f(int n, int m, int k, {arguments}) {{\n"
+    region = f"#pragma scop\n{region}\n#pragma endscop\n}}"
+    with pytest.raises(SourceError) as caught:
+        parse_text(head + region)
+    safe = caught.value.hint.removeprefix("it is safe if ").partition(";")[0]
+    assert set(safe.split(" && ")) == set(condition.split(" && "))
+    scop = parse_text(f"{head}assert({safe});\n{region}")
+    assert len(scop.statements) == region.count(" = ") - region.count("int ")
 
 
 def test_a_hint_is_good_advice() -> None:

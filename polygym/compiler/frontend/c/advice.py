@@ -1,0 +1,122 @@
+"""What to state so that no access leaves its array: the condition in a refusal's hint.
+
+Every access that goes wrong has a set of parameter values for which it does. Where what is left of
+the context is one convex set, its constraints are the advice. Otherwise each convex piece of the
+wrong values is excluded by the opposite of one of its constraints, such that all accesses still
+happen for some values::
+
+    for (i = 0; i <= n; i++)            wrong   { n >= 100 and m >= 0 }  by the first subscript
+      for (j = 0; j <= m; j++)                  { m >= 100 and n >= 0 }  by the second
+        A[i][j] = 0;                    advice  n <= 99 && m <= 99       for double A[100][100]
+
+(``m < 0`` would exclude the first piece too, but then nothing runs.) It is all that is needed: what
+follows the advice is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from polygym.compiler.poly.isl_numbers import coefficients, constant
+
+_MOST_CONSTRAINTS = 3
+_MOST_ADVICE = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrong:
+    """The parameter values for which an access goes wrong, and the instances in which it happens.
+
+    Iterators are among the isl parameters of ``happens``, as those of a touch's domain.
+    """
+
+    values: Any
+    happens: Any
+
+
+def advice(all_wrong: Sequence[Wrong], context: Any) -> str | None:
+    """Return a condition in C under which nothing goes wrong, None if there is no simple one."""
+    safe = context
+    for wrong in all_wrong:
+        safe = safe.subtract(wrong.values)
+    text = _condition_text(safe, context)
+    return _one_by_one(all_wrong, context) if text is None else text
+
+
+def _one_by_one(all_wrong: Sequence[Wrong], context: Any) -> str | None:
+    """Exclude the convex pieces of what is wrong, each by the opposite of a constraint."""
+    texts: list[str] = []
+    for wrong in all_wrong:
+        for piece in wrong.values.get_basic_sets():
+            left = isl.Set.from_basic_set(piece).intersect(context)
+            if left.is_empty():
+                continue
+            found = _opposite(piece, all_wrong, context)
+            if found is None:
+                return None
+            context, text = found
+            texts.append(text)
+    return " && ".join(dict.fromkeys(texts)) if 0 < len(texts) <= _MOST_ADVICE else None
+
+
+def _opposite(piece: Any, all_wrong: Sequence[Wrong], context: Any) -> tuple[Any, str] | None:
+    """Return the context without a piece, and its new condition."""
+    if piece.dim(isl.dim_type.div):
+        return None
+    for constraint in piece.get_constraints():
+        if constraint.is_equality():
+            continue
+        # The opposite of f >= 0 is -f - 1 >= 0.
+        form = constraint.get_aff().neg().add_constant_val(isl.Val("-1", piece.get_ctx()))
+        outside = isl.Constraint.inequality_from_aff(form)
+        where = isl.BasicSet.universe(piece.get_space()).add_constraint(outside)
+        kept = context.intersect(isl.Set.from_basic_set(where))
+        if not any(one.happens.intersect(kept).is_empty() for one in all_wrong):
+            return kept, _constraint_text(outside)
+    return None
+
+
+def _condition_text(safe: Any, context: Any) -> str | None:
+    """Return a set of parameter values as a short C condition, None if it has none."""
+    short = safe.coalesce().gist(context).coalesce()
+    if short.n_basic_set() != 1 or safe.is_empty():
+        return None
+    (piece,) = short.get_basic_sets()
+    constraints = piece.get_constraints()
+    if not 0 < len(constraints) <= _MOST_CONSTRAINTS or piece.dim(isl.dim_type.div):
+        return None
+    # `n == 1` would be true to the letter, and no help.
+    if any(constraint.is_equality() and _terms(constraint) == 1 for constraint in constraints):
+        return None
+    return " && ".join(_constraint_text(constraint) for constraint in constraints)
+
+
+def _terms(constraint: Any) -> int:
+    """Return the number of parameters in a constraint."""
+    return sum(map(bool, coefficients(constraint, isl.dim_type.param)))
+
+
+def _constraint_text(constraint: Any) -> str:
+    """Return ``2n - m + 3 >= 0`` as ``2 * n + 3 >= m``: positive terms on either side."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for index, factor in enumerate(coefficients(constraint, isl.dim_type.param)):
+        name = constraint.get_dim_name(isl.dim_type.param, index)
+        if factor:
+            term = name if abs(factor) == 1 else f"{abs(factor)} * {name}"
+            sides[factor < 0].append(term)
+    rest = constant(constraint)
+    operator = "==" if constraint.is_equality() else ">="
+    if not constraint.is_equality() and rest == -1 and sides[0] and sides[1]:
+        operator, rest = ">", 0
+    if rest or not (sides[0] and sides[1]):
+        target = rest < 0 or (rest == 0 and not sides[1])
+        if rest or not sides[target]:
+            sides[target].append(str(abs(rest)))
+    left, right = (" + ".join(side) or "0" for side in sides)
+    if operator == ">=" and left.isdecimal():
+        return f"{right} <= {left}"
+    return f"{left} {operator} {right}"
