@@ -8,8 +8,8 @@ import gymnasium
 import numpy as np
 
 from agents.policies.protocol import inner
-from polygym.episodes.observe import Observation
 from polygym.episodes.policies import policy
+from polygym.episodes.tables import Observation
 
 
 class Heuristic:

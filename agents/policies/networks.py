@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 
 from agents.policies.protocol import inner
-from polygym.episodes.observe import Observation
+from polygym.episodes.tables import Observation
 
 
 class Network:

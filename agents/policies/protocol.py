@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import gymnasium
 
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.observe import Observation
+from polygym.episodes.tables import Observation
 
 
 class Policy(Protocol):

@@ -14,9 +14,9 @@ import numpy as np
 
 from agents.policies.protocol import inner
 from polygym.episodes.episode import Episode
-from polygym.episodes.observe import Observation
 from polygym.episodes.policies import play, policy
 from polygym.episodes.reward import without_a_clock
+from polygym.episodes.tables import Observation
 
 
 class RolloutSearch:

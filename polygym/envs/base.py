@@ -22,10 +22,10 @@ from polygym.compiler.poly.score import static_score
 from polygym.episodes import arguments, kernels, reward
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Source, Subject
-from polygym.episodes.observe import Array, Observation, tables
 from polygym.episodes.policies import DETERMINISTIC, play
 from polygym.episodes.policies import policy as policy_named
 from polygym.episodes.reward import Reward
+from polygym.episodes.tables import Array, Observation, tables
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Evaluation, evaluator_for
 
@@ -123,7 +123,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         episode = self._open(subject)
         # All or nothing: a file that cannot be read leaves the episode before it as it was.
         self._subject, self._episode, self._evaluation = subject, episode, None
-        return self._observe(), self._info()
+        return self._seen()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Take an action; see the class for what it does and what it is worth."""
@@ -133,11 +133,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         number = self._number(action)
         allowed = before.mask()[number]
         self._episode = self._play_on(before.after(number))
-        info = self._info()
+        observation, info = self._seen()
         value = 0.0 if allowed else reward.ILLEGAL
         if self._episode.is_over:
             value = self._settle(info)
-        return self._observe(), float(value), self._episode.is_over, False, info
+        return observation, float(value), self._episode.is_over, False, info
 
     def action_masks(self) -> Array:
         """Return which actions are allowed now, as booleans; after the end, all of them.
@@ -258,14 +258,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
             episode, self._policy, self.np_random, until=lambda one: one.phase in self.PHASES
         )
 
-    def _observe(self) -> Observation:
-        seen = self.subject.observer.observe(self.episode)
-        seen["action_mask"] = self.action_masks().astype(np.int8)
-        return seen
-
-    def _info(self) -> Info:
-        mask = self.action_masks().astype(np.int8)
-        return {"action_mask": mask, "kernel": self.subject.program.name}
+    def _seen(self) -> tuple[Observation, Info]:
+        """Return what the agent sees, and what is always said beside it."""
+        allowed = self.action_masks()
+        info = {"action_mask": allowed.astype(np.int8), "kernel": self.subject.program.name}
+        return self.subject.observer.observe(self.episode, allowed), info
 
     def _settle(self, info: Info) -> float:
         """Fill in what the end of an episode says, and return its reward."""

@@ -11,7 +11,7 @@ from polygym.compiler.poly.spaces.explore import combine_so_far
 from polygym.compiler.poly.spaces.integers import Vector
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject
-from polygym.episodes.observe import Array
+from polygym.episodes.tables import Array
 from polygym.errors import LimitError
 from polygym.measure.evaluation import Evaluation, c_text
 

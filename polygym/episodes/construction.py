@@ -47,12 +47,13 @@ A program without dependences has nothing to select; it gets as many free dimens
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
 from polygym.compiler.poly.spaces.polyhedra import Polyhedra
 from polygym.episodes.nests import shared_loops
+from polygym.lru import Memory
 
 
 class ConstructionAction(Enum):
@@ -94,6 +95,21 @@ class Emptied:
 ConstructionStep: TypeAlias = Construction | Refused | Emptied
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is known of a dimension when it is opened, and stays so until the next one is.
+
+    ``left`` and ``carryable`` name dependences by their position in the program; of those that may
+    be selected ``selectable`` are left. ``fewest`` dimensions, this one included, carry what can be
+    carried of what is left.
+    """
+
+    left: frozenset[int]
+    carryable: frozenset[int]
+    selectable: int
+    fewest: int
+
+
 @dataclass(frozen=True, eq=False)
 class ConstructionRules:
     """The process for one program; ``dimensions`` is how many there may be."""
@@ -101,6 +117,9 @@ class ConstructionRules:
     polyhedra: Polyhedra
     dimensions: int
     candidates: tuple[int, ...]
+    _openings: Memory[tuple[bool, ...], Opening] = field(
+        default_factory=lambda: Memory(64), init=False, repr=False
+    )
 
     @staticmethod
     def of(polyhedra: Polyhedra, max_dimensions: int) -> ConstructionRules:
@@ -139,13 +158,23 @@ class ConstructionRules:
 
     def left(self, state: Construction, dimension: int | None = None) -> frozenset[int]:
         """Return the dependences (by position in the program) left when a dimension was opened."""
+        return self.opening(state, dimension).left
+
+    def opening(self, state: Construction, dimension: int | None = None) -> Opening:
+        """Return what was known when a dimension, by default the current one, was opened."""
         number = state.dimension if dimension is None else dimension
-        uncarried = (
-            index
-            for index, by in zip(self.candidates, state.carried_by, strict=True)
-            if not 0 < by < number
+        gone = tuple([0 < by < number for by in state.carried_by])
+        return self._openings.get(gone, lambda: self._open(gone))
+
+    def _open(self, gone: tuple[bool, ...]) -> Opening:
+        uncarried = [i for i, is_gone in zip(self.candidates, gone, strict=True) if not is_gone]
+        left = frozenset(uncarried) | self.polyhedra.never_carried
+        return Opening(
+            left,
+            self.polyhedra.carryable(left),
+            len(uncarried),
+            self.polyhedra.fewest_dimensions(left),
         )
-        return frozenset(uncarried) | self.polyhedra.never_carried
 
     def selected(self, state: Construction, dimension: int) -> frozenset[int]:
         """Return the dependences that a dimension carries."""
@@ -162,7 +191,7 @@ class ConstructionRules:
 
     def can_be_carried(self, state: Construction) -> frozenset[int]:
         """Return the dependences that this dimension may carry."""
-        return self.polyhedra.carryable(self.left(state))
+        return self.opening(state).carryable
 
     def mask(self, state: Construction) -> tuple[bool, bool, bool]:
         """Return which of next_dim, next_dep and select_dep are allowed."""
@@ -170,19 +199,19 @@ class ConstructionRules:
             return (False, False, False)
         if not self.candidates:
             return (True, False, False)
-        carryable = self.can_be_carried(state)
-        here = state.dependence - 1
-        select = not state.carried_by[here] and self.candidates[here] in carryable
-        if self._must_carry_all(state):
-            done = all(
-                by
-                for index, by in zip(self.candidates, state.carried_by, strict=True)
-                if index in carryable
-            )
-            # The last alternative is reached only where the mask was not followed before.
-            move = not select and (self._may_move(state) or not done)
-            return (done, move, select)
-        return (True, self._may_move(state), select)
+        opening, here = self.opening(state), state.dependence - 1
+        select = not state.carried_by[here] and self.candidates[here] in opening.carryable
+        can_move = state.moves < opening.selectable and _next_unselected(state) is not None
+        # Whether a dimension can be spared.
+        if self.dimensions - state.dimension + 1 > opening.fewest:
+            return (True, can_move, select)
+        done = all(
+            by
+            for index, by in zip(self.candidates, state.carried_by, strict=True)
+            if index in opening.carryable
+        )
+        # The last alternative is reached only where the mask was not followed before.
+        return (done, not select and (can_move or not done), select)
 
     def step(self, state: Construction, action: ConstructionAction) -> ConstructionStep:
         """Return what an action leads to; whether the mask allows it is not asked."""
@@ -212,19 +241,11 @@ class ConstructionRules:
         carried[here] = state.dimension
         return replace(state, carried_by=tuple(carried))
 
-    def _must_carry_all(self, state: Construction) -> bool:
-        """Whether no dimension can be spared."""
-        needed = self.polyhedra.fewest_dimensions(self.left(state))
-        return self.dimensions - state.dimension + 1 <= needed
-
-    def _may_move(self, state: Construction) -> bool:
-        opened_with = sum(not 0 < by < state.dimension for by in state.carried_by)
-        return state.moves < opened_with and _next_unselected(state) is not None
-
 
 def _next_unselected(state: Construction) -> int | None:
     """Return where next_dep goes, or None if there is no other place."""
-    unselected = [number for number, by in enumerate(state.carried_by, start=1) if not by]
-    behind = [number for number in unselected if number > state.dependence]
-    target = (behind or unselected or [state.dependence])[0]
-    return None if target == state.dependence else target
+    here, carried_by = state.dependence, state.carried_by
+    if 0 in carried_by[here:]:
+        return carried_by.index(0, here) + 1
+    first = carried_by.index(0) + 1 if 0 in carried_by else here
+    return None if first == here else first

@@ -97,12 +97,13 @@ class Task:
         return Episode(self, Phase.CONSTRUCT, self.rules.initial())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Episode:
     """A state of both processes, and how it was reached.
 
     ``dimensions`` are the space's so far; ``illegal`` counts actions that were not offered;
-    ``reason`` says why an invalid episode is.
+    ``reason`` says why an invalid episode is. Without slots, since it remembers its mask: a step
+    asks for it several times.
     """
 
     task: Task
@@ -121,6 +122,10 @@ class Episode:
 
     def mask(self) -> tuple[bool, ...]:
         """Return which actions are allowed; none is after the end."""
+        return self._mask
+
+    @cached_property
+    def _mask(self) -> tuple[bool, ...]:
         options = self.task.options
         construct: tuple[bool, ...] = (False,) * CONSTRUCTION_ACTIONS
         explore: tuple[bool, ...] = (False,) * (options.max_coefficient + 1)

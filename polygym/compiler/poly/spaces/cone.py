@@ -21,11 +21,19 @@ those of W, whatever S is; only its vertices are its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from polygym.compiler.poly.spaces.farkas import Conditions
-from polygym.compiler.poly.spaces.generators import Constraint, Effort, Vertex, describe
+from polygym.compiler.poly.spaces.generators import (
+    Constraint,
+    Description,
+    Effort,
+    Vertex,
+    describe,
+    describe_further,
+    describe_in_order,
+)
 from polygym.compiler.poly.spaces.integers import Vector, dot, null_space, primitive, reduce_by_all
 from polygym.compiler.poly.spaces.interior import interior
 
@@ -98,15 +106,25 @@ def cone(conditions: tuple[Conditions, ...], width: int) -> Cone:
     return Cone(conditions, width, lines, vectors, facets, carryable)
 
 
-def rays(cone: Cone, effort: Effort) -> tuple[Vector, ...] | None:
-    """Return the extreme rays of the pointed part, as rows, or None past the effort."""
+@dataclass(frozen=True, slots=True)
+class Rays:
+    """The extreme rays of the pointed part, as rows; ``order`` has its facets as they came in."""
+
+    rows: tuple[Vector, ...]
+    order: tuple[Constraint, ...]
+
+
+def rays(cone: Cone, effort: Effort) -> Rays | None:
+    """Return the extreme rays of the pointed part, or None past the effort."""
     if not cone.dimension:
-        return ()
-    found = describe([Constraint(form) for form in cone.facets], cone.dimension, effort)
+        return Rays((), ())
+    facets = [Constraint(form) for form in cone.facets]
+    found = describe_in_order(facets, cone.dimension, effort)
     if found is None:
         return None
-    assert not found.lines, "the pointed part has no lines"
-    return tuple(primitive(cone.row(ray)) for ray in found.rays)
+    described, order = found
+    assert not described.lines, "the pointed part has no lines"
+    return Rays(tuple(primitive(cone.row(ray)) for ray in described.rays), order)
 
 
 def vertices(cone: Cone, carried: frozenset[int], effort: Effort) -> tuple[Vertex, ...] | None:
@@ -115,12 +133,34 @@ def vertices(cone: Cone, carried: frozenset[int], effort: Effort) -> tuple[Verte
     Their coordinates at the pivots of the lines are 0, which makes them unique. No vertex at all
     means that no row carries these dependences.
     """
+    return _vertices(
+        cone,
+        carried,
+        lambda strong: describe([*map(Constraint, cone.facets), *strong], cone.dimension, effort),
+    )
+
+
+def further_vertices(
+    cone: Cone, carried: frozenset[int], known: Rays, effort: Effort
+) -> tuple[Vertex, ...] | None:
+    """Return the same, in another order and sooner, since the rays are known under this effort."""
+    return _vertices(
+        cone,
+        carried,
+        lambda strong: describe_further(known.order, strong, cone.dimension, effort),
+    )
+
+
+def _vertices(
+    cone: Cone,
+    carried: frozenset[int],
+    describe_with: Callable[[tuple[Constraint, ...]], Description | None],
+) -> tuple[Vertex, ...] | None:
     if not carried <= cone.carryable:
         return ()
     if not carried or not cone.dimension:
         return (Vertex((0,) * cone.width),)
-    constraints = [Constraint(form) for form in cone.facets]
-    found = describe([*constraints, *cone.strong(carried)], cone.dimension, effort)
+    found = describe_with(cone.strong(carried))
     if found is None:
         return None
     return tuple(Vertex.of(cone.row(one.numerators), one.denominator) for one in found.vertices)

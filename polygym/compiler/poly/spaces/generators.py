@@ -11,6 +11,20 @@ library cannot be interrupted. So the constraints go in one at a time, and the w
 soon as a partial result is larger than a limit or the time is over. The order matters (a set of
 constraints may swell in one order and not in another), so two orders are tried: the sparse ones
 first, then as given.
+
+What a partial result costs is its number of generators, and to ask the library for it means to copy
+them all, which takes twenty times as long as adding a constraint. For most constraints the answer
+is known without asking. Let P be what there is so far and L the lines in it.
+
+* A constraint that all of P satisfies changes nothing.
+* An inequality c·x + d ≥ 0 that is not constant along L turns one line into a ray and changes
+  nothing else: with a line v that has c·v = 1 every point of P is a point of Q = P ∩ {c·x + d = 0}
+  plus a multiple of v, so P is Q with the line v, and what remains is Q with the ray v.
+
+Whether c is constant along L, that is, a combination of the coefficients so far, is decided modulo
+a prime: what is independent there is so in truth, and of the others the library is asked.
+Example: 0 ≤ i < n in the plane. i ≥ 0 and n - i - 1 ≥ 0 are independent and leave the three
+generators (a point, two lines at first) three; then n ≥ 0 holds everywhere and nothing changes.
 """
 
 from __future__ import annotations
@@ -23,6 +37,7 @@ from typing import Any
 
 from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.parma import parma
+from polygym.compiler.poly.spaces.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +101,41 @@ def describe(
     """Return the generators of a polyhedron, or None when that takes more than the effort."""
     if effort is None:
         return _read(_polyhedron(constraints, width), width)
-    sparse_first = sorted(
-        constraints,
-        key=lambda one: (not one.is_equality, len(one.coefficients) - one.coefficients.count(0)),
-    )
-    for order in (sparse_first, constraints):
-        found = _incrementally(
-            order, width, Effort(effort.generators, effort.work / 2, effort.seconds / 2)
-        )
-        if found is not None:
-            return found
+    found = describe_in_order(constraints, width, effort)
+    return None if found is None else found[0]
+
+
+def describe_in_order(
+    constraints: Sequence[Constraint], width: int, effort: Effort
+) -> tuple[Description, tuple[Constraint, ...]] | None:
+    """Return the generators, and the constraints in an order in which they do not swell."""
+    half = Effort(effort.generators, effort.work / 2, effort.seconds / 2)
+    for order in (_sparse_first(constraints), tuple(constraints)):
+        partial = _Partial(width, half)
+        if all(map(partial.add, order)):
+            return _read(partial.polyhedron, width), order
     return None
+
+
+def describe_further(
+    order: Sequence[Constraint], more: Sequence[Constraint], width: int, effort: Effort
+) -> Description | None:
+    """Return the generators of the polyhedron that more constraints leave, within an effort.
+
+    ``order`` is one of :func:`describe_in_order` under this effort, for constraints without lines.
+    They are taken in without asking how many generators there are.
+    """
+    partial = _Partial.without_lines(order, width, effort)
+    if not all(map(partial.add, _sparse_first(more))):
+        return None
+    return _read(partial.polyhedron, width)
+
+
+def _sparse_first(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    def key(one: Constraint) -> tuple[bool, int]:
+        return not one.is_equality, len(one.coefficients) - one.coefficients.count(0)
+
+    return tuple(sorted(constraints, key=key))
 
 
 def constraints_of(description: Description, width: int) -> tuple[Constraint, ...]:
@@ -125,20 +164,46 @@ def constraints_of(description: Description, width: int) -> tuple[Constraint, ..
     )
 
 
-def _incrementally(
-    constraints: Iterable[Constraint], width: int, effort: Effort
-) -> Description | None:
-    """Add the constraints one at a time; None when a partial result is too large or too late."""
-    deadline = time.monotonic() + effort.seconds
-    polyhedron = parma().C_Polyhedron(width, "universe")
-    work = 0
-    for constraint in constraints:
-        polyhedron.add_constraint(_constraint(constraint))
-        size = len(polyhedron.minimized_generators())
-        work += size * width
-        if size > effort.generators or work > effort.work or time.monotonic() > deadline:
-            return None
-    return _read(polyhedron, width)
+class _Partial:
+    """A polyhedron that gets its constraints one at a time, while the effort lasts."""
+
+    def __init__(self, width: int, effort: Effort) -> None:
+        library = parma()
+        self.polyhedron = library.C_Polyhedron(width, "universe")
+        self._holds_everywhere = library.Poly_Con_Relation.is_included()
+        self._span = Span(width)
+        self._width, self._effort = width, effort
+        self._size, self._work = width + 1, 0  # a point and the lines
+        self._deadline = time.monotonic() + effort.seconds
+
+    @staticmethod
+    def without_lines(order: Iterable[Constraint], width: int, effort: Effort) -> _Partial:
+        """Return the polyhedron of constraints that are known not to swell, and leave no line."""
+        found = _Partial(width, effort)
+        for constraint in order:
+            found.polyhedron.add_constraint(_constraint(constraint))
+            found.polyhedron.is_empty()  # takes it in, before the next one comes
+        found._span = Span(0)
+        found._size = len(found.polyhedron.minimized_generators())
+        return found
+
+    def add(self, constraint: Constraint) -> bool:
+        """Add a constraint; False when what there is then is too large, or too late."""
+        added = _constraint(constraint)
+        is_known = (
+            self._span.grows_by(constraint.coefficients) and not constraint.is_equality
+        ) or self.polyhedron.relation_with(added).implies(self._holds_everywhere)
+        self.polyhedron.add_constraint(added)
+        if is_known:
+            self.polyhedron.is_empty()  # takes it in, before the next one comes
+        else:
+            self._size = len(self.polyhedron.minimized_generators())
+        self._work += self._size * self._width
+        return (
+            self._size <= self._effort.generators
+            and self._work <= self._effort.work
+            and time.monotonic() <= self._deadline
+        )
 
 
 def _polyhedron(constraints: Iterable[Constraint], width: int) -> Any:

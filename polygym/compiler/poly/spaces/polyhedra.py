@@ -14,7 +14,7 @@ either way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +26,15 @@ import numpy as np
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import Dependence, dependences
-from polygym.compiler.poly.spaces.cone import Cone, canonical, cone, rays, vertices
+from polygym.compiler.poly.spaces.cone import (
+    Cone,
+    Rays,
+    canonical,
+    cone,
+    further_vertices,
+    rays,
+    vertices,
+)
 from polygym.compiler.poly.spaces.farkas import Conditions, conditions
 from polygym.compiler.poly.spaces.generators import Effort, Vertex
 from polygym.compiler.poly.spaces.integers import Vector
@@ -86,8 +94,8 @@ class _Component:
     places: tuple[int, ...]
 
 
-# The rays of a component, lines as two each, and whether they are all.
-_Rays: TypeAlias = tuple[tuple[Vector, ...], bool]
+# The rays of a component, lines as two each, and those of its pointed part where they are all.
+_Rays: TypeAlias = tuple[tuple[Vector, ...], Rays | None]
 
 
 @dataclass(eq=False)
@@ -107,6 +115,9 @@ class Polyhedra:
         self._conditions: tuple[Conditions, ...] = conditions(self.scop)
         self._cones: Memory[_Component, Cone] = Memory(512)
         self._rays: Memory[_Component, _Rays] = Memory(512)
+        self._found: Memory[tuple[_Component, frozenset[int]], tuple[Vertex, ...] | None] = Memory(
+            512
+        )
         self._generators: Memory[tuple[frozenset[int], frozenset[int]], Generators] = Memory(256)
         self._components: Memory[frozenset[int], tuple[_Component, ...]] = Memory(1024)
         self._carryable: Memory[frozenset[int], frozenset[int]] = Memory(4096)
@@ -175,8 +186,8 @@ class Polyhedra:
         found: list[Vector] = []
         complete = True
         for one in components:
-            part, all_of_it = self._rays_of(one)
-            complete &= all_of_it
+            part, all_of_them = self._rays_of(one)
+            complete &= all_of_them is not None
             found += (self._widen(one, ray) for ray in part)
         connected = {place for one in components for place in one.places}
         for place in range(self.layout.width):
@@ -197,19 +208,12 @@ class Polyhedra:
         self, components: Sequence[_Component], left: frozenset[int], carried: frozenset[int]
     ) -> tuple[tuple[Vertex, ...], bool]:
         """Return sums of the components' vertices, and whether they are all of them."""
-        parts = []
-        complete = True
-        for one in components:
-            here = frozenset(k for k, index in enumerate(one.dependences) if index in carried)
-            shape = self._cone(one)
-            # Together with a vertex come all rays: where those are too many, these are too.
-            found = vertices(shape, here, self._effort) if self._rays_of(one)[1] else None
-            if found is None:
-                wanted = self.limits.vertices or self.limits.sample
-                found = sample_vertices(shape, here, wanted, self._random(left))
-                complete = False
-            parts.append([self._widen_vertex(one, vertex) for vertex in found])
         limit = self.limits.vertices
+        parts, complete = self._parts(self._vertices_of, components, left, carried)
+        if limit is not None and prod(map(len, parts)) > limit:
+            # Which of those that are alike come first decides what the sample is, and recorded
+            # episodes name its members by their places: the order is that of a full enumeration.
+            parts, complete = self._parts(self._vertices_in_order, components, left, carried)
         if limit is not None and prod(map(len, parts)) > limit:
             # The first of every component's simplest ones, then the next combinations.
             parts = [sorted(part, key=lambda one: _size(one.numerators)) for part in parts]
@@ -219,6 +223,47 @@ class Polyhedra:
             _sum(combination, width) for combination in islice(product(*parts), limit)
         ), complete
 
+    def _parts(
+        self,
+        find: Callable[[_Component, frozenset[int]], tuple[Vertex, ...] | None],
+        components: Sequence[_Component],
+        left: frozenset[int],
+        carried: frozenset[int],
+    ) -> tuple[list[list[Vertex]], bool]:
+        """Return every component's vertices, or a sample of them, and whether they are all."""
+        parts = []
+        complete = True
+        for one in components:
+            here = frozenset(k for k, index in enumerate(one.dependences) if index in carried)
+            found = find(one, here)
+            if found is None:
+                wanted = self.limits.vertices or self.limits.sample
+                found = sample_vertices(self._cone(one), here, wanted, self._random(left))
+                complete = False
+            parts.append([self._widen_vertex(one, vertex) for vertex in found])
+        return parts, complete
+
+    def _vertices_of(self, one: _Component, here: frozenset[int]) -> tuple[Vertex, ...] | None:
+        """Return a component's vertices where it carries these of its dependences, if all."""
+
+        def find() -> tuple[Vertex, ...] | None:
+            known = self._rays_of(one)[1]
+            # Together with a vertex come all rays: where those are too many, these are too.
+            if known is None:
+                return None
+            found = further_vertices(self._cone(one), here, known, self._effort)
+            return self._vertices_in_order(one, here) if found is None else found
+
+        return self._found.get((one, here), find)
+
+    def _vertices_in_order(
+        self, one: _Component, here: frozenset[int]
+    ) -> tuple[Vertex, ...] | None:
+        """Return the same in the order in which an enumeration of everything finds them."""
+        if self._rays_of(one)[1] is None:
+            return None
+        return vertices(self._cone(one), here, self._effort)
+
     def _rays_of(self, one: _Component) -> _Rays:
         """Return the rays of a component in its own coordinates, lines as two rays each."""
         return self._rays.get(one, lambda: self._find_rays(one))
@@ -226,13 +271,14 @@ class Polyhedra:
     def _find_rays(self, one: _Component) -> _Rays:
         shape = self._cone(one)
         found = rays(shape, self._effort)
-        complete = found is not None
         if found is None:
             wanted = self.limits.rays or self.limits.sample
-            found = sample_rays(shape, wanted, self._random(frozenset(one.dependences)))
+            rows = sample_rays(shape, wanted, self._random(frozenset(one.dependences)))
+        else:
+            rows = found.rows
         lines = [line for line, _ in shape.lines]
         both = [*lines, *(tuple(-value for value in line) for line in lines)]
-        return (*(canonical(shape, ray) for ray in found), *both), complete
+        return (*(canonical(shape, ray) for ray in rows), *both), found
 
     @property
     def _effort(self) -> Effort:

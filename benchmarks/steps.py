@@ -1,0 +1,105 @@
+"""How many steps a second of the processor's time an environment takes, kernel by kernel.
+
+A random agent follows the mask; the reward is ``static``, so nothing is compiled or run. Counted is
+all that a training pays: resets, steps, the ends of episodes with their legality check and score.
+Left out is what is paid once: loading the program, its dependences and their conditions. The time
+is the processor's, not the clock's, so that a busy machine changes little.
+
+    python benchmarks/steps.py --kernel gemm --kernel lu
+    python benchmarks/steps.py --against ../older   # two source trees, in turn
+
+Each kernel is measured in a process of its own, with the same seeds; of two trees they take turns,
+``--rounds`` times, and the best round of each counts.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+
+IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
+HERE = Path(__file__).resolve().parent.parent
+
+
+def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
+    """Return what one kernel's episodes take: whole episodes until so many seconds have passed."""
+    env = gymnasium.make(f"polygym:{name}", kernel=kernel, reward="static", dataset="mini")
+    _, info = env.reset(seed=0)
+    generator = np.random.default_rng(0)
+    spent = in_steps = 0.0
+    steps = episodes = 0
+    while spent < seconds or episodes < 2:
+        start = time.process_time()
+        _, info = env.reset()
+        over = False
+        while not over:
+            action = generator.choice(np.flatnonzero(info["action_mask"]))
+            before = time.process_time()
+            _, _, over, _, info = env.step(action)
+            if not over:
+                in_steps += time.process_time() - before
+            steps += 1
+        spent += time.process_time() - start
+        episodes += 1
+    return {
+        "steps": steps,
+        "episodes": episodes,
+        "rate": steps / spent,
+        "rate without ends": (steps - episodes) / in_steps if in_steps else 0.0,
+    }
+
+
+def in_a_process(tree: Path, name: str, kernel: str, seconds: float) -> dict[str, float]:
+    """Return the figures of a kernel with the sources of a tree."""
+    command = [sys.executable, __file__, "--measure", "--id", name, "--kernel", kernel]
+    command += ["--seconds", str(seconds)]
+    found = subprocess.check_output(command, env={**os.environ, "PYTHONPATH": str(tree)})
+    figures: dict[str, float] = json.loads(found)
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--id", choices=IDS, default=IDS[2])
+    parser.add_argument("--kernel", action="append", help="one of them (default: all)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of the processor, for each")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--against", type=Path, help="another tree of sources to compare with")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measure(options.id, options.kernel[0], options.seconds)))
+        return
+    import polybench
+
+    trees = {"here": HERE}
+    if options.against:
+        trees = {"there": options.against.resolve(), **trees}
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for kernel in options.kernel or [one.name for one in polybench.KERNELS]:
+        best: dict[str, dict[str, float]] = {}
+        for _ in range(options.rounds):
+            for tree, path in trees.items():
+                one = in_a_process(path, options.id, kernel, options.seconds)
+                if tree not in best or one["rate"] > best[tree]["rate"]:
+                    best[tree] = one
+        found[kernel] = best
+        if not options.json:
+            rates = [best[tree]["rate"] for tree in trees]
+            inner = [best[tree]["rate without ends"] for tree in trees]
+            gain = f"  {rates[1] / rates[0]:6.2f}" if options.against else ""
+            numbers = " ".join(f"{rate:8.0f}" for rate in (*rates, *inner))
+            print(f"{kernel:16} {numbers}{gain}", flush=True)
+    if options.json:
+        print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
