@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from polygym.episodes.episode import Episode, Phase, Task, TaskOptions
     from polygym.episodes.ids import IDS
     from polygym.episodes.kernels import Source, Subject, subject, targets
-    from polygym.episodes.observe import Observer, Table, tables
+    from polygym.episodes.observe import Observer
     from polygym.episodes.policies import Policy, play, policy
     from polygym.episodes.record import Replay, read, replay
+    from polygym.episodes.tables import Table
 else:
     __getattr__ = lazily(
         __name__,
@@ -31,9 +32,10 @@ else:
             "episode": ("Episode", "Phase", "Task", "TaskOptions"),
             "ids": ("IDS",),
             "kernels": ("Source", "Subject", "subject", "targets"),
-            "observe": ("Observer", "Table", "tables"),
+            "observe": ("Observer",),
             "policies": ("Policy", "play", "policy"),
             "record": ("Replay", "read", "replay"),
+            "tables": ("Table",),
         },
     )
 
@@ -54,6 +56,5 @@ __all__ = [
     "read",
     "replay",
     "subject",
-    "tables",
     "targets",
 ]
