@@ -1,7 +1,8 @@
 """Calls of math.h in LLVM IR: an intrinsic where LLVM has one, the C library otherwise.
 
-Declared functions promise what mathematics promises: no memory and no exceptions. So LLVM may move
-them out of loops, which C's ``errno`` forbids by default.
+Declared functions promise what mathematics promises: no memory (``readnone``) and no exceptions
+(``nounwind``). So LLVM may move them out of loops, which C's ``errno`` forbids by default. That is
+so: they return for all arguments, and what they write is ``errno``, which no code here reads.
 """
 
 from __future__ import annotations
@@ -26,12 +27,6 @@ _INTRINSICS = {
     MathFunction.FMA: "llvm.fma",
 }
 _EXTREMES = {MathFunction.FMIN: "<", MathFunction.FMAX: ">"}
-
-
-def has_vector_form(function: MathFunction) -> bool:
-    """Whether a call can be made for the lanes of a vector at once."""
-    own = (MathFunction.ABS, MathFunction.EXPONENTIAL)
-    return function in _INTRINSICS or function in _EXTREMES or function in own
 
 
 def emit_call(

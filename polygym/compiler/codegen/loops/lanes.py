@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from polygym.compiler.codegen.llvm.math_functions import has_vector_form
 from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
 from polygym.compiler.codegen.loops.index import plus
 from polygym.compiler.codegen.loops.ir import (
@@ -37,6 +36,7 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.jam import Copies, main_and_rest, rest_start, together
 from polygym.compiler.codegen.loops.linear import difference
+from polygym.compiler.codegen.vector_functions import VECTOR_FUNCTIONS
 from polygym.compiler.ir.expr import (
     Binary,
     BinaryOperator,
@@ -158,7 +158,7 @@ def _has_lanes(node: Expression) -> bool:
         case Cast(operand, type_):
             return not (operand.type.is_floating and type_.is_integer)
         case Call(function):
-            return has_vector_form(function)
+            return function in VECTOR_FUNCTIONS
         case Conditional(_, then, otherwise):
             return not any(
                 isinstance(inner, Call | Gather) for arm in (then, otherwise) for inner in walk(arm)
