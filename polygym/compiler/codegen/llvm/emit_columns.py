@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 4c: sums whose vectors run across rows are turned before they are stored.
+"""Sums whose vectors run across rows are turned before they are stored.
 
 Vectors along f hold O[f][x], O[f][x + 1], … after all terms: neighbours in memory stand in
 different vectors, and each vector would be stored element by element. The vectors of so many x are
@@ -15,22 +15,18 @@ Lanes that do not exist are rows that are not stored. Fewer than four vectors ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emit_turn import turned
+from polygym.compiler.codegen.llvm.emitting import Accessing, Cell
 from polygym.compiler.codegen.llvm.kinds import I1, I32, LaneType
 from polygym.compiler.codegen.loops.index import coefficient
-from polygym.compiler.codegen.loops.ir import Index, Lanes, Number
+from polygym.compiler.codegen.loops.ir import Lanes, Number
 from polygym.compiler.codegen.loops.linear import difference
 
-if TYPE_CHECKING:
-    from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
-
-Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
-"""What an instance writes: the array, the subscripts, the lanes."""
 Column: TypeAlias = tuple[Cell, ...]
 
 _LEAST = 4
@@ -56,7 +52,7 @@ def columns(cells: Sequence[Cell]) -> list[Column]:
 
 
 def emit_column(
-    emitter: FunctionEmitter, column: Column, values: Mapping[Cell, Any], environment: Environment
+    emitter: Accessing, column: Column, values: Mapping[Cell, Any], environment: Environment
 ) -> None:
     """Store the cells of a group."""
     (array, subscripts, lanes), builder = column[0], emitter.builder

@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 2: what a statement computes.
+"""What a statement computes.
 
 C's semantics are already explicit in the expression; what is decided here:
 

@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 4: one function's loops, guards and instances.
+"""One function's loops, guards and instances.
 
 Loops are tested at the top; LLVM rotates them. Three annotations are carried out here:
 
@@ -20,13 +20,14 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.llvm.emit_columns import Cell
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
+from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
 from polygym.compiler.codegen.llvm.emit_turn import emit_turn
+from polygym.compiler.codegen.llvm.emitting import Cell
 from polygym.compiler.codegen.llvm.kinds import I64, LaneType, splat
 from polygym.compiler.codegen.llvm.notes import Broken, WatchfulBuilder
 from polygym.compiler.codegen.loop_annotation import Hold, Parallel
@@ -71,6 +72,19 @@ class FunctionEmitter:
         )
         self.statements = {statement.name: statement for statement in scop.statements}
 
+    def elsewhere(
+        self,
+        builder: ir.IRBuilder,
+        parameters: Environment,
+        storage: Mapping[str, Any],
+        extents: Mapping[str, tuple[Any, ...]],
+        checks: Checks | None,
+    ) -> FunctionEmitter:
+        """Return the emitter of another function, which begins at a builder."""
+        return FunctionEmitter(
+            self.module, self.program, builder, parameters, storage, extents, checks
+        )
+
     def node(self, node: Node, environment: Environment) -> None:
         """Emit a node at the builder's place, and leave the builder after it."""
         match node:
@@ -92,9 +106,6 @@ class FunctionEmitter:
             self.node(loop.body, environment | {loop.variable: lower})
             return
         if isinstance(loop.annotation, Parallel) and self.program.threads > 1:
-            # Here, not above: the two modules call each other.
-            from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
-
             emit_parallel(self, loop, environment)
             return
         if emit_turn(self, loop, environment):

@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 3a: elements at computed subscripts, none of them out of range.
+"""Elements at computed subscripts, none of them out of range.
 
 X[I[i]] reads I[i], compares it with the size of X and reads X there, or X[0] where it is outside;
 then it notes that (:mod:`polygym.compiler.codegen.llvm.notes`), by the number of the site

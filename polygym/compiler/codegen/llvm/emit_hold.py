@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 4a: elements that live in registers while loops run.
+"""Elements that live in registers while loops run.
 
 A loop that *holds* what a statement writes loads it before, carries it in its phis and stores it
 after: LLVM would have to prove that nothing else touches the element, for which it lacks the
@@ -19,12 +19,13 @@ Instances right before such a loop that write what it holds leave it in the regi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.llvm.emit_columns import Cell, columns, emit_column
+from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_index import Environment
+from polygym.compiler.codegen.llvm.emitting import Cell, Holding
 from polygym.compiler.codegen.llvm.kinds import I64
 from polygym.compiler.codegen.loop_annotation import Hold
 from polygym.compiler.codegen.loops.check_bounds import WRITE
@@ -34,16 +35,13 @@ from polygym.compiler.codegen.loops.linear import difference
 from polygym.compiler.codegen.loops.nests import parts_of
 from polygym.compiler.ir.scop import Statement
 
-if TYPE_CHECKING:
-    from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
-
 
 def cell_of(statement: Statement, instance: Instance) -> Cell:
     """Return what an instance of a statement writes."""
     return (statement.write.array, instance.write, instance.lanes)
 
 
-def emit_block(emitter: FunctionEmitter, block: Block, environment: Environment) -> None:
+def emit_block(emitter: Holding, block: Block, environment: Environment) -> None:
     """Emit what runs one after the other; values stay in registers from instances to loops."""
     run: list[Instance] = []
     for part in parts_of(block):
@@ -63,7 +61,7 @@ def emit_block(emitter: FunctionEmitter, block: Block, environment: Environment)
         emitter.node(instance, environment)
 
 
-def _begun(emitter: FunctionEmitter, run: list[Instance], part: Node) -> dict[Cell, bool]:
+def _begun(emitter: Holding, run: list[Instance], part: Node) -> dict[Cell, bool]:
     """Return what instances write that the loop after them holds, and whether they read it first.
 
     Nothing in the run may touch the same element under another name.
@@ -84,7 +82,7 @@ def _begun(emitter: FunctionEmitter, run: list[Instance], part: Node) -> dict[Ce
     }
 
 
-def _leaves_alone(emitter: FunctionEmitter, instance: Instance, cell: Cell) -> bool:
+def _leaves_alone(emitter: Holding, instance: Instance, cell: Cell) -> bool:
     """Whether an instance touches a cell as its own or not at all."""
     statement = emitter.statements[instance.statement]
     own = cell_of(statement, instance)
@@ -97,7 +95,7 @@ def _leaves_alone(emitter: FunctionEmitter, instance: Instance, cell: Cell) -> b
 
 
 def emit_holding(
-    emitter: FunctionEmitter, loop: Loop, lower: Any, upper: Any, environment: Environment
+    emitter: Holding, loop: Loop, lower: Any, upper: Any, environment: Environment
 ) -> bool:
     """Emit a loop that holds what it can, unless that is nothing; say whether it has."""
     assert isinstance(loop.annotation, Hold)
@@ -109,7 +107,7 @@ def emit_holding(
     builder = emitter.builder
     before, outside = builder.block, dict(emitter.held)
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
-        emitter.held |= {cell: _load(emitter, cell, environment) for cell in own}
+        emitter.held.update({cell: _load(emitter, cell, environment) for cell in own})
         _emit_loop(emitter, loop, lower, upper, cells, environment)
         _store_all(emitter, {cell: emitter.held.pop(cell) for cell in own}, environment)
         after = builder.block
@@ -122,7 +120,7 @@ def emit_holding(
 
 
 def _emit_loop(
-    emitter: FunctionEmitter,
+    emitter: Holding,
     loop: Loop,
     lower: Any,
     upper: Any,
@@ -142,7 +140,7 @@ def _emit_loop(
     for cell in cells:
         phis[cell] = builder.phi(emitter.held[cell].type)
         phis[cell].add_incoming(emitter.held[cell], before)
-    emitter.held |= phis
+    emitter.held.update(phis)
     emitter.node(loop.body, environment | {loop.variable: counter})
     for cell, phi in phis.items():
         phi.add_incoming(emitter.held[cell], builder.block)
@@ -152,7 +150,7 @@ def _emit_loop(
     builder.position_at_end(after)
 
 
-def _cells(emitter: FunctionEmitter, loop: Loop, annotation: Hold) -> Iterator[Cell]:
+def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:
     """Yield the cells that the loop can hold: none, unless there are instances alone in it.
 
     A cell is left alone if something else that is written there might be the same element, written
@@ -228,7 +226,7 @@ def _one_element_a_lane(cell: Cell) -> bool:
     return lanes is None or any(coefficient(s, lanes.variable) for s in subscripts)
 
 
-def _load(emitter: FunctionEmitter, cell: Cell, environment: Environment) -> Any:
+def _load(emitter: Holding, cell: Cell, environment: Environment) -> Any:
     array, subscripts, lanes = cell
     if lanes is None:
         return emitter.memory.load(array, subscripts, environment)
@@ -237,7 +235,7 @@ def _load(emitter: FunctionEmitter, cell: Cell, environment: Environment) -> Any
     )
 
 
-def _store_all(emitter: FunctionEmitter, values: dict[Cell, Any], environment: Environment) -> None:
+def _store_all(emitter: Holding, values: dict[Cell, Any], environment: Environment) -> None:
     """Store cells; those of a block, but for narrow types, are turned first."""
     scop = emitter.program.scop
     for column in columns([cell for cell in values if scop.array(cell[0]).type.size >= 4]):
@@ -247,7 +245,7 @@ def _store_all(emitter: FunctionEmitter, values: dict[Cell, Any], environment: E
         _store(emitter, cell, value, environment)
 
 
-def _store(emitter: FunctionEmitter, cell: Cell, value: Any, environment: Environment) -> None:
+def _store(emitter: Holding, cell: Cell, value: Any, environment: Environment) -> None:
     array, subscripts, lanes = cell
     if lanes is None:
         emitter.memory.store(value, array, subscripts, environment)

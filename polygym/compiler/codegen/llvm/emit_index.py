@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 1: index arithmetic in 64-bit integers, which always has a value.
+"""Index arithmetic in 64-bit integers, which always has a value.
 
 isl promises things of its expressions (that a division leaves no remainder, that a dividend is not
 negative), but only where their value counts. Code computes them elsewhere, too: both arms of a

@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 6: the module.
+"""The module.
 
 The module has two functions that matter. ``kernel`` takes a pointer for every array of the Scop,
 each ``noalias`` (the arguments of a program are distinct arrays), and its parameters as i64.

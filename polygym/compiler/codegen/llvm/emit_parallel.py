@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 5: parallel loops, outlined and shared out among threads.
+"""Parallel loops, outlined and shared out among threads.
 
 A parallel loop becomes two functions. ``region`` runs the iterations from one bound to another; it
 takes everything that it needs as arguments, the arrays ``noalias`` as the kernel does. ``task`` is
@@ -25,9 +25,9 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
+from polygym.compiler.codegen.llvm.emitting import Outlining
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.loop_annotation import Parallel
@@ -53,7 +53,7 @@ _TASK = ir.FunctionType(ir.VoidType(), [POINTER])
 _LOWER, _UPPER, _CHUNKS, _TICKET, _FIRST_FREE = range(5)
 
 
-def emit_parallel(emitter: FunctionEmitter, loop: Loop, environment: Environment) -> None:
+def emit_parallel(emitter: Outlining, loop: Loop, environment: Environment) -> None:
     """Emit a parallel loop at the place of the emitter's builder."""
     builder, threads = emitter.builder, emitter.program.threads
     lower = emit_index(builder, loop.lower, environment)
@@ -85,10 +85,10 @@ def _is_dynamic(loop: Loop) -> bool:
 
 
 def _region(
-    emitter: FunctionEmitter, loop: Loop, environment: Environment
+    emitter: Outlining, loop: Loop, environment: Environment
 ) -> tuple[ir.Function, list[Any]]:
     """Emit the function that runs part of the loop; return it and what it captures."""
-    program, module = emitter.program, emitter.module
+    program = emitter.program
     written = {statement.write.array for statement in program.scop.statements}
     own = {array.name for array in program.scop.arrays if array.storage is Storage.TILE}
     arrays = [name for name in emitter.storage if name not in own]
@@ -138,7 +138,7 @@ def _region(
         rest = rest[len(parameters) :]
     counters = dict(zip(names, rest, strict=True))
     storage |= tiles(builder, program)
-    inner = FunctionEmitter(module, program, builder, parameters, storage, inner_extents, checks)
+    inner = emitter.elsewhere(builder, parameters, storage, inner_extents, checks)
     inner.counted(loop, lower, upper, parameters | counters)
     if checks is not None:
         checks.notes.report(builder)
@@ -146,7 +146,7 @@ def _region(
     return function, captured
 
 
-def _function(emitter: FunctionEmitter, captured: list[Any]) -> ir.Function:
+def _function(emitter: Outlining, captured: list[Any]) -> ir.Function:
     """Return a function over part of a loop, with the attributes of the one around it."""
     module = emitter.module
     signature = ir.FunctionType(ir.VoidType(), [I64, I64, *(value.type for value in captured)])

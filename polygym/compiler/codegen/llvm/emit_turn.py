@@ -1,4 +1,4 @@
-"""Loop IR → LLVM IR, part 4b: a square block of a tile is turned in registers.
+"""A square block of a tile is turned in registers.
 
 Copying a tile element by element costs a load and a store for each. A block of w rows of w elements
 (w elements fill 64 bytes) is w loads of vectors, w stores, and between them log₂ w rounds: the
@@ -18,23 +18,21 @@ whole blocks, or there is only one with fewer rows, which alone are stored
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import LaneSet
+from polygym.compiler.codegen.llvm.emitting import Accessing
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, LaneType, splat
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Instance, Loop, Number
 from polygym.compiler.codegen.packable import LINE
 from polygym.compiler.ir.scop import Storage
 
-if TYPE_CHECKING:
-    from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 
-
-def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) -> bool:
+def emit_turn(emitter: Accessing, down: Loop, environment: Environment) -> bool:
     """Emit two loops over a block of a tile, if that is what they are; say whether they are."""
     along, copy = down.body, getattr(down.body, "body", None)
     if not (isinstance(along, Loop) and isinstance(copy, Instance)):
@@ -75,9 +73,7 @@ def emit_turn(emitter: FunctionEmitter, down: Loop, environment: Environment) ->
     return True
 
 
-def _height(
-    emitter: FunctionEmitter, down: Loop, along: Loop, copy: Instance, width: int
-) -> int | None:
+def _height(emitter: Accessing, down: Loop, along: Loop, copy: Instance, width: int) -> int | None:
     """Return how many rows of a block are stored; None if it cannot be turned.
 
     It must be contiguous along one loop where it is read, along the other in the tile, whose rows

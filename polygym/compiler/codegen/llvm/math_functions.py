@@ -1,7 +1,8 @@
 """Calls of math.h in LLVM IR: an intrinsic where LLVM has one, the C library otherwise.
 
-Declared functions promise what mathematics promises: no memory and no exceptions. So LLVM may move
-them out of loops, which C's ``errno`` forbids by default.
+Declared functions promise what mathematics promises: no memory (``readnone``) and no exceptions
+(``nounwind``). So LLVM may move them out of loops, which C's ``errno`` forbids by default. That is
+so: they return for all arguments, and what they write is ``errno``, which no code here reads.
 """
 
 from __future__ import annotations

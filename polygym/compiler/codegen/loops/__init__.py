@@ -27,3 +27,5 @@
 
 The passes stand in the order in which :mod:`polygym.compiler.codegen.passes` runs them.
 """
+
+__all__: list[str] = []

@@ -1,0 +1,42 @@
+"""Loop IR → LLVM IR → machine code that is loaded and called.
+
+======================  ===========================================================================
+module                  what it emits, or does
+======================  ===========================================================================
+``kinds``               types of values: one, or one for every lane
+``notes``               what code notes as it runs: subscripts out of range, broken promises
+``emit_index``          bounds, conditions, subscripts: arithmetic in 64-bit integers
+``emit_exponential``    exp, for one number or for lanes
+``math_functions``      calls of math.h
+``emit_expression``     what a statement computes
+``emit_memory``         where elements are; loads and stores of one or of many lanes
+``emit_gather``         loads at computed subscripts, none of them out of range
+``emitting``            protocols: what those below need of the emitter of a function
+``emit_turn``           a square block of a tile, turned in registers
+``emit_columns``        sums whose vectors run across rows, turned before they are stored
+``emit_hold``           loops whose elements live in registers
+``emit_parallel``       loops that are functions of their own, shared out among threads
+``emit_function``       one function: its loops, guards and instances; calls all of the above
+``emit_module``         the module: arrays, the entry, the clock around the kernel
+``jit``                 LLVM IR → object code for this machine
+``loader``              object code → a function that can be called
+======================  ===========================================================================
+
+**What is promised to LLVM** can be undefined behaviour where it does not hold, and is argued for
+where it is set:
+
+* ``nsw``, of index arithmetic only: :mod:`polygym.compiler.codegen.loops.check_ranges` bounds
+  every part of every expression. Divisions promise nothing (``emit_index``);
+* ``inbounds``, of elements that are accessed: proved by
+  :mod:`polygym.compiler.codegen.loops.check_bounds`, or checked before (``emit_memory``);
+* ``noalias``, of arguments: a program's arrays are apart, which callers see to; of what the code
+  allocates for itself (``emit_module``, ``emit_parallel``);
+* alignment: that of one element, and of a cache line on the stack for tiles (``emit_memory``);
+* ``nounwind`` and ``readnone``, of functions of math.h (``math_functions``);
+* ``reassoc``, where the mapping asks for it: another result, never none (``emit_expression``).
+
+Code that is *watched* (``emit_llvm(..., is_watched=True)``) checks the first two, and lanes, as it
+runs.
+"""
+
+__all__: list[str] = []

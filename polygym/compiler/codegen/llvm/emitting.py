@@ -1,0 +1,116 @@
+"""What the emitters of single things need of the emitter of a function, and no more.
+
+:class:`~polygym.compiler.codegen.llvm.emit_function.FunctionEmitter` has all of it, and calls them;
+they know it by these protocols alone, so that no module needs one that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
+
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.emit_gather import Checks
+from polygym.compiler.codegen.llvm.emit_index import Environment
+from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory
+from polygym.compiler.codegen.loops.ir import Index, Lanes, Loop, LoopProgram, Node
+from polygym.compiler.ir.scop import Statement
+
+Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
+"""What an instance writes: the array, the subscripts, the lanes."""
+
+
+class Accessing(Protocol):
+    """A place in a function where elements are loaded and stored."""
+
+    @property
+    def builder(self) -> ir.IRBuilder:
+        """Where instructions go."""
+        ...
+
+    @property
+    def memory(self) -> Memory:
+        """Loads and stores."""
+        ...
+
+    @property
+    def program(self) -> LoopProgram:
+        """The program that code is made of."""
+        ...
+
+    @property
+    def statements(self) -> Mapping[str, Statement]:
+        """Its statements by name."""
+        ...
+
+    def lane_set(self, lanes: Lanes, environment: Environment) -> LaneSet:
+        """Return the lanes of an instance as values."""
+        ...
+
+
+class Holding(Accessing, Protocol):
+    """A place where elements may live in registers."""
+
+    @property
+    def held(self) -> dict[Cell, Any]:
+        """The values of the cells that live in registers just now; others may be added."""
+        ...
+
+    def node(self, node: Node, environment: Environment) -> None:
+        """Emit a node at the builder's place, and leave the builder after it."""
+        ...
+
+
+class Outlining(Protocol):
+    """A function part of which can become another one."""
+
+    @property
+    def module(self) -> ir.Module:
+        """The module of both."""
+        ...
+
+    @property
+    def builder(self) -> ir.IRBuilder:
+        """Where instructions go."""
+        ...
+
+    @property
+    def program(self) -> LoopProgram:
+        """The program that code is made of."""
+        ...
+
+    @property
+    def parameters(self) -> Environment:
+        """The values of the program's parameters."""
+        ...
+
+    @property
+    def storage(self) -> Mapping[str, Any]:
+        """Where arrays are."""
+        ...
+
+    @property
+    def extents(self) -> Mapping[str, tuple[Any, ...]]:
+        """The sizes of arrays."""
+        ...
+
+    @property
+    def checks(self) -> Checks | None:
+        """What is checked as the function runs."""
+        ...
+
+    def elsewhere(
+        self,
+        builder: ir.IRBuilder,
+        parameters: Environment,
+        storage: Mapping[str, Any],
+        extents: Mapping[str, tuple[Any, ...]],
+        checks: Checks | None,
+    ) -> Outlining:
+        """Return the same for another function, which begins at a builder."""
+        ...
+
+    def counted(self, loop: Loop, lower: Any, upper: Any, environment: Environment) -> None:
+        """Emit a loop whose bounds are values already."""
+        ...

@@ -1,0 +1,26 @@
+"""What loops take to have a vector form, code can be made of in lanes."""
+
+import llvmlite.binding as llvm
+import pytest
+from llvmlite import ir
+
+from polygym.compiler.codegen.llvm.kinds import I32, LaneType
+from polygym.compiler.codegen.llvm.math_functions import emit_call
+from polygym.compiler.codegen.math_forms import has_vector_form
+from polygym.compiler.ir.expr import MathFunction
+from polygym.compiler.ir.types import ScalarType
+
+
+@pytest.mark.parametrize("function", MathFunction)
+def test_lanes_need_no_function_of_the_library(function: MathFunction) -> None:
+    is_whole = function is MathFunction.ABS
+    kind = LaneType(I32 if is_whole else ir.DoubleType(), 4)
+    module = ir.Module()
+    holder = ir.Function(module, ir.FunctionType(kind, [kind] * function.arity), "f")
+    builder = ir.IRBuilder(holder.append_basic_block())
+    scalar = ScalarType.INT if is_whole else ScalarType.DOUBLE
+    builder.ret(emit_call(module, builder, function, scalar, list(holder.args)))
+    called = [name for name in module.globals if name != "f" and not name.startswith("llvm.")]
+    assert (called == []) == (has_vector_form(function))
+    if not called:
+        llvm.parse_assembly(str(module)).verify()
