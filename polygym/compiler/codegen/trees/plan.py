@@ -89,15 +89,9 @@ class _Planner:
         match tree:
             case Leaf():
                 return tree
-            case Sequence(branches):
-                return Sequence(
-                    tuple(
-                        Branch(
-                            branch.statements,
-                            self.tree(branch.child, around.within(branch.statements)),
-                        )
-                        for branch in branches
-                    )
+            case Sequence():
+                return tree.rebuilt(
+                    lambda branch: self.tree(branch.child, around.within(branch.statements))
                 )
             case Band():
                 return self.band(tree, (1,) * len(tree.members), around)

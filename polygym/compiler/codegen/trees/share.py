@@ -20,7 +20,7 @@ from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.mapping import Mapping, Sharing
 from polygym.compiler.codegen.sizes import Sizes
-from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
 from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.ir.scop import Scop
 
@@ -55,13 +55,8 @@ class Threads:
         match tree:
             case Leaf():
                 return tree
-            case Sequence(branches):
-                return Sequence(
-                    tuple(
-                        Branch(branch.statements, self.inside(branch.child, parallel=parallel))
-                        for branch in branches
-                    )
-                )
+            case Sequence():
+                return tree.rebuilt(lambda branch: self.inside(branch.child, parallel=parallel))
             case Band(statements, members, child):
                 members, parallel = self.shared(statements, members, parallel=parallel)
                 below = self.inside(child, parallel=parallel)

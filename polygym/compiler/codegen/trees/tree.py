@@ -21,6 +21,7 @@ size 1, the number of a tile one part of the tile's size, a wavefront of tiles t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -79,6 +80,10 @@ class Sequence:
     """Groups of statements that run one after the other."""
 
     branches: tuple[Branch, ...]
+
+    def rebuilt(self, change: Callable[[Branch], Tree]) -> Sequence:
+        """Return the same groups with what becomes of what happens to each."""
+        return Sequence(tuple(Branch(one.statements, change(one)) for one in self.branches))
 
 
 Tree: TypeAlias = Leaf | Band | Sequence
@@ -144,10 +149,5 @@ def without_annotations(tree: Tree) -> Tree:
         case Band(statements, members, child):
             plain = tuple(Member(member.parts, member.coincident) for member in members)
             return Band(statements, plain, without_annotations(child))
-        case Sequence(branches):
-            return Sequence(
-                tuple(
-                    Branch(branch.statements, without_annotations(branch.child))
-                    for branch in branches
-                )
-            )
+        case Sequence():
+            return tree.rebuilt(lambda branch: without_annotations(branch.child))
