@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import polygym
 from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.frontend.tc import Definition, library
 from polygym.compiler.frontend.tc import parse as parse_text
@@ -164,9 +166,13 @@ class Comprehension:
         return copy(self)
 
     def __reduce__(self) -> Any:
-        """Be pickled as a definition with options; the code is compiled there, or in the cache."""
-        state = (self.definition, self.mapping, self._strategy, self._gradient)
-        return _unpickled, state
+        """Be pickled as a definition with options; the code is compiled there, or in the cache.
+
+        The fields of a definition belong to a version of polygym, so the version comes first, and
+        the rest as bytes that no other version looks into.
+        """
+        state = (self.definition, str(self.mapping), str(self._strategy), self._gradient)
+        return _unpickled, (polygym.__version__, pickle.dumps(state))
 
     def scop(self, **constants: int) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
@@ -372,10 +378,14 @@ class Comprehension:
         return given
 
 
-def _unpickled(
-    definition: Definition, mapping: Mapping, schedule: Strategy, gradient: Gradient | None
-) -> Comprehension:
-    found = Comprehension(definition, mapping, schedule)
+def _unpickled(version: str, state: bytes) -> Comprehension:
+    if version != polygym.__version__:
+        raise InputError(
+            f"a pickled comprehension: expected one of polygym {polygym.__version__}, found one of "
+            f"version {version}: define it again from its text"
+        )
+    definition, mapping, strategy, gradient = pickle.loads(state)
+    found = Comprehension(definition, _mapping(mapping), _strategy(strategy))
     found._gradient = gradient
     return found
 

@@ -1,0 +1,1 @@
+"""Where the language of comprehensions stood until version 0.1; pickles of that time name it."""

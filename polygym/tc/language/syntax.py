@@ -1,0 +1,20 @@
+"""Refuses pickles of version 0.1: what they hold has other fields now.
+
+The language itself is :mod:`polygym.compiler.frontend.tc`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polygym.errors import InputError
+
+
+def __getattr__(name: str) -> Any:
+    """Say why there is nothing of that name; Python asks for some of its own, which are not."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise InputError(
+        "a pickled comprehension: expected one of this version of polygym, found one of version "
+        "0.1: define it again from its text"
+    )
