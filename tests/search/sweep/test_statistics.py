@@ -43,6 +43,16 @@ def by_hand(folder: Path) -> Contents:
     return read(folder)
 
 
+def test_crashes_are_counted(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        store.add_kernels(("a", "b"))
+        store.add_measured(Episode("a", "p", 0, None), "a0", timing(0, Status.CRASH))
+        store.add_measured(Episode("a", "p", 1, None), "a1", timing(2.0))
+    a, b = summaries(read(tmp_path))
+    assert (a.crashed, a.wrong, b.crashed) == (1, 0, 0)
+    assert a.to_json()["crashed"] == 1
+
+
 def test_what_is_known_of_each_program(tmp_path: Path) -> None:
     a, b, c = summaries(by_hand(tmp_path))
     assert (a.best, a.best_schedule, a.is_confirmed, a.dataset) == (8.0, "a1", False, "mini")

@@ -13,9 +13,6 @@ Each upper piece of a counter's bound gives a valid upper end of the form, so th
 What is no linear form becomes a variable with bounds of its own: ⌊e/d⌋ lies between (e - d + 1)/d
 and e/d; min(a, b) is at most a and at most b, and at least the smaller one of what a and b give.
 Ends are rationals, and a subscript is an integer: 3.5 as greatest value is 3.
-
-Where that is not enough (guards that bound several counters together), isl decides the same
-question exactly (:mod:`polygym.compiler.codegen.loops.exact_bounds`).
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.linear import difference
 
-_MOST_STEPS = 100_000
+_MOST_STEPS = 10_000
 
 Access: TypeAlias = tuple[str, int]
 """A statement, and the number of one of its reads, or ``WRITE``."""
@@ -161,11 +158,34 @@ class Context:
                 return parts[1].times(parts[0].constant)
             case IndexOperator.MULTIPLY if not parts[1].terms:
                 return parts[0].times(parts[1].constant)
+            case (
+                IndexOperator.DIVIDE_EXACT
+                | IndexOperator.DIVIDE_FLOOR
+                | IndexOperator.DIVIDE_NONNEGATIVE
+            ):
+                return self._quotient(*parts)
             case IndexOperator.REMAINDER_NONNEGATIVE | IndexOperator.REMAINDER_ZERO_TEST:
-                quotient = self._made(IndexOperator.DIVIDE_FLOOR, parts)
-                return parts[0].plus(quotient, -parts[1].constant)
+                return parts[0].plus(self._quotient(*parts), -parts[1].constant)
             case _:
                 return self._made(operator, parts)
+
+    def _quotient(self, dividend: Form, divisor: Form) -> Form:
+        """Return ⌊e/d⌋, without what d divides: ⌊(7x - 3)/4⌋ is x - 1 + ⌊(3x + 1)/4⌋.
+
+        So quotients of forms that differ by multiples of d are the same but for a form.
+        """
+        number = divisor.constant
+        parts = [*(factor for _, factor in dividend.terms), dividend.constant, number]
+        if divisor.terms or number <= 0 or not all(isinstance(part, int) for part in parts):
+            return self.variable(Bounds())
+        whole = Form(
+            tuple((v, c // number) for v, c in dividend.terms if c // number),
+            dividend.constant // number,
+        )
+        rest = dividend.plus(whole, -number)
+        if not rest.terms:
+            return whole
+        return whole.plus(self._made(IndexOperator.DIVIDE_FLOOR, (rest, divisor)))
 
     def _made(self, operator: IndexOperator, parts: tuple[Form, ...]) -> Form:
         """Return the variable of what is no linear form, a new one where it is new."""
@@ -176,11 +196,7 @@ class Context:
 
     def _bounds(self, operator: IndexOperator, parts: tuple[Form, ...]) -> Bounds:
         match operator:
-            case (
-                IndexOperator.DIVIDE_EXACT
-                | IndexOperator.DIVIDE_FLOOR
-                | IndexOperator.DIVIDE_NONNEGATIVE
-            ):
+            case IndexOperator.DIVIDE_FLOOR:
                 return self._of_quotient(*parts)
             case IndexOperator.MINIMUM:
                 return Bounds(parts, parts, any_low=True)
@@ -194,8 +210,6 @@ class Context:
                 return Bounds((_number(0),), (_number(1),))  # a truth value
 
     def _of_quotient(self, dividend: Form, divisor: Form) -> Bounds:
-        if divisor.terms or divisor.constant <= 0:
-            return Bounds()
         number = Fraction(divisor.constant)
         exact = dividend.times(1 / number)
         lows, highs = [exact.shifted(1 / number - 1)], [exact]
@@ -330,8 +344,7 @@ class _Walk:
                     self.node(child, context)
             case Loop(variable, body=body):
                 inside = context.inside({})
-                counter = inside.variable(_counter(inside, node))
-                self.node(body, inside.inside({variable: counter}))
+                self.node(body, inside.inside({variable: _counter(inside, node)}))
             case Guard(condition, then, otherwise):
                 inside = context.inside({})
                 inside.assume(condition, holds=True)
@@ -382,17 +395,22 @@ def _has_lanes(lanes: Lanes, context: Context) -> bool:
     return inside.is_at_least(inside.form(lanes.active), 1)
 
 
-def _counter(context: Context, loop: Loop) -> Bounds:
-    """Return the bounds of a loop's counter.
+def _counter(context: Context, loop: Loop) -> Form:
+    """Return a loop's counter: a variable, or in steps the lower bound and a multiple of one.
 
-    In steps it may end before the upper bound: from 3 to 9 by 4 it ends at 7.
+    In steps it may end before the upper bound: from 3 to 9 by 4 it is 3 + 4k with k <= 6/4, or 7.
     """
     lows = _pieces(context, loop.lower, IndexOperator.MAXIMUM)
     highs = _pieces(context, loop.upper, IndexOperator.MINIMUM)
+    if loop.step == 1:
+        return context.variable(Bounds(lows, highs))
+    start, part = context.form(loop.lower), Fraction(1, loop.step)
+    most = [high.plus(start, -1).times(part) for high in highs]
     last = difference(loop.upper, loop.lower)
-    if loop.step > 1 and last is not None and last >= 0:
-        highs = (*highs, context.form(loop.lower).shifted(last // loop.step * loop.step))
-    return Bounds(lows, highs)
+    if last is not None and last >= 0:
+        most.append(_number(last // loop.step))
+    number = context.variable(Bounds((_number(0),), tuple(most)))
+    return start.plus(number, loop.step)
 
 
 def _pieces(context: Context, bound: Index, operator: IndexOperator) -> tuple[Form, ...]:
