@@ -2,13 +2,16 @@
 
 ``compiler`` generates code in a process of its own (``compile_server``) with a time limit, since
 there are legal schedules whose code takes minutes to generate; ``compiling`` makes what a worker
-runs, ``foreign`` has other C compilers do so; ``evaluator`` has the result run
-beside the original order and puts every end into one value, an :class:`Evaluation`.
+runs, ``foreign`` has other C compilers do so; ``evaluator`` has the result run beside the original
+order (``turns``, by the ``measuring_rule``) and puts every end into one value (``answers``), an
+:class:`Evaluation`; ``shared`` has the evaluators of a process.
 """
 
 from polygym.measure.evaluation.compiler import Compiler, c_text
 from polygym.measure.evaluation.evaluation import NOISE, Evaluation, EvaluationOptions
-from polygym.measure.evaluation.evaluator import Evaluator, evaluator_for, rounds_within
+from polygym.measure.evaluation.evaluator import Evaluator
+from polygym.measure.evaluation.measuring_rule import rounds_within
+from polygym.measure.evaluation.shared import evaluator_for
 
 __all__ = [
     "NOISE",

@@ -8,11 +8,18 @@ import pytest
 
 from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
 from polygym.errors import IllegalScheduleError
-from polygym.measure.evaluation import EvaluationOptions, Evaluator, evaluator_for
-from polygym.measure.evaluation import evaluator as module
-from polygym.measure.evaluation.evaluator import _LOOK, _judged
+from polygym.measure.evaluation import (
+    EvaluationOptions,
+    Evaluator,
+    evaluator_for,
+    measuring_rule,
+    shared,
+)
+from polygym.measure.evaluation.answers import judged
+from polygym.measure.evaluation.measuring_rule import LOOK
 from polygym.measure.worker.outcome import Ok, Status
 from polygym.measure.worker.problem import CompiledProgram
+from polygym.measure.worker.session import Session
 from tests.measure.evaluation import programs
 from tests.measure.evaluation.programs import Imposter, gemm, illegal, interchanged, plain
 
@@ -69,8 +76,8 @@ def test_mapping_under_which_there_is_code(evaluator):
 
 
 def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
-    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 1e-9)  # so everything is
-    monkeypatch.setattr(module, "_LONG_RUN", 1e-9)
+    monkeypatch.setattr(measuring_rule, "_CLEARLY_SLOWER", 1e-9)  # so everything is
+    monkeypatch.setattr(measuring_rule, "_LONG_RUN", 1e-9)
     found = evaluator.evaluate_together([plain(), interchanged()], 5)
     assert [(one.is_ok, len(one.samples)) for one in found] == [(True, 1)] * 2
     assert len(found[0].baseline_samples) == 5
@@ -78,18 +85,18 @@ def test_of_several_a_hopeless_one_is_left_at_a_look(evaluator, monkeypatch):
 
 def test_one_that_is_slower_than_the_best_is_left_at_a_look(own_evaluator, monkeypatch):
     """Beside a best so far it is that which counts, not the original order."""
-    monkeypatch.setattr(module.Session, "measure_together", None)
-    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 0.5)
+    monkeypatch.setattr(Session, "measure_together", None)
+    monkeypatch.setattr(measuring_rule, "_CLEARLY_SLOWER", 0.5)
     found = own_evaluator.evaluate(interchanged(), best_so_far=1e-12)
     assert found.is_ok
-    assert len(found.samples) == _LOOK.maximum
+    assert len(found.samples) == LOOK.maximum
     assert found.speedup == found.baseline_seconds / found.seconds
 
 
 def test_beside_the_best_a_long_original_does_not_run_in_turn(own_evaluator, monkeypatch):
-    monkeypatch.setattr(module.Session, "measure_together", None)
-    monkeypatch.setattr(module, "_LONG_RUN", 0.0)
-    monkeypatch.setattr(module, "_CLEARLY_SLOWER", 1e9)
+    monkeypatch.setattr(Session, "measure_together", None)
+    monkeypatch.setattr(measuring_rule, "_LONG_RUN", 0.0)
+    monkeypatch.setattr(measuring_rule, "_CLEARLY_SLOWER", 1e9)
     found = own_evaluator.evaluate(interchanged(), best_so_far=float("inf"))
     assert found.is_ok
     assert found.speedup == found.baseline_seconds / found.seconds
@@ -164,7 +171,7 @@ def test_time_limit_follows_the_options():
 
 
 def test_run_too_short_for_the_clock():
-    found = _judged((plain(), SEQUENTIAL), CompiledProgram(b"", ()), Ok((0.0, 0.0)), Ok((0.0,)))
+    found = judged((plain(), SEQUENTIAL), CompiledProgram(b"", ()), Ok((0.0, 0.0)), Ok((0.0,)))
     assert found.is_ok
     assert found.speedup == 1.0
 
@@ -178,10 +185,10 @@ def test_closed_evaluator_opens_again(own_evaluator):
 
 
 def test_only_the_last_problems_stay_open(monkeypatch):
-    monkeypatch.setattr(module, "_shared", None)
+    monkeypatch.setattr(shared, "_shared", None)
     choices = [EvaluationOptions(timeout_factor=10.0 + k) for k in range(6)]
     evaluators = [evaluator_for(gemm(), options) for options in choices]
-    shared = module._shared
+    kept = shared._shared
     assert all(one.evaluate(plain()).is_ok for one in evaluators)
     assert [
         evaluator_for(gemm(), options) is one
@@ -189,16 +196,16 @@ def test_only_the_last_problems_stay_open(monkeypatch):
     ] == [True] * 4
     replaced = evaluator_for(gemm(), choices[0])
     assert replaced is not evaluators[0]
-    assert len(shared.evaluators) == 4
-    assert evaluators[2]._session is None
-    assert evaluators[3]._session is not None
+    assert len(kept.evaluators) == 4
+    assert evaluators[2]._turns is None
+    assert evaluators[3]._turns is not None
     # Whoever still holds a closed one may go on with it; it shares the processes with the others.
     assert evaluators[2].evaluate(interchanged()).is_ok
     assert replaced.evaluate(plain()).is_ok
-    process = shared.worker.process_id
+    process = kept.worker.process_id
     assert all(one._worker.process_id == process for one in evaluators)
-    shared.worker.close()
-    shared.compiler.close()
+    kept.worker.close()
+    kept.compiler.close()
 
 
 def test_copies_share_nothing(evaluator):
@@ -214,8 +221,8 @@ def test_copies_share_nothing(evaluator):
 
 def test_one_run_is_no_judgement() -> None:
     """A thread that wakes up late takes ten milliseconds for what takes microseconds."""
-    assert not _LOOK.is_enough([0.012])
-    assert not _LOOK.is_enough([0.012, 0.012])
-    assert not _LOOK.is_enough([0.9])
-    assert _LOOK.is_enough([0.9, 0.9, 0.9])
-    assert _LOOK.is_enough([0.0001] * 20)
+    assert not LOOK.is_enough([0.012])
+    assert not LOOK.is_enough([0.012, 0.012])
+    assert not LOOK.is_enough([0.9])
+    assert LOOK.is_enough([0.9, 0.9, 0.9])
+    assert LOOK.is_enough([0.0001] * 20)

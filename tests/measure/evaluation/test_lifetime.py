@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polygym.measure.evaluation import EvaluationOptions, evaluator_for
-from polygym.measure.evaluation import evaluator as module
+from polygym.measure.evaluation import shared as module
 from polygym.measure.worker.outcome import Status
 from tests.measure.evaluation.programs import Imposter, gemm, interchanged, plain
 from tests.measure.worker.processes import (

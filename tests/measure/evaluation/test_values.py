@@ -8,6 +8,7 @@ import pytest
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE
 from polygym.measure.worker.outcome import Status
 from tests.measure.evaluation.programs import gemm, interchanged, plain
 
@@ -104,3 +105,17 @@ def test_options_under_which_nothing_can_be_measured(changes):
     (name,) = changes
     with pytest.raises(InputError, match=f"{name}: expected"):
         EvaluationOptions(**changes)
+
+
+def test_the_memory_of_generating_code_can_be_said(monkeypatch):
+    monkeypatch.delenv(MEMORY_VARIABLE, raising=False)
+    assert EvaluationOptions().compile_memory == 2 * 2**30
+    monkeypatch.setenv(MEMORY_VARIABLE, "512")
+    assert EvaluationOptions().compile_memory == 512 * 2**20
+    for text in ("much", "-1", "1e3", "9" * 30):
+        monkeypatch.setenv(MEMORY_VARIABLE, text)
+        with pytest.raises(InputError, match=f"{MEMORY_VARIABLE}: expected a number of megabytes"):
+            EvaluationOptions()
+    monkeypatch.setenv(MEMORY_VARIABLE, "7")
+    with pytest.raises(InputError, match="compile_memory: expected at least 268,435,456 bytes"):
+        EvaluationOptions()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from polygym.compiler.ir.types import ScalarType
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
 from polygym.measure.worker.outcome import (
     Crash,
@@ -16,6 +17,7 @@ from polygym.measure.worker.outcome import (
     Timeout,
     WrongOutput,
 )
+from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.measure.worker.timing import Repetition, TimeLimit
 from polygym.measure.worker.worker import Worker
 from tests.measure.worker import objects
@@ -158,6 +160,23 @@ def test_problem_over_the_memory_limit(elements):
             worker.open(objects.problem(elements))
         assert isinstance(caught.value.outcome, OutOfMemory)
         worker.open(objects.problem(100))
+
+
+def test_what_is_only_read_is_there_once():
+    """Five megabytes that are read, and one that is written, of which there are three."""
+    read = Buffer("read", ScalarType.DOUBLE, 5 * 2**17, constant=True)
+    written = Buffer("written", ScalarType.DOUBLE, 2**17)
+    fill = CompiledProgram(objects.iota(), (0,), (5 * 2**17,))
+    double = CompiledProgram(objects.doubled(), (1,), (2**17,))
+    problem = Problem((read, written), fill, double)
+    assert problem.memory == 11 * 2**20, "while the initial data are made, five are there twice"
+    with Worker(WorkerOptions(memory_limit=11 * 2**20)) as worker:
+        session = worker.open(problem)
+        assert isinstance(session.measure(double), Ok)
+        assert session.figures(0, (5 * 2**17,), "all elements")["last"][-1] == 5 * 2**17 - 1
+    with Worker(WorkerOptions(memory_limit=11 * 2**20 - 1)) as worker:
+        with pytest.raises(ProblemError, match="the memory of a run: expected at most 11534335"):
+            worker.open(problem)
 
 
 def test_problem_beyond_any_memory(worker):

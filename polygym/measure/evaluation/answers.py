@@ -1,0 +1,85 @@
+"""Every end of a measurement as one value: what was compiled or not, ran or not, right or wrong."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InternalError
+from polygym.measure.evaluation.compiler import NotCompiled
+from polygym.measure.evaluation.evaluation import Evaluation
+from polygym.measure.evaluation.measuring_rule import TICK
+from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, WorkerError
+from polygym.measure.worker.problem import CompiledProgram
+
+Choice: TypeAlias = tuple[Schedule, Mapping]
+"""A schedule and what is done to it for the machine's sake."""
+
+MACHINE_FAILURES = (WorkerError, ProblemError, InternalError, OSError)
+"""What ends a measurement of a program that has been open, without the schedule's doing.
+
+Processes cannot be started any more, or there is no memory to open the program again after a worker
+was lost.
+"""
+
+
+class NotMeasuredError(Exception):
+    """The machine failed: an answer to give, but none to remember."""
+
+    def __init__(self, cause: Exception) -> None:
+        """Keep why."""
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def not_measured(choice: Choice, cause: Exception) -> Evaluation:
+    """Return the answer where the machine failed."""
+    schedule, mapping = choice
+    status = cause.outcome.status if isinstance(cause, ProblemError) else Status.CRASH
+    return Evaluation(
+        schedule,
+        status,
+        error_type=type(cause).__name__,
+        error_details=str(cause),
+        mapping=mapping,
+    )
+
+
+def not_compiled(choice: Choice, why: NotCompiled) -> Evaluation:
+    """Return the answer where there is no code."""
+    schedule, mapping = choice
+    return Evaluation(
+        schedule,
+        Status.DOES_NOT_COMPILE,
+        error_type=why.error_type,
+        error_details=why.reason,
+        mapping=mapping,
+    )
+
+
+def judged(choice: Choice, compiled: CompiledProgram, outcome: Outcome, baseline: Ok) -> Evaluation:
+    """Return the answer where the code ran, to whatever end."""
+    schedule, mapping = choice
+    if not isinstance(outcome, Ok):
+        return Evaluation(
+            schedule,
+            outcome.status,
+            baseline_seconds=baseline.best,
+            baseline_samples=tuple(baseline.samples),
+            error_type=type(outcome).__name__,
+            error_details=str(outcome),
+            mapping=mapping,
+            done=compiled.done,
+        )
+    return Evaluation(
+        schedule,
+        Status.OK,
+        max(baseline.best, TICK) / max(outcome.best, TICK),
+        outcome.best,
+        baseline.best,
+        tuple(outcome.samples),
+        tuple(baseline.samples),
+        mapping=mapping,
+        done=compiled.done,
+    )
