@@ -82,8 +82,9 @@ def search_and_report(
             folder = make_new_folder(Path.cwd(), f"polygym-{Path(program.name).stem}")
             search = _opened(stack, setting, folder, False)
         course = run(search, extent, isl, evaluator, _watching(program.name, stop))
+        load = machine.load()
     end = _End.by(stop, course.ended_by)
-    return _report(search, course.ranking, extent, plot, end, machine.load(), as_json)
+    return _report(search, course.ranking, extent, plot, end, load, as_json)
 
 
 def _opened(stack: ExitStack, setting: Setting, folder: Path, resumed: bool) -> Search:

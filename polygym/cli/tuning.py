@@ -55,6 +55,7 @@ def tune_and_report(
 
                 def report(progress: Progress) -> None:
                     latest[:] = [progress]
+                    machine.look()
                     show()
 
                 found = tune_in(files, report, stop.allowed)
@@ -64,7 +65,7 @@ def tune_and_report(
         kept = builder is not None and user_cache() is not None
         if builder is not None and kept:
             builder.tuned(sizes, found)
-        load = machine.load()
+        load = machine.seen
         foreign = None if load is None else load.to_json()
         summary = {**document(found, files, kept), "foreign_load": foreign}
         files.finish(found.best, summary)

@@ -23,15 +23,16 @@ from polygym.cli.sweeping import line
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
+from polygym.measure.worker import foreign_load
 from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.search.explore.explorer import episode_of, schedule_of
-from polygym.search.sweep.opening import STORE
+from polygym.search.sweep.opening import STORE, open_store
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.process import RECORDED, Running
 from polygym.search.sweep.progress import Phase, Progress, Standing
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.requests import ConfirmRequest
-from polygym.search.sweep.rows import ISL
+from polygym.search.sweep.rows import ISL, Disturbance
 from polygym.search.sweep.setting import SweepSetting
 from tests.cli.test_optimize import CRASHING, group_is_gone
 from tests.sources import Y_AX
@@ -341,25 +342,21 @@ def test_the_command_for_the_papers_figures_is_what_the_documents_say(
     assert orders.policies == ("bias_coeff_0", "bias_select_dep", "uniform")
 
 
-def test_others_on_the_machine_are_said(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether there are any is pretended: the machine may be busy or not."""
-    found = ForeignLoad(60.0, 0.8, 0.0, 2)
-    monkeypatch.setattr(LoadWatch, "load", lambda _: found)
+def test_others_on_the_machine_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Whether there are any is written down here: the machine may be busy or not."""
     out = tmp_path / "out"
-    usual = ("mvt", "--out", str(out), *USUAL, "--budget", "1")
+    usual = ("mvt", "--out", str(out), *USUAL, "--budget", "1", "--confirm", "0")
+    assert call(capsys, *usual)[0] == 0
+    with open_store(out / STORE) as store:
+        store.connection.execute("DELETE FROM disturbances")
+    code, _, err = call(capsys, *usual)
+    assert (code, "not the sweep's alone" in err) == (0, False)
+    with open_store(out / STORE) as store:
+        store.add_disturbance(Disturbance("mvt", "mini", 1.0, 60.0, 0.8, 0.0))
     code, _, err = call(capsys, *usual)
     assert code == 0
     assert "The machine was not the sweep's alone" in err
     assert "mvt 0.8. Times" in err
-    sizes = [(one.kernel, one.dataset, one.others) for one in read(out).disturbances]
-    assert sizes == [("mvt", "mini", 0.8)] * 2
-    quiet = ForeignLoad(60.0, 0.1, 0.0, 2)
-    monkeypatch.setattr(LoadWatch, "load", lambda _: quiet)
-    other = ("mvt", "--out", str(tmp_path / "other"), *USUAL, "--budget", "1")
-    code, _, err = call(capsys, *other)
-    assert (code, "not the sweep's alone" in err) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -377,6 +374,7 @@ def test_so_do_the_other_commands_that_measure(
     command: tuple[str, ...],
 ) -> None:
     monkeypatch.setattr(LoadWatch, "load", lambda _: ForeignLoad(9.0, 0.8, 0.0, 2))
+    monkeypatch.setattr(foreign_load, "_BETWEEN_LOOKS", 0.0)
     monkeypatch.chdir(tmp_path)
     assert dispatch.run([*command, "-d", "mini"]) == 0
     said = "the machine was not ours alone: other processes kept 0.8 of the 2 cores busy"

@@ -135,14 +135,14 @@ def command(
     names = how.contenders
     results: list[tuple[Entry, ...]] = []
     programs = _load(selected(targets), region, dataset, parameters)
-    interrupted, machine = False, LoadWatch()
+    interrupted, machine, load = False, LoadWatch(), None
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
             for label in labels:
                 results.append(_measure(worker, label, programs[label], how))
+                load = machine.load()
     except KeyboardInterrupt:
         interrupted = True
-    load = machine.load()
     entries = [entry for row in results for entry in row]
     all_ran = all(isinstance(entry.outcome, Ok) for entry in entries)
     code = INTERRUPTED if interrupted else 0 if all_ran else 1

@@ -26,6 +26,9 @@ _PROC = Path("/proc")
 _NOTABLE_CORES = 0.15
 _LEAST_SECONDS = 0.5
 
+# Looking takes some milliseconds, which clocks would notice.
+_BETWEEN_LOOKS = 2.0
+
 # Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
 _BUSY, _STOLEN = (1, 2, 3, 6, 7), 8
 
@@ -92,18 +95,31 @@ class _Ticks:
 
 @dataclass(slots=True)
 class LoadWatch:
-    """Watches the machine from the moment it is made; this process and those beneath are ours."""
+    """Watches the machine from the moment it is made.
+
+    The process ``root`` and all beneath it are ours: usually this one. Of a process that ends only
+    what its parent has waited for goes on to count, so that :meth:`load` is to be asked before
+    those that measure are ended.
+    """
 
     proc: Path = _PROC
+    root: int = field(default_factory=os.getpid)
+    seen: ForeignLoad | None = field(init=False, default=None)
     _before: _Ticks | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin."""
-        self._before = _counted(self.proc)
+        self._before = _counted(self.proc, self.root)
+
+    def look(self) -> None:
+        """Keep what others did until now as ``seen``, unless the last look was a moment ago."""
+        since = 0.0 if self._before is None else time.monotonic() - self._before.moment
+        if since - (0.0 if self.seen is None else self.seen.seconds) >= _BETWEEN_LOOKS:
+            self.seen = self.load()
 
     def load(self) -> ForeignLoad | None:
         """Return what others did since; None where the system does not say."""
-        before, now = self._before, _counted(self.proc)
+        before, now = self._before, _counted(self.proc, self.root)
         if before is None or now is None or now.moment <= before.moment:
             return None
         ticks = os.sysconf("SC_CLK_TCK") * (now.moment - before.moment)
@@ -116,13 +132,13 @@ class LoadWatch:
         )
 
 
-def _counted(proc: Path) -> _Ticks | None:
+def _counted(proc: Path, root: int) -> _Ticks | None:
     """Return the counters as they are; None where they cannot be read."""
     try:
         columns = (proc / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()
         moment = time.monotonic()
         busy = sum(int(columns[place]) for place in _BUSY)
-        return _Ticks(moment, busy, int(columns[_STOLEN]), _ours(proc, os.getpid()))
+        return _Ticks(moment, busy, int(columns[_STOLEN]), _ours(proc, root))
     except (OSError, ValueError, IndexError):
         return None
 

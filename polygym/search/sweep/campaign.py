@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.search.sweep import reading
 from polygym.search.sweep.confirming import is_confirmed
 from polygym.search.sweep.cores import Place, Plan
@@ -20,10 +19,9 @@ from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.process import Running, start
 from polygym.search.sweep.progress import Pace, Phase, Progress
 from polygym.search.sweep.requests import ConfirmRequest, Request, SearchRequest
-from polygym.search.sweep.rows import Disturbance
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.shares import is_due, limit_of
-from polygym.search.sweep.store import Store, now
+from polygym.search.sweep.store import Store
 
 _LOOK_SECONDS = 0.05
 _SHOW_SECONDS = 1.0
@@ -46,7 +44,6 @@ class Campaign:
     plan: Plan
     lock: int
     running: dict[Place, Running] = field(default_factory=dict)
-    watches: dict[Place, LoadWatch] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
 
@@ -105,7 +102,6 @@ class Campaign:
 
     def _start(self, kernel: str, request: Request) -> None:
         place = next(one for one in self.plan.places if one not in self.running)
-        self.watches[place] = LoadWatch()
         self.running[place] = start(self.store.path.parent, kernel, request, place, self.lock)
 
     def _bury(self) -> bool:
@@ -119,7 +115,6 @@ class Campaign:
             if one.process.poll() is None:
                 continue
             del self.running[place]
-            self._note_load(one, self.watches.pop(place))
             if reason := one.failure():
                 self.store.fail(one.kernel, reason)
             if one.process.returncode != 0:
@@ -127,24 +122,6 @@ class Campaign:
             if one.process.returncode != 0 or self.orders.seconds is None:
                 self.left.add(one.kernel)
         return len(self.running) < before
-
-    def _note_load(self, one: Running, watch: LoadWatch) -> None:
-        """Keep what others did on the machine; all that the campaign has started is its own."""
-        load = watch.load()
-        if load is None or not load.is_notable:
-            return
-        is_search = isinstance(one.request, SearchRequest)
-        dataset = self.setting.search_dataset if is_search else self.setting.dataset
-        self.store.add_disturbance(
-            Disturbance(
-                one.kernel,
-                str(dataset),
-                now() - load.seconds,
-                load.seconds,
-                load.others,
-                load.stolen,
-            )
-        )
 
     def _next_search(self) -> tuple[str, Request] | None:
         """Return the next program to be searched and for how long, or None."""

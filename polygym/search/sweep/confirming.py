@@ -18,6 +18,7 @@ from polygym.search.explore import tried_again
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.judging import trusted
+from polygym.search.sweep.keeping import noting_load
 from polygym.search.sweep.references import compiler_timings, isl_or_reason
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
 from polygym.search.sweep.setting import SweepSetting
@@ -72,6 +73,7 @@ def confirm(
             Compilers(options.compile_seconds, place.compiling, options.compile_memory)
         ) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
+        noting_load(store, kernel, dataset),
     ):
         isl = isl_or_reason(program)
         found = [parse(one.schedule, program.scop) for one in best]

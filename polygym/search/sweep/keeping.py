@@ -1,11 +1,15 @@
-"""What a search writes down now and then: the original order's times, and the time it took."""
+"""What is written down beside outcomes: the original order's times, time spent, others' load."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from polygym.search.sweep.rows import Baseline, Timing
+from polygym.measure.worker.foreign_load import LoadWatch
+from polygym.search.sweep.rows import Baseline, Disturbance, Timing
 from polygym.search.sweep.store import Store, now
 
 # The original order's samples come with every outcome; so many seconds lie between those kept.
@@ -50,3 +54,20 @@ class Spending:
         if moment - self._since >= least:
             self.store.spend(self.kernel, moment - self._since)
             self._since = moment
+
+
+@contextmanager
+def noting_load(store: Store, kernel: str, dataset: str) -> Iterator[None]:
+    """Keep what others did on the machine inside the block, where it is worth a word.
+
+    All that the campaign has started, which is the parent of this process, is its own. The block
+    has to be left before the processes that measure are ended: some are left to others to bury, and
+    the time that they took with them.
+    """
+    watch = LoadWatch(root=os.getppid())
+    yield
+    load = watch.load()
+    if load is not None and load.is_notable:
+        began = now() - load.seconds
+        found = Disturbance(kernel, dataset, began, load.seconds, load.others, load.stolen)
+        store.add_disturbance(found)

@@ -23,7 +23,7 @@ from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.judging import Judge
-from polygym.search.sweep.keeping import Baselines, Spending
+from polygym.search.sweep.keeping import Baselines, Spending, noting_load
 from polygym.search.sweep.references import compiler_timings, isl_or_reason, seed_or_reason
 from polygym.search.sweep.requests import SearchRequest
 from polygym.search.sweep.rows import ISL, Episode, Reference, Timing
@@ -68,6 +68,7 @@ def search(
             Compilers(options.compile_seconds, place.compiling, options.compile_memory)
         ) as compilers,
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
+        noting_load(store, kernel, str(setting.search_dataset)),
     ):
         judge, baselines = Judge(evaluator), Baselines(store, kernel, str(setting.search_dataset))
         missing = _missing_references(store, setting, kernel, request.against)

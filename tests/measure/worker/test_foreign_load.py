@@ -75,6 +75,24 @@ def test_our_own_work_is_no_foreign_load(machine: Machine) -> None:
     assert not load.is_notable
 
 
+def test_looks_are_kept_now_and_then(machine: Machine) -> None:
+    machine.count(busy=10)
+    machine.process(os.getpid(), 1, 1)
+    watch = LoadWatch(machine.folder)
+    watch.look()
+    assert watch.seen is None
+    for seconds, others in ((4.0, 2.0), (1.0, 0.0), (5.0, 4.0)):
+        machine.now += seconds
+        machine.count(busy=10 + others)
+        watch.look()
+    assert watch.seen is not None
+    assert (watch.seen.seconds, watch.seen.others) == pytest.approx((10.0, 0.4), abs=0.01)
+    machine.now += 1.0
+    (machine.folder / "stat").unlink()
+    watch.look()
+    assert watch.seen.seconds == pytest.approx(10.0)
+
+
 @pytest.mark.parametrize("text", ["", "cpu 1 2", "cpu x y z 1 2 3 4 5 6", None])
 def test_a_system_that_does_not_say(machine: Machine, text: str | None) -> None:
     if text is not None:

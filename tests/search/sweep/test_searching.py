@@ -10,6 +10,7 @@ from polybench import Dataset
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
 from polygym.search.sweep import confirming, reading, searching
@@ -120,3 +121,15 @@ def test_what_is_too_slow_indeed_is_a_timeout(
         (reference, *_) = reading.references(store.connection, "mvt")
         assert reference.timing.status is Status.TIMEOUT
         assert reference.timing.detail == "Timeout: pretended"
+
+
+@pytest.mark.parametrize(("others", "kept"), [(0.8, 0.8), (0.1, None)])
+def test_what_else_the_machine_did_is_kept_for_both_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: float, kept: float | None
+) -> None:
+    monkeypatch.setattr(LoadWatch, "load", lambda _: ForeignLoad(60.0, others, 0.0, 2))
+    for module in (searching, confirming):
+        monkeypatch.setattr(module, "pin", lambda _: None)
+    with swept(tmp_path, (), 1) as store:
+        found = [(one.kernel, one.others) for one in reading.disturbances(store.connection)]
+    assert found == ([] if kept is None else [("mvt", kept)] * 2)
