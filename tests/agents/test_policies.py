@@ -118,7 +118,7 @@ def test_a_model_of_other_observations_is_refused_with_words() -> None:
     for name in ("rows", "generator", "point"):  # what version 1 had
         found[name] = spaces.Box(-127, 127, found[name].shape, np.int8)
     model.observation_space = spaces.Dict(found)
-    with pytest.raises(InputError, match="version 2 of the observation.*generator, point, rows"):
+    with pytest.raises(InputError, match=r"version 2 of the observation.*generator, point, rows"):
         run_episode(env, Network(model))
     with pytest.raises(ValueError, match="Observation spaces do not match"):
         model.set_env(make_vec_env(lambda: env))
