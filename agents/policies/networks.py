@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium
 
 from agents.policies.protocol import inner
-from polygym.episodes.tables import Observation
+from polygym.episodes.tables import VERSION, Observation
+from polygym.errors import InputError
 
 
 class Network:
@@ -17,10 +18,29 @@ class Network:
     def __init__(self, model: Any, *, deterministic: bool = True) -> None:
         self._model = model
         self._deterministic = deterministic
+        self._checked: gymnasium.Env[Any, Any] | None = None
         self._takes_mask = "action_masks" in signature(model.predict).parameters
 
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return the model's action."""
+        if self._checked is not env:
+            self._check(env)
         extra = {"action_masks": inner(env).action_masks()} if self._takes_mask else {}
         action, _ = self._model.predict(observation, deterministic=self._deterministic, **extra)
         return int(action)
+
+    def _check(self, env: gymnasium.Env[Any, Any]) -> None:
+        """Refuse a model of other observations: it would take their numbers for its own."""
+        trained = self._model.observation_space
+        shown = inner(env).observation_space
+        if trained != shown:
+            known, wanted = (dict(getattr(one, "spaces", {})) for one in (trained, shown))
+            names = sorted(
+                name for name in {*known, *wanted} if known.get(name) != wanted.get(name)
+            )
+            raise InputError(
+                f"a model: expected one of version {VERSION} of the observation with this "
+                "environment's max_dimensions and max_coefficient, found one that was trained on "
+                f"another {', '.join(names)}; train it anew"
+            )
+        self._checked = env

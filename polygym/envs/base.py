@@ -25,7 +25,7 @@ from polygym.episodes.kernels import Source, Subject
 from polygym.episodes.policies import DETERMINISTIC, play
 from polygym.episodes.policies import policy as policy_named
 from polygym.episodes.reward import Reward
-from polygym.episodes.tables import Array, Observation, tables
+from polygym.episodes.tables import VERSION, Array, Observation, tables
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Evaluation, evaluator_for
 
@@ -41,6 +41,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": 4,
+        "observation_version": VERSION,
     }
 
     # The registered name, the phases in which the agent acts, and the first and the last of its

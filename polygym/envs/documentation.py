@@ -11,11 +11,14 @@ _SHARED = """
     ## Observation Space
 
     A `Dict` of boxes whose shapes depend on `max_dimensions` and `max_coefficient` alone, never on
-    the program. Tables are `int8` in row-major order, flattened: a table of r rows and c columns is
-    a box of shape (r·c,), `reshape(r, c)` makes it a table again. Numbers beyond ±127 are cut off.
-    Rows of a table that a program does not use are 0; a program with more statements, dependences,
-    loops or parameters than there is room for shows its first ones. Statements are in the order of
-    the text; iterators (levels 1 to 6) from the outermost loop inwards; parameters (1 to 6) in the
+    the program. This is version 2 of the observation (`metadata["observation_version"]`). Tables are
+    in row-major order, flattened: a table of r rows and c columns is a box of shape (r·c,),
+    `reshape(r, c)` makes it a table again. Counts are `int8`, cut off at ±127. Coefficients of rows
+    are signed logarithms, sign(x) · log2(1 + |x|) as float32 in [-32, 32]: 0, 1 and -1 are
+    themselves, 3 is 2, 7 is 3, and `polygym.episodes.tables.decoded` gives the integers back. Rows
+    of a table that a program does not use are 0; a program with more statements, dependences, loops
+    or parameters than there is room for shows its first ones. Statements are in the order of the
+    text; iterators (levels 1 to 6) from the outermost loop inwards; parameters (1 to 6) in the
     order of the program.
 
     `progress`, float32 (9,), each in [0, 1]:
@@ -64,13 +67,13 @@ _SHARED = """
     | `rank` | linearly independent rows that it has from the finished dimensions |
     | `moved` | 1 if the current generator has a coefficient of it |
 
-    `rows`, int8, max_dimensions by 48 by 13: the finished dimensions' coefficients, for every
+    `rows`, float32, max_dimensions by 48 by 13: the finished dimensions' coefficients, for every
     statement `iterator_1` … `iterator_6`, `parameter_1` … `parameter_6`, `constant`.
 
-    `generator`, int8, 48 by 13: the vertex or ray whose coefficient is chosen next, in the same
+    `generator`, float32, 48 by 13: the vertex or ray whose coefficient is chosen next, in the same
     columns: which iterators, parameters and constants it moves, and in which direction.
 
-    `point`, int8, 48 by 13: the sum of this dimension's generators so far, each times its
+    `point`, float32, 48 by 13: the sum of this dimension's generators so far, each times its
     coefficient (vertices before they are normalised).
 
     `action_mask`, int8 (number of actions,): 1 for the actions that are allowed.
@@ -152,6 +155,8 @@ _SHARED = """
     ## Version History
 
     - v0: initial version
+    - v0, observation 2: `rows`, `generator` and `point` are signed logarithms (float32); in
+      observation 1 they were int8 and cut off at ±127. Models that were trained on it are refused.
     """
 
 

@@ -105,3 +105,24 @@ def test_networks_with_and_without_masks() -> None:
 def test_another_environment_is_refused() -> None:
     with pytest.raises(TypeError, match="CartPole"):
         run_episode(gymnasium.make("CartPole-v1"), Heuristic("uniform"))
+
+
+def test_a_model_of_other_observations_is_refused_with_words() -> None:
+    from gymnasium import spaces
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.env_util import make_vec_env
+
+    env = make("polygym/Schedule-v0", kernel="mvt")
+    model = MaskablePPO("MultiInputPolicy", env, n_steps=32, batch_size=32, seed=0)
+    found = dict(model.observation_space.spaces)
+    for name in ("rows", "generator", "point"):  # what version 1 had
+        found[name] = spaces.Box(-127, 127, found[name].shape, np.int8)
+    model.observation_space = spaces.Dict(found)
+    with pytest.raises(InputError, match=r"version 2 of the observation.*generator, point, rows"):
+        run_episode(env, Network(model))
+    with pytest.raises(ValueError, match="Observation spaces do not match"):
+        model.set_env(make_vec_env(lambda: env))
+    wider = make("polygym/Schedule-v0", kernel="mvt", max_coefficient=3)
+    trained = MaskablePPO("MultiInputPolicy", env, n_steps=32, batch_size=32, seed=0)
+    with pytest.raises(InputError, match="action_mask"):
+        run_episode(wider, Network(trained))

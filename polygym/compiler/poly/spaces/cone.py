@@ -34,7 +34,13 @@ from polygym.compiler.poly.spaces.generators import (
     describe_further,
     describe_in_order,
 )
-from polygym.compiler.poly.spaces.integers import Vector, dot, null_space, primitive, reduce_by_all
+from polygym.compiler.poly.spaces.integers import (
+    Vector,
+    null_space,
+    primitive,
+    products,
+    reduce_by_all,
+)
 from polygym.compiler.poly.spaces.interior import interior
 
 
@@ -60,10 +66,6 @@ class Cone:
         """The number of coordinates of the pointed part."""
         return len(self.basis)
 
-    def inside(self, form: Vector) -> Vector:
-        """Return a form over rows as a form over the coordinates of the pointed part."""
-        return tuple(dot(form, vector) for vector in self.basis)
-
     def row(self, coordinates: Sequence[int]) -> Vector:
         """Return the row at a point of the pointed part."""
         total = [0] * self.width
@@ -76,12 +78,11 @@ class Cone:
 
     def strong(self, carried: frozenset[int]) -> tuple[Constraint, ...]:
         """Return what the carried dependences demand on top, in the pointed part's coordinates."""
-        found: dict[Constraint, None] = {}
-        for index in sorted(carried):
-            one = self.conditions[index]
-            for form, weight in zip(one.vertices, one.weights, strict=True):
-                found[Constraint(self.inside(form), -weight)] = None
-        return tuple(found)
+        demands = [self.conditions[index] for index in sorted(carried)]
+        forms = products([form for one in demands for form in one.vertices], self.basis)
+        weights = [weight for one in demands for weight in one.weights]
+        pairs = zip(forms, weights, strict=True)
+        return tuple(dict.fromkeys(Constraint(form, -weight) for form, weight in pairs))
 
 
 def cone(conditions: tuple[Conditions, ...], width: int) -> Cone:
@@ -93,11 +94,7 @@ def cone(conditions: tuple[Conditions, ...], width: int) -> Cone:
     pivots = tuple(tuple(int(place == pivot) for place in range(width)) for _, pivot in lines)
     basis = null_space((*found.implicit, *equalities, *pivots), width)
     vectors = tuple(vector for vector, _ in basis)
-    facets = _distinct(
-        tuple(dot(form, vector) for vector in vectors)
-        for form in forms
-        if form not in found.implicit
-    )
+    facets = _distinct(products([form for form in forms if form not in found.implicit], vectors))
     carryable = frozenset(
         index
         for index, one in enumerate(conditions)

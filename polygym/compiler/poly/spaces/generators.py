@@ -190,9 +190,15 @@ class _Partial:
     def add(self, constraint: Constraint) -> bool:
         """Add a constraint; False when what there is then is too large, or too late."""
         added = _constraint(constraint)
-        is_known = (
-            self._span.grows_by(constraint.coefficients) and not constraint.is_equality
-        ) or self.polyhedron.relation_with(added).implies(self._holds_everywhere)
+        # To ask about the first one would change how the library sorts what follows.
+        grows = self._span.grows_by(constraint.coefficients)
+        is_known = not constraint.is_equality and (
+            grows
+            or (
+                self._work > 0
+                and self.polyhedron.relation_with(added).implies(self._holds_everywhere)
+            )
+        )
         self.polyhedron.add_constraint(added)
         if is_known:
             self.polyhedron.is_empty()  # takes it in, before the next one comes

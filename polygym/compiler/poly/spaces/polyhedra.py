@@ -113,15 +113,16 @@ class Polyhedra:
         self.layout = Layout.of(self.scop)
         self.dependences: tuple[Dependence, ...] = dependences(self.scop)
         self._conditions: tuple[Conditions, ...] = conditions(self.scop)
-        self._cones: Memory[_Component, Cone] = Memory(512)
-        self._rays: Memory[_Component, _Rays] = Memory(512)
+        # Sizes for one program among many: a cone of hundreds of conditions takes half a megabyte.
+        self._cones: Memory[_Component, Cone] = Memory(64)
+        self._rays: Memory[_Component, _Rays] = Memory(64)
         self._found: Memory[tuple[_Component, frozenset[int]], tuple[Vertex, ...] | None] = Memory(
-            512
+            256
         )
-        self._generators: Memory[tuple[frozenset[int], frozenset[int]], Generators] = Memory(256)
-        self._components: Memory[frozenset[int], tuple[_Component, ...]] = Memory(1024)
-        self._carryable: Memory[frozenset[int], frozenset[int]] = Memory(4096)
-        self._fewest: Memory[frozenset[int], int] = Memory(4096)
+        self._generators: Memory[tuple[frozenset[int], frozenset[int]], Generators] = Memory(64)
+        self._components: Memory[frozenset[int], tuple[_Component, ...]] = Memory(128)
+        self._carryable: Memory[frozenset[int], frozenset[int]] = Memory(512)
+        self._fewest: Memory[frozenset[int], int] = Memory(512)
 
     @property
     def all(self) -> frozenset[int]:

@@ -144,9 +144,17 @@ def _weight(row: Sequence[int]) -> tuple[int, int, Sequence[int]]:
 
 def _integers(values: Numbers) -> tuple[Vector, int]:
     """Return numbers close to simple fractions as integers over one denominator."""
-    exact = [Fraction(float(value)).limit_denominator(_LARGEST_DENOMINATOR) for value in values]
+    exact = [_simple(float(value)) for value in values]
     scale = lcm(*(value.denominator for value in exact))
     return tuple(int(value * scale) for value in exact), scale
+
+
+def _simple(value: float) -> Fraction:
+    """Return the fraction next to a number; a whole one is next to what is nearer than 1e-5."""
+    whole = round(value)
+    if abs(value - whole) < 0.1 / _LARGEST_DENOMINATOR:
+        return Fraction(whole)
+    return Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
 
 
 def _has_rank(rows: np.ndarray[tuple[int, int], np.dtype[np.object_]], wanted: int) -> bool:
