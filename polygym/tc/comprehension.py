@@ -16,7 +16,7 @@ import numpy as np
 
 import polygym
 from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
-from polygym.compiler.frontend.tc import Definition, library
+from polygym.compiler.frontend.tc import Definition, check_beginnings, library
 from polygym.compiler.frontend.tc import parse as parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
@@ -135,6 +135,7 @@ class Comprehension:
         self._kernels: dict[Any, Kernel] = {}
         self._gradient: Gradient | None = None
         self._lock = threading.Lock()
+        check_beginnings(definition)
         if not self._needed:
             self.scop()
 

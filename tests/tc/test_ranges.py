@@ -102,3 +102,40 @@ def test_numbers_as_arguments_have_the_type_of_the_parameter() -> None:
 def test_a_byte_order_mark_is_nothing() -> None:
     (definition,) = parse("\ufeffdef f(float(N) A) -> (B) { B(i) = A(i) }")
     assert definition.place.column == 5
+
+
+TRIANGULAR = """
+def f(float(N, K) A, float(M) x) -> (C) {
+  C(i) +=! (j < i ? A(i, j) * x(j) : 0.0f) where i in 0:N, j in 0:K
+}"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "length"), [(4, 4, 4), (4, 6, 3), (3, 9, 2), (9, 3, 3), (5, 2, 7)]
+)
+def test_a_triangular_guard_leaves_sizes_in_several_cases(
+    rows: int, columns: int, length: int
+) -> None:
+    """Good is M >= K, and M >= N - 1 too: the triangle ends before x does."""
+    values = np.random.default_rng(0)
+    matrix = values.integers(0, 9, (rows, columns)).astype(np.float32)
+    vector = values.integers(0, 9, length).astype(np.float32)
+    lower_part = np.tril(matrix, -1)[:, :length]
+    expected = lower_part @ vector[: lower_part.shape[1]]
+    np.testing.assert_array_equal(define(TRIANGULAR)(matrix, vector), expected)
+
+
+@pytest.mark.parametrize(("rows", "columns", "length"), [(5, 5, 3), (4, 3, 2)])
+def test_sizes_beyond_all_cases_are_refused_at_the_call(
+    rows: int, columns: int, length: int
+) -> None:
+    matrix, vector = np.ones((rows, columns), np.float32), np.ones(length, np.float32)
+    with pytest.raises(InputError, match="it needs M >= K or"):
+        define(TRIANGULAR)(matrix, vector)
+
+
+@pytest.mark.parametrize("assign", ["+=", "max="])
+@pytest.mark.parametrize("ranges", ["i in 0:k", "i in 0:N / k", "j in k:N, i in 0:2"])
+def test_an_update_of_nothing_is_refused_before_scalars_are_known(assign: str, ranges: str) -> None:
+    with pytest.raises(InputError, match="C has no values yet"):
+        define(f"def f(float(N) A, int k) -> (C) {{ C(i) {assign} A(i) where {ranges} }}")

@@ -35,7 +35,10 @@ from typing import TypeAlias
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.isl_budget import bounded, is_exhausted
+from polygym.compiler.poly.isl_budget import attempt, bounded, is_exhausted
+
+# For who reads whose value of one array; those of the suite need less than a tenth.
+_MOST_OPERATIONS = 1_000_000
 
 
 class Kind(Flag):
@@ -164,15 +167,16 @@ def _analysed(
     Every write is certain (statements run unconditionally on their domain), so the last write
     before a read is *the* source and no pair is a mere possibility. isl looks for it by parametric
     integer programming, which fails ("affine expression involves some of the domain dimensions")
-    where conditions have several moduli; then it is None.
+    where conditions have several moduli, or takes it minutes; then it is None.
     """
     try:
-        return (
-            isl.UnionAccessInfo.from_sink(reads)
-            .set_must_source(writes)
-            .set_schedule_map(order)
-            .compute_flow()
-        )
+        with attempt(_MOST_OPERATIONS, reads.get_ctx()):
+            return (
+                isl.UnionAccessInfo.from_sink(reads)
+                .set_must_source(writes)
+                .set_schedule_map(order)
+                .compute_flow()
+            )
     except isl.Error:
         if is_exhausted(reads.get_ctx()):
             raise

@@ -48,6 +48,26 @@ def bounded(purpose: str, operations: int = DEFAULT_OPERATIONS) -> Iterator[None
 
 
 @contextmanager
+def attempt(operations: int, context: isl.Context = isl.DEFAULT_CONTEXT) -> Iterator[None]:
+    """Run the body with at most so many operations, for which there is another way if it fails.
+
+    The bound around it holds again afterwards, for what follows alone. Where that is the smaller
+    one, it holds inside too.
+    """
+    around = context.get_max_operations()
+    if 0 < around <= operations:
+        yield
+        return
+    context.reset_operations()
+    context.set_max_operations(operations)
+    try:
+        yield
+    finally:
+        context.set_max_operations(around)
+        context.reset_operations()
+
+
+@contextmanager
 def unbounded() -> Iterator[None]:
     """Lift the bound for the body, which must not do much: a callback that isl cannot interrupt."""
     context = isl.DEFAULT_CONTEXT

@@ -3,7 +3,7 @@
 import islpy as isl
 import pytest
 
-from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_budget import attempt, bounded
 from polygym.errors import InternalError, LimitError
 
 HARD = "[n] -> { [i, j, k] : (j + k) mod 3 = 0 and (7j - k) mod 5 = 0 and 0 <= k <= i <= n }"
@@ -31,3 +31,16 @@ def test_an_inner_bound_does_not_lift_the_outer_one() -> None:
 def test_other_failures_are_ours() -> None:
     with pytest.raises(InternalError, match="reading"), bounded("reading"):
         isl.Set("{ [i] : nonsense")
+
+
+def test_an_attempt_that_fails_leaves_the_bound_around_it() -> None:
+    with bounded("outer", 100_000):
+        with pytest.raises(isl.Error), attempt(50):
+            isl.Set(HARD).complement().coalesce()
+        assert isl.DEFAULT_CONTEXT.get_max_operations() == 100_000
+        assert not isl.Set(HARD).complement().is_empty()
+
+
+def test_a_smaller_bound_around_an_attempt_holds() -> None:
+    with pytest.raises(LimitError, match="outer"), bounded("outer", 50), attempt(10**9):
+        isl.Set(HARD).complement().coalesce()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from polygym.compiler.frontend.tc.lower import lower
 from polygym.compiler.frontend.tc.parse import parse
-from polygym.compiler.frontend.tc.resolve import needed_values
+from polygym.compiler.frontend.tc.resolve import check_beginnings, needed_values
 from polygym.compiler.frontend.tc.syntax import Definition
 
-__all__ = ["Definition", "lower", "needed_values", "parse"]
+__all__ = ["Definition", "check_beginnings", "lower", "needed_values", "parse"]

@@ -22,6 +22,9 @@ from polygym.compiler.frontend.tc.resolve import Meaning, names_in
 from polygym.compiler.frontend.tc.subscripts import subscripts
 from polygym.errors import Place, SourceError
 
+# Of how many convex cases the condition on sizes may consist.
+_MOST_CASES = 8
+
 
 def infer_ranges(
     draft: Draft, place: int, meaning: Meaning, scope: Scope, environment: Environment
@@ -139,11 +142,15 @@ def _restrict(
 
 
 def _require(draft: Draft, good: isl.Set, place: Place, otherwise: str) -> None:
-    """Restrict the sizes to those that are good, where that is a plain condition."""
+    """Restrict the sizes to those that are good.
+
+    That may be a union: under ``j < i`` an access may be good wherever one of two sizes is small.
+    Which sizes a call has is asked when it is made.
+    """
     context = draft.context.intersect(good).coalesce()
     if context.is_empty():
         raise SourceError(place, f"{otherwise}, whatever the sizes are")
-    if context.n_basic_set() > 1:
+    if context.n_basic_set() > _MOST_CASES:
         raise SourceError(
             place,
             f"{otherwise} for some sizes, and which ones is no plain condition",

@@ -24,7 +24,7 @@ from polygym.compiler.frontend.tc.declarations import check_constants, declare, 
 from polygym.compiler.frontend.tc.draft import Draft, begin, scope_of
 from polygym.compiler.frontend.tc.emission import defined_tensor, emit
 from polygym.compiler.frontend.tc.inference import infer_ranges
-from polygym.compiler.frontend.tc.resolve import Meaning, check_names, meaning_of
+from polygym.compiler.frontend.tc.resolve import Meaning, check_beginnings, check_names, meaning_of
 from polygym.compiler.frontend.tc.syntax import Definition
 from polygym.compiler.frontend.tc.types import is_narrowing, named, type_of
 from polygym.compiler.frontend.tc.usage import check_assignment, check_reads, check_writes
@@ -74,6 +74,7 @@ def _lowered(
     context: isl.Context,
 ) -> Scop:
     check_names(definition)
+    check_beginnings(definition)
     draft = begin(definition, constants, sizes, context)
     check_constants(draft)
     for parameter in definition.parameters:

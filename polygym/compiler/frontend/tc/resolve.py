@@ -14,6 +14,7 @@ from typing import assert_never
 from polygym.compiler.frontend.tc.functions import function_named
 from polygym.compiler.frontend.tc.printer import text_of
 from polygym.compiler.frontend.tc.syntax import (
+    Assign,
     Definition,
     Element,
     Exists,
@@ -119,6 +120,32 @@ def needed_values(definition: Definition) -> tuple[str, ...]:
                     for argument in element.arguments:
                         see(argument)
     return tuple(name for name in found if scalars[name].type not in _NOT_WHOLE)
+
+
+_WANTED = {
+    Assign.ADD: "to which something could be added",
+    Assign.MULTIPLY: "that could be multiplied",
+    Assign.MINIMUM: "of which the minimum could be taken",
+    Assign.MAXIMUM: "of which the maximum could be taken",
+}
+
+
+def check_beginnings(definition: Definition) -> None:
+    """Refuse updates of what has no values yet; for that no range needs to be known.
+
+    Raises:
+        SourceError: a statement such as ``C(i) += A(i)`` is the first that assigns a result.
+    """
+    known = {one.name for one in definition.parameters}
+    for statement in definition.statements:
+        name, assign = statement.tensor, statement.assign
+        if name not in known and assign is not Assign.SET and not statement.initialises:
+            raise SourceError(
+                statement.place,
+                f"{name} has no values yet {_WANTED[assign]}",
+                f"{assign.value}! begins with the neutral element",
+            )
+        known.add(name)
 
 
 def check_names(definition: Definition) -> None:

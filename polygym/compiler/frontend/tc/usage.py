@@ -19,13 +19,6 @@ from polygym.compiler.frontend.tc.tensors import Role
 from polygym.compiler.frontend.tc.types import callee_of
 from polygym.errors import SourceError
 
-_WANTED = {
-    Assign.ADD: "to which something could be added",
-    Assign.MULTIPLY: "that could be multiplied",
-    Assign.MINIMUM: "of which the minimum could be taken",
-    Assign.MAXIMUM: "of which the maximum could be taken",
-}
-
 
 def check_reads(draft: Draft, meaning: Meaning, environment: Environment) -> None:
     """Refuse what there is not or has no value yet, and too many or too few subscripts."""
@@ -73,15 +66,7 @@ def check_assignment(draft: Draft, meaning: Meaning) -> None:
             f"{index} is not on the left: expected a reduction such as +=! or max=!, found =",
             f"{name} would be assigned once for every {index}",
         )
-    if tensor is None:
-        if assign is not Assign.SET and not statement.initialises:
-            raise SourceError(
-                statement.place,
-                f"{name} has no values yet {_WANTED[assign]}",
-                f"{assign.value}! begins with the neutral element",
-            )
-        return
-    if tensor.rank != len(statement.indices):
+    if tensor is not None and tensor.rank != len(statement.indices):
         raise SourceError(
             statement.place,
             f"{name} has {tensor.rank} dimension(s) and is assigned with {len(statement.indices)}",
