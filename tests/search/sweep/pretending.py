@@ -29,6 +29,7 @@ def fill(
     references: tuple[str, ...] = (ISL,),
     confirm: int = 3,
     wrong: int = 0,
+    crashed: int = 0,
 ) -> None:
     """Make a store in a folder, as a sweep would have left it."""
     dice = np.random.default_rng(0)
@@ -42,6 +43,7 @@ def fill(
                     speedup = float(dice.lognormal(-0.6 - 0.5 * position, 0.9)) * level
                     status = Status.TIMEOUT if dice.random() < 0.1 else Status.OK
                     status = Status.WRONG_OUTPUT if index < wrong else status
+                    status = Status.CRASH if index >= episodes - crashed else status
                     found = timing(speedup, status)
                     text = f"{kernel} {policy} {index}"
                     number = store.add_measured(Episode(kernel, policy, index, None), text, found)

@@ -80,6 +80,15 @@ def test_wrong_outputs_are_loud(tmp_path: Path) -> None:
     assert "gemm (4)" in page.text
 
 
+def test_crashes_are_as_loud(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    fill(tmp_path, crashed=2)
+    page = page_of(tmp_path)
+    assert "Crashes: 8" in page.text
+    assert "gemm (4)" in page.text
+    assert "Wrong outputs" not in page.text
+    assert "8 crashes: a defect of polygym" in call(capsys, str(tmp_path))[2]
+
+
 def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
     create_or_open(tmp_path, SETTING).close()
     assert page_of(tmp_path).tags.count("img") == 3
