@@ -20,13 +20,13 @@ from polygym.cli.text import shorten
 from polygym.compiler.codegen.llvm.loader import is_parallel
 from polygym.compiler.codegen.mapping import Mapping, parse_mapping
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import schedule_by
 from polygym.compiler.poly.schedule import Schedule, from_json, parse
 from polygym.compiler.poly.strategy import is_strategy, parse_strategy
 from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
 from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
+from polygym.measure.evaluation.patience import schedule_within
 from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
 
@@ -309,7 +309,7 @@ def schedule_maker(text: str) -> Callable[[Scop], Schedule]:
     A file is read now, so that one that is missing is found before there is any program.
     """
     if is_strategy(text):
-        return partial(schedule_by, parse_strategy(text))
+        return partial(schedule_within, parse_strategy(text))
     return partial(_parse_either, text if "{" in text else _read(text))
 
 

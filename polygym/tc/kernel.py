@@ -21,7 +21,7 @@ from polygym.compiler.codegen.llvm.loader import (
 from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Scop, Storage
-from polygym.compiler.poly.baselines import original, schedule_by
+from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.gathers import complaints
 from polygym.compiler.poly.legality import LegalSchedule
@@ -29,6 +29,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Strategy
 from polygym.compiler.poly.uninitialised import self_sufficient
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
+from polygym.measure.evaluation.patience import schedule_within
 from polygym.native import memory
 from polygym.programs.outputs import DTYPES
 from polygym.tc.addresses import address_of
@@ -193,7 +194,7 @@ def usual_schedule(scop: Scop, strategy: Strategy = ISL) -> Schedule:
         InputError: isl has none of the kind that was asked for.
     """
     try:
-        return schedule_by(strategy, scop)
+        return schedule_within(strategy, scop)
     except PolygymError:
         if strategy != ISL:
             raise

@@ -179,10 +179,10 @@ def test_isl_may_have_nothing_to_say(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(_: object) -> None:
+    def refuse(*_: object) -> None:
         raise InputError("isl's scheduler finds no schedule for it")
 
-    monkeypatch.setattr(course, "isl_schedule", refuse)
+    monkeypatch.setattr(course, "schedule_within", refuse)
     usual = (y_ax, "-p", "n=20", "--budget", "1", "--out", str(tmp_path / "out"), "--resume")
     code, data = call_json(capsys, *usual, "--plot")
     assert code == 0

@@ -195,9 +195,9 @@ def test_nothing_is_begun_behind_the_limit(
     """What is said in a time includes that in which schedules are sought."""
     sought = tuner.schedules_of
 
-    def slowly(scop: Scop) -> dict[Way, Schedule]:
+    def slowly(scop: Scop, seconds: float) -> dict[Way, Schedule]:
         time.sleep(0.5)
-        return sought(scop)
+        return sought(scop, seconds)
 
     def never(*_: object) -> None:
         raise AssertionError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import click
@@ -29,10 +30,12 @@ from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
+from polygym.measure.evaluation.patience import code_within
 from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
@@ -225,8 +228,7 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
     errors: dict[str, str] = {}
     candidates: dict[str, CompiledProgram] = {}
     try:
-        with held_back():
-            problem, candidates = _compile(program, how, texts, errors)
+        problem, candidates = _compile(program, how, texts, errors)
         try:
             session = worker.open(problem, Repetition(minimum=1))
             programs = tuple(candidates.values())
@@ -260,26 +262,41 @@ def _compile(
     program: Program, how: _How, texts: dict[str, str], errors: dict[str, str]
 ) -> tuple[Problem, dict[str, CompiledProgram]]:
     """Compile all contenders; add their texts, and why there is no code for some, by name."""
-    problem = compile_problem(program)
+    with held_back():
+        dependences(program.scop)  # what all of them need
+    problem = code_within(lambda: compile_problem(program))
     candidates = {}
     for name, make in how.makers.items():
         try:
-            schedule = make(program.scop)
-            texts[name] = str(schedule)
-            candidates[name] = (
-                problem.original
-                if name == _ORIGINAL
-                else compile_schedule(program, schedule, how.mapping)
+            texts[name], found = code_within(
+                partial(_generated, program, make, None if name == _ORIGINAL else how.mapping)
             )
+            if isinstance(found, str):
+                errors[name] = found
+            else:
+                candidates[name] = found or problem.original
         except (PolygymError, MemoryError, RecursionError) as error:
             errors[name] = failure_of(error).message
     for name in how.compilers:
         texts[name] = " ".join(FOREIGN[name].flags(how.mapping.threads))
         try:
-            candidates[name] = compile_foreign(name, program, how.mapping.threads)
+            with held_back():
+                candidates[name] = compile_foreign(name, program, how.mapping.threads)
         except PolygymError as error:
             errors[name] = failure_of(error).message
     return problem, candidates
+
+
+def _generated(
+    program: Program, make: Callable[[Scop], Schedule], mapping: MachineMapping | None
+) -> tuple[str, CompiledProgram | str | None]:
+    """Return a schedule's text with its code or why there is none; without a mapping no code."""
+    schedule = make(program.scop)
+    try:
+        code = None if mapping is None else compile_schedule(program, schedule, mapping)
+    except (PolygymError, MemoryError, RecursionError) as error:
+        return str(schedule), failure_of(error).message
+    return str(schedule), code
 
 
 def _report(

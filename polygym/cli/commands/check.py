@@ -17,6 +17,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import say
 from polygym.compiler.poly.legality import Violation, find_violation
+from polygym.measure.evaluation.patience import decided_within
 from polygym.programs import load_scop
 
 _HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
@@ -53,7 +54,7 @@ def command(
     """Decide whether the schedule is legal."""
     scop = load_scop(target, region, parameters)
     schedule = resolve_schedule(schedule_text, scop)
-    violation = find_violation(scop, schedule)
+    violation = decided_within(lambda: find_violation(scop, schedule))
     code = 0 if violation is None else 1
     if as_json:
         found = None if violation is None else _as_json(violation)

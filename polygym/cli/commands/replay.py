@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from polygym.episodes import record
 from polygym.episodes.record import NoLongerError, Replay
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.evaluation.patience import decided_within
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.wording import without_parameters
 
@@ -66,7 +68,7 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Answ
     schedule = played.schedule
     violation = None
     if schedule is not None:
-        violation = find_violation(played.subject.program.scop, schedule)
+        violation = decided_within(partial(find_violation, played.subject.program.scop, schedule))
     found = None
     if schedule is not None and violation is None and not no_run:
         program = played.subject.program

@@ -34,8 +34,10 @@ from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
+from polygym.measure.evaluation.patience import code_within
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, outcome_to_json
+from polygym.measure.worker.problem import CompiledProgram, Problem
 from polygym.measure.worker.session import Session
 from polygym.measure.worker.timing import (
     ONCE,
@@ -119,9 +121,8 @@ def command(
     is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
     start = time.perf_counter()
     with working("compiling"):
-        problem = compile_problem(program)
-        candidate = (
-            problem.original if is_original else compile_schedule(program, schedule, mapping)
+        problem, candidate = code_within(
+            lambda: _compiled(program, schedule, None if is_original else mapping)
         )
     compile_seconds = time.perf_counter() - start
     options = WorkerOptions(memory_limit=memory * 2**20 if memory else None)
@@ -166,6 +167,16 @@ def _figures(program: Program, session: Session, kept: bool) -> list[dict[str, A
         figures = session.figures(index, shape, output.part.value, kept=kept)
         found.append({"array": output.array, **figures})
     return found
+
+
+def _compiled(
+    program: Program, schedule: Schedule, mapping: Mapping | None
+) -> tuple[Problem, CompiledProgram]:
+    """Compile the original order, and the schedule under a mapping unless that is none."""
+    problem = compile_problem(program)
+    if mapping is None:
+        return problem, problem.original
+    return problem, compile_schedule(program, schedule, mapping)
 
 
 def _report(

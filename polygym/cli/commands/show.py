@@ -33,6 +33,7 @@ from polygym.compiler.poly.evaluate import admits
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError
+from polygym.measure.evaluation.patience import code_within
 from polygym.programs import load_scop
 from polygym.programs.wording import conditions_of, without_parameters
 
@@ -93,15 +94,17 @@ def command(
     shown = None if after is None else pass_named(after)
     scop = load_scop(target, region, parameters)
     schedule = resolve_schedule(schedule_text, scop)
-    legal = LegalSchedule(scop, schedule)
     sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     if shown is not None:
-        return _stage(stage_after(shown, legal, chosen, sizes), as_json=as_json)
-    loops = lower(legal, chosen, sizes)
-    # What was done may be less than what was asked for.
-    done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
-    code = print_c(loops, f"{scop.name}: {schedule}{done}")
+        stage = code_within(
+            lambda: _stage(stage_after(shown, LegalSchedule(scop, schedule), chosen, sizes))
+        )
+        if as_json:
+            return Answer(document=stage)
+        click.echo(stage["text"], nl=False)
+        return Answer()
+    code = code_within(lambda: _c_text(scop, schedule, chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
         return Answer()
@@ -121,13 +124,18 @@ def _passes(*, as_json: bool) -> Answer:
     return Answer()
 
 
-def _stage(stage: Stage, *, as_json: bool) -> Answer:
-    """Print what there is after a pass."""
-    if not as_json:
-        click.echo(stage.text, nl=False)
-        return Answer()
+def _c_text(scop: Scop, schedule: Schedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
+    """Return the C function of a schedule."""
+    loops = lower(LegalSchedule(scop, schedule), mapping, sizes)
+    # What was done may be less than what was asked for.
+    done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
+    return print_c(loops, f"{scop.name}: {schedule}{done}")
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    """Return what there is after a pass, as JSON has it."""
     legal = stage.goal.legal
-    document = {
+    return {
         "name": legal.scop.name,
         "schedule": str(legal.schedule),
         "mapping": str(stage.asked),
@@ -138,7 +146,6 @@ def _stage(stage: Stage, *, as_json: bool) -> Answer:
         "changed": stage.changed,
         "text": stage.text,
     }
-    return Answer(document=document)
 
 
 def _sizes(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:

@@ -25,6 +25,7 @@ from polygym.compiler.poly.spaces.construct import Dimension, Space, space_of
 from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.layout import Layout, Part
 from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
+from polygym.measure.evaluation.patience import space_within
 from polygym.programs import load_scop
 
 # The time is the limit here: nothing depends on the answer.
@@ -111,11 +112,10 @@ def command(
     limits = Limits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
     start = time.perf_counter()
     with working(f"looking for the schedules of {scop.name}"):
-        polyhedra = Polyhedra(scop, limits)
-        wanted = selections(carry_text, polyhedra)
-        space = space_of(polyhedra, wanted)
+        polyhedra, wanted, space, reason = space_within(
+            lambda: _constructed(scop, limits, carry_text), most_seconds
+        )
     passed = time.perf_counter() - start
-    reason = impossible(wanted, polyhedra)
     if as_json:
         document = _as_json(polyhedra, space, passed, with_generators)
         return Answer(1 if reason else 0, {**document, "error": reason} if reason else document)
@@ -126,6 +126,15 @@ def command(
         say("impossible: ", err=True, newline=False, fg="red", bold=True)
         say(reason, err=True)
     return Answer(1 if reason else 0)
+
+
+def _constructed(
+    scop: Scop, limits: Limits, carry_text: str
+) -> tuple[Polyhedra, Selections, Space, str]:
+    """Return the polyhedra, what carries what, the space, and why that is impossible if it is."""
+    polyhedra = Polyhedra(scop, limits)
+    wanted = selections(carry_text, polyhedra)
+    return polyhedra, wanted, space_of(polyhedra, wanted), impossible(wanted, polyhedra)
 
 
 def _as_json(

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_variants import restricted_schedule
 from polygym.compiler.poly.lifted import lifted
@@ -55,6 +56,16 @@ def _scheduled(scop: Scop, options: IslOptions) -> Schedule:
     if options.is_restricted:
         return restricted_schedule(task, original(scop))
     return parse(str(task.solved().get_map()), scop)
+
+
+def prepare(scop: Scop) -> None:
+    """Compute what all of isl's strategies need of a program, which is remembered.
+
+    Raises:
+        LimitError: it would take too long.
+    """
+    symbolic = lifted(scop)
+    dependences(scop if symbolic is None else symbolic.scop)
 
 
 def schedule_by(strategy: Strategy, scop: Scop) -> Schedule:

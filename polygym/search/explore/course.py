@@ -17,10 +17,12 @@ from typing import TypeAlias
 
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL as ISL_STRATEGY
 from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluation, Evaluator, c_text
+from polygym.measure.evaluation.patience import schedule_within
 from polygym.search.explore.folder import JOURNAL, Search, begin, resume
 from polygym.search.explore.ranking import (
     ISL,
@@ -104,7 +106,7 @@ def open_search(setting: Setting, folder: Path, resumed: bool) -> Search:
 def reference(scop: Scop, evaluator: Evaluator) -> Reference:
     """Return isl's schedule, measured; where isl finds none, the original order runs anyway."""
     try:
-        schedule = isl_schedule(scop)
+        schedule = schedule_within(ISL_STRATEGY, scop)
     except PolygymError as error:
         evaluator.evaluate(original(scop))
         return Reference(None, None, str(error))

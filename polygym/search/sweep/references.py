@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL
 from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.foreign import compile_foreign
+from polygym.measure.evaluation.patience import schedule_within
 from polygym.measure.worker.outcome import Ok, Outcome, Status
 from polygym.measure.worker.problem import CompiledProgram
 from polygym.programs import Program
@@ -32,7 +34,7 @@ def seed_or_reason(name: str, program: Program) -> Schedule | str:
 def isl_or_reason(program: Program) -> Schedule | str:
     """Return isl's schedule of a program, or why there is none."""
     try:
-        return isl_schedule(program.scop)
+        return schedule_within(ISL, program.scop)
     except PolygymError as error:
         return str(error)
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import schedule_by
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
 from polygym.errors import PolygymError
+from polygym.measure.evaluation.patience import Patience
 from polygym.search.explore.neighbourhood import entries, rolled, tile_sizes
 
 _MOST_TILED = 6
@@ -33,12 +34,16 @@ STRATEGIES: tuple[Strategy, ...] = (
 """Every combination of what isl can be told about fusion and shapes, and the order of the text."""
 
 
-def schedules_of(scop: Scop) -> dict[Way, Schedule]:
-    """Return the schedules of a program, those that isl finds; equal ones count once."""
+def schedules_of(scop: Scop, seconds: float = inf) -> dict[Way, Schedule]:
+    """Return the schedules of a program, those that isl finds; equal ones count once.
+
+    All of them together may take so many seconds, what is usual at the most; the rest is left out.
+    """
     found: dict[Way, Schedule] = {}
+    patience = Patience(seconds)
     for strategy in STRATEGIES:
         try:
-            schedule = schedule_by(strategy, scop)
+            schedule = patience.schedule(strategy, scop)
         except PolygymError:
             continue
         named(found, strategy, schedule)

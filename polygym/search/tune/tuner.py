@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.baselines import schedule_by
+from polygym.compiler.poly.baselines import prepare
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, ORIGINAL, Strategy
 from polygym.episodes.policies import Policy
@@ -25,6 +25,7 @@ from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.evaluator import Choice
+from polygym.measure.evaluation.patience import schedule_within
 from polygym.measure.worker.outcome import Status
 from polygym.programs import Program
 from polygym.search.explore.tried_again import evaluate, evaluate_together
@@ -40,6 +41,9 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 2, 51
 # Where time is limited, at most this part of it is kept for that.
 _MOST_RESERVED = 0.25
 _COMPILE_SECONDS = 10.0
+
+# Where little time is given, isl's schedules may be sought so long all the same.
+_LEAST_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,10 @@ def tune(
         ProblemError: the program does not run.
     """
     started = time.monotonic()
-    known = schedules_of(program.scop)
+    with suppress(PolygymError):  # then no strategy has a schedule but the text's
+        prepare(program.scop)
+    with waiting():
+        known = schedules_of(program.scop, _seconds_for_schedules(plan))
     begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
     ways = tuple(known)
     begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
@@ -144,6 +151,11 @@ def tune(
         return course.confirmed(begin[0], interrupted)
 
 
+def _seconds_for_schedules(plan: Plan) -> float:
+    """Return how long schedules may be sought: not longer than all, but the usual one is needed."""
+    return inf if plan.seconds is None else max(plan.seconds, _LEAST_SECONDS)
+
+
 def _adopted(
     seeds: Sequence[Candidate], scop: Scop, known: dict[Way, Schedule], start: Mapping
 ) -> list[Candidate]:
@@ -153,7 +165,7 @@ def _adopted(
         if isinstance(seed.strategy, Played):
             continue
         try:
-            schedule = schedule_by(seed.strategy, scop)
+            schedule = schedule_within(seed.strategy, scop)
         except PolygymError:
             continue
         mapping = replace(seed.mapping, threads=start.threads, reassociate=start.reassociate)

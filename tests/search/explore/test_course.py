@@ -141,10 +141,10 @@ def test_a_defect_is_no_early_end(tmp_path: Path) -> None:
 
 
 def test_where_isl_finds_nothing_the_original_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: object) -> None:
+    def refuse(*_: object) -> None:
         raise InputError("nothing")
 
-    monkeypatch.setattr(course, "isl_schedule", refuse)
+    monkeypatch.setattr(course, "schedule_within", refuse)
     machine: Any = Pretender()
     found = reference(SCOP, machine)
     assert (found.schedule, found.evaluation, found.reason) == (None, None, "nothing")

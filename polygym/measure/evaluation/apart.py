@@ -1,0 +1,133 @@
+"""Work in a copy of this process, with a time limit: what to do with calls that nothing interrupts.
+
+isl counts its operations, which bounds nearly everything (:mod:`polygym.compiler.poly.isl_budget`).
+But the numbers in one operation may grow without end, and a single call keeps the interpreter's
+lock: neither a signal's handler nor another thread gets a turn. Only another process can end it.
+
+That process is a fork, not the compile server, which is another program. A fork is there in some
+milliseconds and has all that this process has computed; the server takes a third of a second, more
+than most schedules do. A server pays where it answers thousands of times; a command asks once. What
+is dangerous about forks beside threads is to need what another thread has locked: the work is
+arithmetic, takes no lock but the allocator's, which the C library hands on, and if it did wait for
+one, the limit would end that too.
+
+The copy ignores Ctrl-C, which is this process's to handle: it only waits, so its handlers run. The
+copy ends with whatever ends the wait, and with this process.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import select
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar
+
+from polygym.errors import InternalError, LimitError
+from polygym.native.libc import die_with
+
+Result = TypeVar("Result")
+
+_LENGTH_BYTES = 8
+
+
+def apart(purpose: str, work: Callable[[], Result], seconds: float, advice: str) -> Result:
+    """Return what ``work`` returns, computed in a copy of this process; raise what it raises.
+
+    What it changes is lost, and what it returns or raises must stand a pickle.
+
+    Raises:
+        LimitError: it took longer than ``seconds``; the message has the ``purpose`` and ``advice``.
+        InternalError: the copy was killed, or crashed.
+    """
+    ours, theirs = os.pipe()
+    process = _copied(theirs, work)
+    os.close(theirs)
+    try:
+        answer = _received(ours, time.monotonic() + seconds)
+    except TimeoutError:
+        raise LimitError(f"{purpose}: gave up after {seconds:g} s; {advice}") from None
+    finally:
+        os.close(ours)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        with suppress(ChildProcessError):  # whoever ignores SIGCHLD has nothing to wait for
+            os.waitpid(process, 0)
+    if answer is None:
+        raise InternalError(f"{purpose}: the process that was at it ended without an answer")
+    is_fine, found = pickle.loads(answer)
+    if not is_fine:
+        raise found
+    result: Result = found
+    return result
+
+
+def _copied(descriptor: int, work: Callable[[], object]) -> int:
+    """Return the id of a copy of this process that writes what comes of the work."""
+    parent = os.getpid()
+    # An exception of a signal's handler would make the copy go on as if it were this process.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads: see above
+            process = os.fork()
+        if process == 0:
+            _answer(descriptor, parent, before, work)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return process
+
+
+def _answer(
+    descriptor: int, parent: int, mask: Iterable[int], work: Callable[[], object]
+) -> NoReturn:
+    """Do the work, write what comes of it, and end without a trace of what else was going on."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        die_with(parent)
+        answer = _outcome(work)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(len(answer).to_bytes(_LENGTH_BYTES, "little") + answer)
+    finally:
+        os._exit(0)
+
+
+def _outcome(work: Callable[[], object]) -> bytes:
+    """Return the pickled result of the work, or the pickled exception."""
+    try:
+        return pickle.dumps((True, work()))
+    except BaseException as error:  # whatever it is, it is the other side's to handle
+        with suppress(Exception):  # some do not stand a pickle
+            answer = pickle.dumps((False, error))
+            pickle.loads(answer)
+            return answer
+        return pickle.dumps((False, InternalError(f"{type(error).__name__}: {error}")))
+
+
+def _received(descriptor: int, deadline: float) -> bytes | None:
+    """Return what is sent until a time; None if the sender ends in the middle of it.
+
+    Raises:
+        TimeoutError: not all is there in time.
+    """
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    found = bytearray()
+    length: Any = None
+    while length is None or len(found) < _LENGTH_BYTES + length:
+        if not poller.poll(max(0.0, 1000 * (deadline - time.monotonic()))):
+            raise TimeoutError
+        if not (part := os.read(descriptor, 1 << 20)):
+            return None
+        found += part
+        if length is None and len(found) >= _LENGTH_BYTES:
+            length = int.from_bytes(found[:_LENGTH_BYTES], "little")
+    return bytes(found[_LENGTH_BYTES:])

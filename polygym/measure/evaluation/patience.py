@@ -1,0 +1,119 @@
+"""Schedules and code with a time limit, for commands: the doors to what is pure and may take hours.
+
+isl's scheduler solves integer programs, and isl's code generation is worst-case exponential. isl's
+count of operations bounds nearly all of it; in a program with odd numbers one operation may take
+longer than the next thousand. So both work in a copy of the process that can be ended
+(:mod:`polygym.measure.evaluation.apart`), and what is given up ends in a sentence that says what
+else there is to do.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import original, prepare, schedule_by
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import Original, Strategy
+from polygym.errors import InputError, LimitError
+from polygym.measure.evaluation.apart import apart
+
+Result = TypeVar("Result")
+
+PATIENCE_VARIABLE = "POLYGYM_PATIENCE"
+"""The environment variable that says how many seconds a command gives each of these."""
+
+# isl's scheduler; deciding about a schedule; the code of one, and all schedules, of the largest
+# programs too.
+_SCHEDULE_SECONDS = 60.0
+_CHECK_SECONDS = 60.0
+_CODE_SECONDS = 300.0
+_SPACE_SECONDS = 300.0
+
+_LONGER = f"{PATIENCE_VARIABLE}=SECONDS in the environment gives it longer"
+_SCHEDULER = "isl's scheduler"
+_OTHER_SCHEDULES = (
+    "it may find one with sizes as parameters instead of numbers, or told otherwise ('isl "
+    f"fusion=minimum', say); `original` is the order of the text; {_LONGER}"
+)
+_OTHER_CODE = f"a simpler schedule or --mapping sequential may take less; {_LONGER}"
+_OTHER_SPACE = f"a smaller --limit or fewer --seconds may do; {_LONGER}"
+_OTHER_QUESTION = f"a schedule with fewer rows or smaller numbers may take less; {_LONGER}"
+
+
+def seconds_of(usual: float) -> float:
+    """Return how many seconds may pass, unless the environment says so.
+
+    Raises:
+        InputError: it does not say a number of seconds.
+    """
+    text = os.environ.get(PATIENCE_VARIABLE, "").strip()
+    if not text:
+        return usual
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1e6:
+        raise InputError(f"{PATIENCE_VARIABLE}: expected a number of seconds, found {text!r}")
+    return found
+
+
+class Patience:
+    """Seconds for isl's scheduler that several strategies share."""
+
+    def __init__(self, most: float | None = None) -> None:
+        """Begin with as many as are usual, ``most`` at the most."""
+        usual = seconds_of(_SCHEDULE_SECONDS)
+        self.seconds = usual if most is None else min(usual, most)
+        self._spent = 0.0
+
+    def schedule(self, strategy: Strategy, scop: Scop) -> Schedule:
+        """Return the schedule of a strategy, out of the seconds that are left.
+
+        Whoever asks for several calls :func:`~polygym.compiler.poly.baselines.prepare` before.
+        """
+        if isinstance(strategy, Original):
+            return original(scop)
+        left = self.seconds - self._spent
+        if left <= 0:
+            raise LimitError(f"{_SCHEDULER}: gave up after {self.seconds:g} s; {_OTHER_SCHEDULES}")
+        start = time.monotonic()
+        try:
+            return apart(_SCHEDULER, lambda: schedule_by(strategy, scop), left, _OTHER_SCHEDULES)
+        finally:
+            self._spent += time.monotonic() - start
+
+
+def schedule_within(strategy: Strategy, scop: Scop) -> Schedule:
+    """Return the schedule that a strategy gives a program.
+
+    Raises:
+        InputError: isl finds none of the kind.
+        LimitError: it would take too long.
+    """
+    if not isinstance(strategy, Original):
+        prepare(scop)  # what this process needs as well, and isl's count of operations bounds
+    return Patience().schedule(strategy, scop)
+
+
+def code_within(work: Callable[[], Result]) -> Result:
+    """Return what generating code gives, or raise what it raises, a LimitError if it lasts."""
+    return apart("generating code", work, seconds_of(_CODE_SECONDS), _OTHER_CODE)
+
+
+def decided_within(work: Callable[[], Result]) -> Result:
+    """Return what is found about a schedule; raise what that raises, a LimitError if it lasts."""
+    return apart("checking the schedule", work, seconds_of(_CHECK_SECONDS), _OTHER_QUESTION)
+
+
+def space_within(work: Callable[[], Result], seconds: float) -> Result:
+    """Return what constructing a space gives; raise what that raises, a LimitError if it lasts.
+
+    ``seconds`` may pass for one of its polyhedra; there may be some tens.
+    """
+    most = seconds_of(max(_SPACE_SECONDS, 20 * seconds))
+    return apart("constructing the space", work, most, _OTHER_SPACE)
