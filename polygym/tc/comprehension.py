@@ -16,7 +16,12 @@ import numpy as np
 
 import polygym
 from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
-from polygym.compiler.frontend.tc import Definition, check_beginnings, library
+from polygym.compiler.frontend.tc import (
+    Definition,
+    check_beginnings,
+    hint_for_output,
+    library,
+)
 from polygym.compiler.frontend.tc import parse as parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
@@ -369,7 +374,7 @@ class Comprehension:
             if array.shape != place.shape or array.dtype != place.dtype:
                 raise InputError(
                     f"out: {output.name}: expected {place.dtype} of shape {place.shape}, found "
-                    f"{array.dtype} of shape {array.shape}"
+                    f"{array.dtype} of shape {array.shape}{self._reason(output.name, array)}"
                 )
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"out: {output.name}: expected contiguous memory to write to")
@@ -377,6 +382,11 @@ class Comprehension:
             if np.may_share_memory(one, other):
                 raise InputError("out: expected arrays that do not overlap each other")
         return given
+
+    def _reason(self, name: str, given: np.ndarray) -> str:
+        """Return why an output is no float32 if that was given and a literal is the reason."""
+        hint = hint_for_output(self.definition, name) if given.dtype == np.float32 else ""
+        return f" ({hint})" if hint else ""
 
 
 def _unpickled(version: str, state: bytes) -> Comprehension:

@@ -90,6 +90,14 @@ def test_memory_for_the_result(mm):
         mm(A, B, out=[out, out])
 
 
+def test_memory_for_a_result_that_a_literal_makes_double():
+    fill = polygym.tc.define("def f(float(N) A) -> (B) { B(i) = 0.5 where exists A(i) }")
+    with pytest.raises(InputError, match=r"found float32 .* 0\.5 alone; 0\.5f makes it float32\)$"):
+        fill(A[0].copy(), out=np.empty(len(A[0]), np.float32))
+    with pytest.raises(InputError, match=r"found int32 of shape \(\d+,\)$"):
+        fill(A[0].copy(), out=np.empty(len(A[0]), np.int32))
+
+
 def test_memory_that_is_an_argument_s():
     square = polygym.tc.define("def f(float(N,N) A) -> (B) { B(i,j) +=! A(i,k) * A(k,j) }")
     matrix = np.arange(9, dtype=np.float32).reshape(3, 3)

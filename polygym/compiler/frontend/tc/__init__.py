@@ -5,7 +5,8 @@ back; ``calls`` puts in what other definitions say, whose ``shapes`` have to fit
 names mean), then ``lower``, which takes a ``draft`` through its steps: ``declarations``;
 ``inference`` (over which values indices run: ``ranges``, of ``affine`` subscripts of ``tensors``);
 ``usage`` (what may be read and assigned, ``inplace`` updates); ``emission`` (the statements:
-``environment``, ``types``, ``translate``); ``assembly`` (the program: ``extents``, ``names``).
+``environment``, ``types``, ``literals``, ``translate``); ``assembly`` (the program: ``extents``,
+``names``).
 ``library`` has comprehensions by name.
 
 A text is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
@@ -14,9 +15,10 @@ any other exception than an :class:`~polygym.errors.InputError`.
 
 from __future__ import annotations
 
+from polygym.compiler.frontend.tc.literals import hint_for_output
 from polygym.compiler.frontend.tc.lower import lower
 from polygym.compiler.frontend.tc.parse import parse
 from polygym.compiler.frontend.tc.resolve import check_beginnings, needed_values
 from polygym.compiler.frontend.tc.syntax import Definition
 
-__all__ = ["Definition", "check_beginnings", "lower", "needed_values", "parse"]
+__all__ = ["Definition", "check_beginnings", "hint_for_output", "lower", "needed_values", "parse"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polygym.compiler.frontend.tc.affine import LARGEST
 from polygym.compiler.frontend.tc.draft import Draft, declared_sizes, output_named
 from polygym.compiler.frontend.tc.environment import Environment
 from polygym.compiler.frontend.tc.resolve import needed_values, scalar_parameters
+from polygym.compiler.frontend.tc.syntax import Definition, Expression
 from polygym.compiler.frontend.tc.syntax import Parameter as Declaration
 from polygym.compiler.frontend.tc.tensors import Role, Tensor
 from polygym.compiler.frontend.tc.types import (
@@ -70,27 +72,29 @@ def declare(draft: Draft, parameter: Declaration) -> None:
     )
 
 
-def tensor_types(draft: Draft) -> dict[str, ScalarType]:
-    """Return the type of every tensor.
+def tensor_types(
+    definition: Definition,
+    values: Sequence[tuple[str, Expression]],
+    real: ScalarType = ScalarType.DOUBLE,
+) -> dict[str, ScalarType]:
+    """Return the type of every tensor; ``values`` are assigned to tensors by name.
 
     One that is not declared has that of the first value assigned to it that has one; literals
-    give way, so that ``C(i) = 0`` may be followed by ``C(i) += A(i, k)``.
+    give way, so that ``C(i) = 0`` may be followed by ``C(i) += A(i, k)``. Where literals with a
+    point are all that there is, it is ``real``.
     """
-    types = {name: tensor.type for name, tensor in draft.tensors.items()}
-    for output in draft.definition.outputs:
+    types = {one.name: SCALARS[one.type] for one in definition.parameters}
+    for output in definition.outputs:
         if output.type is not None:
             types.setdefault(output.name, SCALARS[output.type])
     weak: dict[str, Type] = {}
-    open_names = [m.statement.tensor for m in draft.meanings]
-    while any(name not in types for name in open_names):
+    while any(name not in types for name, _ in values):
         before = len(types)
-        for meaning in draft.meanings:
-            name = meaning.statement.tensor
+        for name, value in values:
             if name in types:
                 continue
-            tensors = {known: replace(_SOME, type=scalar) for known, scalar in types.items()}
             try:
-                found = type_of(meaning.value, Environment(tensors, {}, {}))
+                found = type_among(types, value)
             except SourceError:
                 continue
             if found is Weak.TRUTH:
@@ -100,6 +104,17 @@ def tensor_types(draft: Draft) -> dict[str, ScalarType]:
             else:
                 weak[name] = unified(weak.get(name, found), found)
         if len(types) == before:
-            left = next(name for name in open_names if name not in types)
-            types[left] = settled(weak.get(left, Weak.REAL))
+            left = next(name for name, _ in values if name not in types)
+            kind = weak.get(left, Weak.REAL)
+            types[left] = real if kind is Weak.REAL else settled(kind)
     return types
+
+
+def type_among(types: Mapping[str, ScalarType], value: Expression) -> Type:
+    """Return the type of a value where tensors have these types.
+
+    Raises:
+        SourceError: an operand does not fit, or is of a tensor without a type.
+    """
+    tensors = {name: replace(_SOME, type=scalar) for name, scalar in types.items()}
+    return type_of(value, Environment(tensors, {}, {}))

@@ -16,7 +16,7 @@ from polygym.compiler.frontend.tc.environment import Environment
 from polygym.compiler.frontend.tc.names import Names
 from polygym.compiler.frontend.tc.ranges import Scope, Sizes
 from polygym.compiler.frontend.tc.resolve import Meaning, sizes_of
-from polygym.compiler.frontend.tc.syntax import Definition, Name, Number, Output
+from polygym.compiler.frontend.tc.syntax import Definition, Expression, Name, Number, Output
 from polygym.compiler.frontend.tc.syntax import Parameter as Declaration
 from polygym.compiler.frontend.tc.tensors import Tensor
 from polygym.compiler.ir.scop import Statement
@@ -45,6 +45,11 @@ class Draft:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     written: dict[str, list[isl.Set]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> list[tuple[str, Expression]]:
+        """What the statements assign, with the names of the tensors."""
+        return [(one.statement.tensor, one.value) for one in self.meanings]
 
 
 def begin(

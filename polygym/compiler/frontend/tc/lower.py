@@ -24,6 +24,7 @@ from polygym.compiler.frontend.tc.declarations import check_constants, declare, 
 from polygym.compiler.frontend.tc.draft import Draft, begin, scope_of
 from polygym.compiler.frontend.tc.emission import defined_tensor, emit
 from polygym.compiler.frontend.tc.inference import infer_ranges
+from polygym.compiler.frontend.tc.literals import hint_for_value
 from polygym.compiler.frontend.tc.resolve import Meaning, check_beginnings, check_names, meaning_of
 from polygym.compiler.frontend.tc.syntax import Definition
 from polygym.compiler.frontend.tc.types import is_narrowing, named, type_of
@@ -80,7 +81,7 @@ def _lowered(
     for parameter in definition.parameters:
         declare(draft, parameter)
     draft.meanings = [meaning_of(one, definition, constants) for one in definition.statements]
-    draft.types = tensor_types(draft)
+    draft.types = tensor_types(definition, draft.values)
     for place, meaning in enumerate(draft.meanings):
         _statement(draft, place, meaning)
     for output in definition.outputs:
@@ -104,7 +105,8 @@ def _statement(draft: Draft, place: int, meaning: Meaning) -> None:
             statement.place,
             f"{statement.tensor} is {named(target)} and the value {named(found)}: that would "
             "narrow it",
-            f"convert it: {named(target)}(...)",
+            hint_for_value(draft.definition, draft.values, meaning.value, target)
+            or f"convert it: {named(target)}(...)",
         )
     ranges = infer_ranges(draft, place, meaning, scope, environment)
     tensor = defined_tensor(draft, meaning, ranges, target)

@@ -114,6 +114,14 @@ REFUSED = [
     ("def f(double(N) A) -> (float(N) B) { B(i) = A(i) }", "would narrow it"),
     ("def f(float(N) A) -> (int(N) B) { B(i) = A(i) }", "convert it: int"),
     ("def f(float(N) A) -> (int(N) B) { B(i) = 0.5 }", "would narrow it"),
+    (
+        "def f(float(N) A) -> (float(N) B) { t(i) = 4.0 where exists A(i) B(i) = sqrt(t(i)) }",
+        "t is float64 by the literal 4.0 alone; 4.0f makes it float32",
+    ),
+    (
+        "def f(double(N) A) -> (float(N) B) { t(i) = 4.0 where exists A(i) B(i) = t(i) * A(i) }",
+        "convert it: float",
+    ),
     ("def f(float(N) A) -> (B) { B(i) = A(i) % 2 }", "% is for integers"),
     ("def f(double(N) A) -> (B) { B(i) = sqrtf(A(i)) }", "sqrtf: expected float"),
     ("def f(float(N) A) -> (double(N) A) { A(i) = 2 * A(i) }", "float as a parameter and double"),
