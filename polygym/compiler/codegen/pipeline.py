@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.loops.check_bounds import unproved_accesses
-from polygym.compiler.codegen.loops.check_by_running import rehearse
+from polygym.compiler.codegen.loops.check_by_running import check_by_running
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
@@ -155,7 +155,7 @@ def _lowered(tree: Tree, goal: Goal) -> Way:
     """Run the passes over the loops of a tree, and check what comes in and what comes out."""
     program = GENERATE.run(tree, goal)
     check_ranges(program.body, goal.legal.scop)
-    rehearse(program.body, tree, goal.legal, goal.sizes)
+    check_by_running(program.body, tree, goal.legal, goal.sizes)
     loops = [program]
     for each in LOOPS:
         loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])
