@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
-from polygym.compiler.codegen.loops.check_bounds import unproved_accesses
+from polygym.compiler.codegen.loops.check_bounds import with_proofs
 from polygym.compiler.codegen.loops.check_by_running import rehearse
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.generate import generate_loops
@@ -89,8 +89,7 @@ def _with_unproved(program: LoopProgram, sizes: Sizes | None) -> LoopProgram:
 
     Loops for all sizes are to run at the given ones as well.
     """
-    known = known_sizes(program.scop, sizes)
-    return replace(program, unproved=unproved_accesses(program, known))
+    return with_proofs(program, known_sizes(program.scop, sizes))
 
 
 def _attempts(
