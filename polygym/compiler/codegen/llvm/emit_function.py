@@ -68,7 +68,14 @@ class FunctionEmitter:
         watched = isinstance(self.builder, WatchfulBuilder)
         notes = None if self.checks is None else self.checks.notes
         self.memory = Memory(
-            self.module, self.builder, scop, self.storage, self.extents, notes, watched
+            self.module,
+            self.builder,
+            scop,
+            self.storage,
+            self.extents,
+            notes,
+            watched,
+            self.program.exact,
         )
         self.statements = {statement.name: statement for statement in scop.statements}
 
