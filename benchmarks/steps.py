@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent.parent
 
 
 def measure(name: str, kernel: str, seconds: float) -> dict[str, float]:
-    """Return what one kernel's episodes take: six episodes, or more until so many seconds have passed."""
+    """Return what one kernel's episodes take: six or more, until the time is over."""
     env = gymnasium.make(f"polygym:{name}", kernel=kernel, reward="static", dataset="mini")
     _, info = env.reset(seed=0)
     generator = np.random.default_rng(0)
