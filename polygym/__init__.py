@@ -17,7 +17,7 @@ from typing import Any
 
 from polygym.discovery import register_environments
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "__version__",

@@ -117,7 +117,11 @@ class ConstructionRules:
     polyhedra: Polyhedra
     dimensions: int
     candidates: tuple[int, ...]
-    _openings: Memory[tuple[bool, ...], Opening] = field(
+    # By who carries what now, and by what was carried before, which is the same for many of those.
+    _openings: Memory[tuple[tuple[int, ...], int], Opening] = field(
+        default_factory=lambda: Memory(64), init=False, repr=False
+    )
+    _opened: Memory[tuple[bool, ...], Opening] = field(
         default_factory=lambda: Memory(64), init=False, repr=False
     )
 
@@ -163,8 +167,13 @@ class ConstructionRules:
     def opening(self, state: Construction, dimension: int | None = None) -> Opening:
         """Return what was known when a dimension, by default the current one, was opened."""
         number = state.dimension if dimension is None else dimension
-        gone = tuple([0 < by < number for by in state.carried_by])
-        return self._openings.get(gone, lambda: self._open(gone))
+        carried_by = state.carried_by
+
+        def find() -> Opening:
+            gone = tuple([0 < by < number for by in carried_by])
+            return self._opened.get(gone, lambda: self._open(gone))
+
+        return self._openings.get((carried_by, number), find)
 
     def _open(self, gone: tuple[bool, ...]) -> Opening:
         uncarried = [i for i, is_gone in zip(self.candidates, gone, strict=True) if not is_gone]

@@ -24,7 +24,7 @@ from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import LoopProgram, Node, count_instances
 from polygym.compiler.codegen.loops.jam import jam_loops
 from polygym.compiler.codegen.loops.lanes import vectorise
-from polygym.compiler.codegen.loops.move_initialisers import start_sums
+from polygym.compiler.codegen.loops.move_initialisers import move_initialisers
 from polygym.compiler.codegen.loops.pack import pack
 from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.separate import separate
@@ -108,7 +108,7 @@ def _pack_tiles(program: LoopProgram, _: Goal) -> LoopProgram:
 
 
 def _move_initialisers(program: LoopProgram, _: Goal) -> LoopProgram:
-    return replace(program, body=start_sums(program.body, program.scop, _guarded(program)))
+    return replace(program, body=move_initialisers(program.body, program.scop, _guarded(program)))
 
 
 def _separate(program: LoopProgram, goal: Goal) -> LoopProgram:

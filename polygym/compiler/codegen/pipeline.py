@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
-from polygym.compiler.codegen.loops.check_bounds import unproved_accesses
-from polygym.compiler.codegen.loops.check_by_running import rehearse
+from polygym.compiler.codegen.loops.check_bounds import with_proofs
+from polygym.compiler.codegen.loops.check_by_running import check_by_running
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
@@ -79,7 +79,7 @@ def lower(
 
 def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
     """Return the way that :func:`lower` goes: under the mapping, or the first simpler one."""
-    return _with_unproved(_way(legal, mapping, sizes), sizes)
+    return _with_proofs(_way(legal, mapping, sizes), sizes)
 
 
 def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
@@ -110,14 +110,13 @@ def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
         return _lowered(mapped, replace(goal, sizes=None, whole=True))
 
 
-def _with_unproved(way: Way, sizes: Sizes | None) -> Way:
-    """Return a way whose last loops have what code must check: isl's result is not trusted.
+def _with_proofs(way: Way, sizes: Sizes | None) -> Way:
+    """Return a way whose last loops have what is proved of them, and what code has to check.
 
     Loops for all sizes are to run at the given ones as well.
     """
     *before, last = way.loops
-    unproved = unproved_accesses(last, known_sizes(last.scop, sizes))
-    return replace(way, loops=(*before, replace(last, unproved=unproved)))
+    return replace(way, loops=(*before, with_proofs(last, known_sizes(last.scop, sizes))))
 
 
 def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> Way | None:
@@ -155,7 +154,7 @@ def _lowered(tree: Tree, goal: Goal) -> Way:
     """Run the passes over the loops of a tree, and check what comes in and what comes out."""
     program = GENERATE.run(tree, goal)
     check_ranges(program.body, goal.legal.scop)
-    rehearse(program.body, tree, goal.legal, goal.sizes)
+    check_by_running(program.body, tree, goal.legal, goal.sizes)
     loops = [program]
     for each in LOOPS:
         loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.llvm.loader import EMPTY, OUTSIDE, WRAPPED
+from polygym.compiler.codegen.llvm.loader import EMPTY, INEXACT, OUTSIDE, WRAPPED
 from polygym.compiler.codegen.loops import check_bounds
-from polygym.compiler.codegen.loops.check_bounds import WRITE, unproved_accesses
+from polygym.compiler.codegen.loops.check_bounds import WRITE, unproved_accesses, with_proofs
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,
@@ -163,6 +163,19 @@ def test_what_stays_inside_is_proved(name: str) -> None:
         assert unproved_accesses(program(FINE[name]), {"n": N}) == {("S", WRITE)}
     else:
         assert unproved_accesses(program(FINE[name]), {"n": N}) == frozenset()
+
+
+def test_divisions_that_leave_no_remainder_are_known() -> None:
+    """By the steps of a loop; in another loop the same one may leave one."""
+    half = operation(IndexOperator.DIVIDE_EXACT, operation(IndexOperator.SUBTRACT, I, 1), 2)
+    odd = loop(1, 2 * N - 1, copies(half, Number(0)), step=2)
+    assert with_proofs(program(odd), {"n": N}).exact == {half}
+    even = loop(2, 2 * N - 1, copies(half, Number(0)), step=2)
+    assert with_proofs(program(even), {"n": N}).exact == frozenset()
+    assert with_proofs(program(Block((odd, even))), {"n": N}).exact == frozenset()
+    wrong = replace(program(even), exact=frozenset({half}))
+    given = {"A": np.zeros(N), "B": np.zeros(N)}
+    assert run_code(compile_program(wrong, is_watched=True), wrong, {"n": N}, given) == INEXACT
 
 
 def bounds() -> st.SearchStrategy[Index]:

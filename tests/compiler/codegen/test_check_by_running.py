@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.loops.check_by_running import rehearse
+from polygym.compiler.codegen.loops.check_by_running import check_by_running
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.index import plus, replaced_in
 from polygym.compiler.codegen.loops.ir import (
@@ -100,7 +100,7 @@ CASES = [("product", "tile=4"), ("product", "default"), ("lu", "tile=3x2"), ("fi
 @pytest.mark.parametrize(("name", "mapping"), CASES)
 def test_what_isl_made_passes(name: str, mapping: str) -> None:
     body, tree, legal = generated(name, mapping)
-    rehearse(body, tree, legal)
+    check_by_running(body, tree, legal)
     # What follows would prove nothing if the loops had no places to change.
     assert list(everywhere(body, later))
 
@@ -111,7 +111,7 @@ def test_wrong_instances_are_refused(name: str, mapping: str, tamper: Tampering)
     body, tree, legal = generated(name, mapping)
     for wrong in list(everywhere(body, tamper))[:6]:
         with pytest.raises(LimitError, match="do not run every instance once"):
-            rehearse(wrong, tree, legal)
+            check_by_running(wrong, tree, legal)
 
 
 @pytest.mark.parametrize("tamper", [shorter, later])
@@ -119,7 +119,7 @@ def test_wrong_bounds_are_refused(tamper: Tampering) -> None:
     body, tree, legal = generated("product", "sequential")
     for wrong in everywhere(body, tamper):
         with pytest.raises(LimitError, match="do not run every instance once"):
-            rehearse(wrong, tree, legal)
+            check_by_running(wrong, tree, legal)
 
 
 def test_a_wrong_order_of_statements_is_refused() -> None:
@@ -127,7 +127,7 @@ def test_a_wrong_order_of_statements_is_refused() -> None:
     refused = 0
     for wrong in everywhere(body, swapped):
         with pytest.raises(LimitError, match="in the wrong order"):
-            rehearse(wrong, tree, legal)
+            check_by_running(wrong, tree, legal)
         refused += 1
     assert refused
 
@@ -146,7 +146,7 @@ def test_a_loop_that_runs_backwards_is_refused() -> None:
     refused = 0
     for wrong in everywhere(body, backwards):
         with pytest.raises(LimitError, match="in the wrong order"):
-            rehearse(wrong, tree, legal)
+            check_by_running(wrong, tree, legal)
         refused += 1
     assert refused == 3
 
@@ -155,4 +155,4 @@ def test_loops_that_run_far_too_often_are_refused() -> None:
     body, tree, legal = generated("product", "sequential")
     idle = Loop("w0", Number(1), Number(10_000_000), 1, Guard(Number(0), body, None))
     with pytest.raises(LimitError, match="far more often"):
-        rehearse(Block((body, idle)), tree, legal)
+        check_by_running(Block((body, idle)), tree, legal)

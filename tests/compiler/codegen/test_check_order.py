@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from polybench import Dataset
-from polygym.compiler.codegen.loops import check_by_running as rehearse
+from polygym.compiler.codegen.loops import check_by_running as check_by_running
 from polygym.compiler.codegen.loops import generate
 from polygym.compiler.codegen.loops.check_order import WrongLoopsError, check_legal_order
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, Node, count_instances
@@ -62,7 +62,7 @@ def test_loops_for_all_sizes_take_their_place(mapping: Mapping) -> None:
     program = lower(legal, mapping, sizes)
     assert program.sizes is None
     assert count_instances(program.body) == len(legal.scop.statements)
-    rehearse.rehearse(program.body, build_tree(legal), legal, sizes)
+    check_by_running.check_by_running(program.body, build_tree(legal), legal, sizes)
 
 
 # A legal schedule of heat-3d; when isl may split its loops, there is no end to them.
@@ -134,9 +134,9 @@ def sampled(name: str, body_of: Callable[[Node], Iterator[Node]]) -> int:
     tree = build_tree(legal)
     body = generate.generate_loops(tree, legal, sizes).body
     count = 0
-    with patch.object(rehearse, "_MOST_INSTANCES", 0):
+    with patch.object(check_by_running, "_MOST_INSTANCES", 0):
         for one in body_of(body):
-            rehearse.rehearse(one, tree, legal, sizes)
+            check_by_running.check_by_running(one, tree, legal, sizes)
             count += 1
     return count
 

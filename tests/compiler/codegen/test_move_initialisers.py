@@ -8,7 +8,7 @@ import pytest
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, LoopProgram, Node
-from polygym.compiler.codegen.loops.move_initialisers import start_sums
+from polygym.compiler.codegen.loops.move_initialisers import move_initialisers
 from polygym.compiler.codegen.machine import this_machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
@@ -46,7 +46,7 @@ def before_and_after(body: str) -> tuple[LoopProgram, Node]:
     mapping = parse_mapping("tile=off unroll_jam=1 vector_bits=off")
     tree = plan(build_tree(legal), legal, mapping, this_machine(), SIZES)
     program = generate_loops(tree, legal, SIZES)
-    return program, start_sums(program.body, scop, frozenset())
+    return program, move_initialisers(program.body, scop, frozenset())
 
 
 def count_nests(node: Node) -> int:

@@ -26,7 +26,8 @@ module                  what it emits, or does
 where it is set:
 
 * ``nsw``, of index arithmetic only: :mod:`polygym.compiler.codegen.loops.check_ranges` bounds
-  every part of every expression. Divisions promise nothing (``emit_index``);
+  every part of every expression. Divisions are ``exact`` where
+  :mod:`polygym.compiler.codegen.loops.check_bounds` proves it, and promise nothing else;
 * ``inbounds``, of elements that are accessed: proved by
   :mod:`polygym.compiler.codegen.loops.check_bounds`, or checked before (``emit_memory``);
 * ``noalias``, of arguments: a program's arrays are apart, which callers see to; of what the code

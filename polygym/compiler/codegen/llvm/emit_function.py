@@ -27,8 +27,8 @@ from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition
 from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
 from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
 from polygym.compiler.codegen.llvm.emit_turn import emit_turn
-from polygym.compiler.codegen.llvm.emitting import Cell
-from polygym.compiler.codegen.llvm.kinds import I64, LaneType, splat
+from polygym.compiler.codegen.llvm.emitting import Cell, Group
+from polygym.compiler.codegen.llvm.kinds import I1, I64, LaneType, splat
 from polygym.compiler.codegen.llvm.notes import Broken, WatchfulBuilder
 from polygym.compiler.codegen.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.loops.check_bounds import WRITE
@@ -50,7 +50,8 @@ class FunctionEmitter:
     """Emits nodes into one function.
 
     ``checks`` notes subscripts out of range, where some are computed. ``held`` maps the cells that
-    live in registers just now to their values.
+    live in registers just now to their values; ``written`` says of those that a loop has loaded
+    whether an instance has written them since.
     """
 
     module: ir.Module
@@ -61,6 +62,7 @@ class FunctionEmitter:
     extents: Mapping[str, tuple[Any, ...]]
     checks: Checks | None = None
     held: dict[Cell, Any] = field(default_factory=dict)
+    written: dict[Group, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""
@@ -68,7 +70,14 @@ class FunctionEmitter:
         watched = isinstance(self.builder, WatchfulBuilder)
         notes = None if self.checks is None else self.checks.notes
         self.memory = Memory(
-            self.module, self.builder, scop, self.storage, self.extents, notes, watched
+            self.module,
+            self.builder,
+            scop,
+            self.storage,
+            self.extents,
+            notes,
+            watched,
+            self.program.exact,
         )
         self.statements = {statement.name: statement for statement in scop.statements}
 
@@ -217,6 +226,9 @@ class FunctionEmitter:
         where = (statement.write.array, instance.write, environment)
         if held:
             self.held[cell] = result
+            for group in self.written:
+                if cell in group:
+                    self.written[group] = ir.Constant(I1, 1)
         elif lanes is None:
             self.memory.store(result, *where, check=is_checked(WRITE))
         else:

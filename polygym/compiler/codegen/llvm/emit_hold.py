@@ -10,7 +10,8 @@ dependences. Loops that hold may stand in each other, as in a sum over three ind
 
 The outermost loop whose counter the element does not depend on loads and stores it; those inside
 carry it. It applies where there is nothing but instances in these loops, and each of them costs a
-test that it runs at all, after which the value is that from before or the one from inside.
+test that it runs at all, after which the value is that from before or the one from inside. What no
+instance has written is not stored: two threads may come by an element that one of them writes.
 
 Instances right before such a loop that write what it holds leave it in the register: after
 ``C[i][j] = 0`` x is 0, and nothing is loaded (codegen/loops/move_initialisers.py moves them there).
@@ -18,15 +19,15 @@ Instances right before such a loop that write what it holds leave it in the regi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_index import Environment
-from polygym.compiler.codegen.llvm.emitting import Cell, Holding
-from polygym.compiler.codegen.llvm.kinds import I64
+from polygym.compiler.codegen.llvm.emitting import Cell, Group, Holding
+from polygym.compiler.codegen.llvm.kinds import I1, I64
 from polygym.compiler.codegen.loop_annotation import Hold
 from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.index import coefficient, mentions
@@ -34,6 +35,9 @@ from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, Node
 from polygym.compiler.codegen.loops.linear import difference
 from polygym.compiler.codegen.loops.nests import parts_of
 from polygym.compiler.ir.scop import Statement
+
+Counters: TypeAlias = tuple[str, ...]
+"""The loops around an instance, by their counters."""
 
 
 def cell_of(statement: Statement, instance: Instance) -> Cell:
@@ -105,18 +109,80 @@ def emit_holding(
     if not cells:
         return False
     builder = emitter.builder
-    before, outside = builder.block, dict(emitter.held)
+    before, outside, until_then = builder.block, dict(emitter.held), dict(emitter.written)
+    groups = _written_together(emitter, loop, own)
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         emitter.held.update({cell: _load(emitter, cell, environment) for cell in own})
+        emitter.written.update(dict.fromkeys(groups, ir.Constant(I1, 0)))
         _emit_loop(emitter, loop, lower, upper, cells, environment)
-        _store_all(emitter, {cell: emitter.held.pop(cell) for cell in own}, environment)
+        for group in groups:
+            _store_written(emitter, group, environment)
         after = builder.block
-    for cell in carried:
-        merged = builder.phi(outside[cell].type)
-        merged.add_incoming(outside[cell], before)
-        merged.add_incoming(emitter.held[cell], after)
-        emitter.held[cell] = merged
+    _merge(builder, emitter.held, {cell: outside[cell] for cell in carried}, before, after)
+    _merge(builder, emitter.written, until_then, before, after)
     return True
+
+
+def _merge(
+    builder: ir.IRBuilder,
+    values: dict[Any, Any],
+    others: Mapping[Any, Any],
+    before: Any,
+    after: Any,
+) -> None:
+    """Let values be those from before a loop where it has not run."""
+    for key, other in others.items():
+        merged = builder.phi(other.type)
+        merged.add_incoming(other, before)
+        merged.add_incoming(values[key], after)
+        values[key] = merged
+
+
+def _written_together(emitter: Holding, loop: Loop, cells: Sequence[Cell]) -> list[Group]:
+    """Return cells in groups; if one of a group has been written in a loop, all of it have been.
+
+    That is so where their instances stand in the same loops.
+    """
+    places: dict[Cell, set[Counters]] = {cell: set() for cell in cells}
+    for counters, instance in _instances(loop):
+        cell = cell_of(emitter.statements[instance.statement], instance)
+        if cell in places:
+            places[cell].add(counters)
+    groups: dict[frozenset[Counters], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(frozenset(places[cell]), []).append(cell)
+    return [tuple(group) for group in groups.values()]
+
+
+def _instances(
+    node: Node, counters: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Instance]]:
+    """Yield the instances in loops that hold, each with the counters of the loops around it."""
+    match node:
+        case Instance():
+            yield counters, node
+        case Loop():
+            yield from _instances(node.body, (*counters, node.variable))
+        case Block():
+            for part in parts_of(node):
+                yield from _instances(part, counters)
+        case _:
+            raise AssertionError("there are only instances in loops that hold")
+
+
+def _store_written(emitter: Holding, group: Group, environment: Environment) -> None:
+    """Store the cells of a loop that has ended, unless no instance has written them.
+
+    The loops inside may all have been empty. Then the elements may be another thread's, which has
+    written them meanwhile, and what was loaded before must not take their place.
+    """
+    values = {cell: emitter.held.pop(cell) for cell in group}
+    written = emitter.written.pop(group)
+    if isinstance(written, ir.Constant):
+        _store_all(emitter, values, environment)
+        return
+    with emitter.builder.if_then(written):
+        _store_all(emitter, values, environment)
 
 
 def _emit_loop(
@@ -136,18 +202,28 @@ def _emit_loop(
     builder.position_at_end(body)
     counter = builder.phi(I64, name=loop.variable)
     counter.add_incoming(lower, before)
-    phis = {}
-    for cell in cells:
-        phis[cell] = builder.phi(emitter.held[cell].type)
-        phis[cell].add_incoming(emitter.held[cell], before)
-    emitter.held.update(phis)
+    carried = _phis(builder, emitter.held, cells, before)
+    written = _phis(builder, emitter.written, tuple(emitter.written), before)
     emitter.node(loop.body, environment | {loop.variable: counter})
-    for cell, phi in phis.items():
-        phi.add_incoming(emitter.held[cell], builder.block)
+    for phis, values in ((carried, emitter.held), (written, emitter.written)):
+        for key, phi in phis.items():
+            phi.add_incoming(values[key], builder.block)
     following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
     counter.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)
     builder.position_at_end(after)
+
+
+def _phis(
+    builder: ir.IRBuilder, values: dict[Any, Any], keys: Sequence[Any], before: Any
+) -> dict[Any, Any]:
+    """Return new phis for values at the beginning of a loop, which take their places."""
+    phis = {}
+    for key in keys:
+        phis[key] = builder.phi(values[key].type)
+        phis[key].add_incoming(values[key], before)
+    values.update(phis)
+    return phis
 
 
 def _cells(emitter: Holding, loop: Loop, annotation: Hold) -> Iterator[Cell]:

@@ -5,7 +5,8 @@ negative), but only where their value counts. Code computes them elsewhere, too:
 selection, all operands of a connective, bounds of loops that do not run, lanes that do not exist.
 An instruction that is told the promise (``exact``) has no value there, only *poison*, and a branch
 on that is undefined behaviour: programs crashed by it. So no promise is passed on. Every operator
-is a function of all integers, the same one as in Python and in the printed C::
+is a function of all integers, but where a
+division is proved to leave no remainder: the same one as in Python and in the printed C::
 
     -7 / 4, of all three kinds of division   -2     rounded down
     -7 % 4                                    1     never negative
@@ -19,6 +20,7 @@ expression and all values that its variables may have, whether guards hold or no
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import reduce
 from typing import Any, assert_never
 
@@ -39,8 +41,17 @@ _COMPARISONS = {
 }
 
 
-def emit_index(builder: ir.IRBuilder, index: Index, environment: Environment) -> Any:
-    """Return the LLVM value of an index: i64, or i1 for comparisons and connectives."""
+def emit_index(
+    builder: ir.IRBuilder,
+    index: Index,
+    environment: Environment,
+    exact: Container[Index] = (),
+) -> Any:
+    """Return the LLVM value of an index: i64, or i1 for comparisons and connectives.
+
+    ``exact`` are divisions that are proved to leave no remainder, for all values that the variables
+    have in their loops: of these LLVM is told so.
+    """
     match index:
         case Number(value):
             if not -(2**63) <= value < 2**63:
@@ -49,7 +60,9 @@ def emit_index(builder: ir.IRBuilder, index: Index, environment: Environment) ->
         case Variable(name):
             return environment[name]
         case Operation(operator, operands):
-            values = [emit_index(builder, operand, environment) for operand in operands]
+            values = [emit_index(builder, operand, environment, exact) for operand in operands]
+            if operator is IndexOperator.DIVIDE_EXACT and index in exact:
+                return builder.sdiv(*values, flags=["exact"])
             return _emit_operation(builder, operator, values)
         case _:
             assert_never(index)

@@ -94,6 +94,7 @@ class Memory:
     extents: Mapping[str, tuple[Any, ...]]
     notes: Notes | None = None
     watches: bool = False
+    exact: frozenset[Index] = frozenset()
 
     def element(self, array: str) -> Any:
         """Return the LLVM type of an array's elements."""
@@ -159,10 +160,11 @@ class Memory:
             return storage
         builder = self.builder
         flags = ("nsw",) if exists else ()
-        offset = emit_index(builder, subscripts[0], environment)
+        offset = emit_index(builder, subscripts[0], environment, self.exact)
         for extent, subscript in zip(self.extents[array][1:], subscripts[1:], strict=True):
             scaled = builder.mul(offset, extent, flags=flags)
-            offset = builder.add(scaled, emit_index(builder, subscript, environment), flags=flags)
+            place = emit_index(builder, subscript, environment, self.exact)
+            offset = builder.add(scaled, place, flags=flags)
         return builder.gep(storage, [offset], inbounds=exists, source_etype=self.element(array))
 
     def _checks(self, subscripts: tuple[Index, ...], *, check: bool) -> bool:

@@ -19,6 +19,8 @@ from polygym.compiler.ir.scop import Statement
 
 Cell: TypeAlias = tuple[str, tuple[Index, ...], Lanes | None]
 """What an instance writes: the array, the subscripts, the lanes."""
+Group: TypeAlias = tuple[Cell, ...]
+"""Cells that are written together, or not at all."""
 
 
 class Accessing(Protocol):
@@ -55,6 +57,11 @@ class Holding(Accessing, Protocol):
     @property
     def held(self) -> dict[Cell, Any]:
         """The values of the cells that live in registers just now; others may be added."""
+        ...
+
+    @property
+    def written(self) -> dict[Group, Any]:
+        """Whether those that a loop has loaded have been written since."""
         ...
 
     def node(self, node: Node, environment: Environment) -> None:

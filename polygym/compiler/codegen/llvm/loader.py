@@ -37,12 +37,13 @@ ENTRY_POINT = "polygym_run"
 
 NO_MEMORY = 1
 FIRST_OUT_OF_RANGE = 2
-OUTSIDE, WRAPPED, EMPTY = -1, -2, -3
+OUTSIDE, WRAPPED, EMPTY, INEXACT = -1, -2, -3, -4
 
 BROKEN = {
     OUTSIDE: "its loops would leave an array",
     WRAPPED: "its index arithmetic does not fit 64 bits",
     EMPTY: "it runs a vector without lanes",
+    INEXACT: "a division leaves a remainder",
 }
 """What code that was refused as it ran was about to do; it has touched nothing outside its arrays.
 """

@@ -21,7 +21,13 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.kinds import I1, I32, LaneType
-from polygym.compiler.codegen.llvm.loader import EMPTY, FIRST_OUT_OF_RANGE, OUTSIDE, WRAPPED
+from polygym.compiler.codegen.llvm.loader import (
+    EMPTY,
+    FIRST_OUT_OF_RANGE,
+    INEXACT,
+    OUTSIDE,
+    WRAPPED,
+)
 
 
 class Broken(IntEnum):
@@ -30,6 +36,7 @@ class Broken(IntEnum):
     OUTSIDE = OUTSIDE
     WRAPPED = WRAPPED
     EMPTY = EMPTY
+    INEXACT = INEXACT
 
 
 @dataclass(frozen=True)
@@ -91,10 +98,11 @@ def nothing_noted(builder: ir.IRBuilder) -> Any:
 
 
 class WatchfulBuilder(ir.IRBuilder):  # type: ignore[misc]
-    """Notes where a sum, a difference or a product wraps of which code promises that it does not.
+    """Notes where a sum, a difference or a product wraps, or a division is not as exact as it says.
 
     Code is built with it in tests: what is promised is proved
-    (:mod:`polygym.compiler.codegen.loops.check_ranges`), and here the proof is put to the test.
+    (:mod:`polygym.compiler.codegen.loops.check_ranges`,
+    :mod:`polygym.compiler.codegen.loops.check_bounds`), and here the proof is put to the test.
     """
 
     notes: Notes | None = None
@@ -116,6 +124,14 @@ class WatchfulBuilder(ir.IRBuilder):  # type: ignore[misc]
         if "nsw" not in flags or self.notes is None:
             return super().mul(lhs, rhs, name, flags)
         return self._watched(self.smul_with_overflow(lhs, rhs, name))
+
+    def sdiv(self, lhs: Any, rhs: Any, name: str = "", flags: Sequence[str] = ()) -> Any:
+        """Return a quotient."""
+        if "exact" in flags and self.notes is not None:
+            rest = self.icmp_signed("!=", self.srem(lhs, rhs), ir.Constant(lhs.type, 0))
+            self.notes.broken(self, Broken.INEXACT, rest)
+            flags = ()
+        return super().sdiv(lhs, rhs, name, flags)
 
     def _watched(self, pair: Any) -> Any:
         assert self.notes is not None

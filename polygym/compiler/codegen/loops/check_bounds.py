@@ -13,12 +13,15 @@ Each upper piece of a counter's bound gives a valid upper end of the form, so th
 What is no linear form becomes a variable with bounds of its own: ⌊e/d⌋ lies between (e - d + 1)/d
 and e/d; min(a, b) is at most a and at most b, and at least the smaller one of what a and b give.
 Ends are rationals, and a subscript is an integer: 3.5 as greatest value is 3.
+
+On the way it is seen which divisions leave no remainder, whatever guards say: with i = 1 + 2k, from
+a loop in steps of 2, (3i + 1)/2 is 3k + 2. LLVM is told of these, and of no others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from typing import TypeAlias, assert_never
@@ -84,6 +87,14 @@ def _number(value: int) -> Form:
     return Form((), value)
 
 
+def _divides(dividend: Form, divisor: Form) -> bool:
+    """Whether a number divides a form, whatever its variables are."""
+    if divisor.terms or divisor.constant <= 0:
+        return False
+    parts = (dividend.constant, *(factor for _, factor in dividend.terms))
+    return all(part % divisor.constant == 0 for part in parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What bounds a variable: each of its pieces, or (``any_low``, ...) only one of them at least.
@@ -103,10 +114,14 @@ class _TooHardError(Exception):
 
 @dataclass(slots=True)
 class Effort:
-    """What all proofs of a program have in common: the next variable, and the steps left."""
+    """What all proofs of a program have in common: the next variable, and the steps left.
+
+    ``exact`` says of every division that isl calls exact whether that is so wherever it stands.
+    """
 
     left: int
     variables: int = 0
+    exact: dict[Index, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -141,6 +156,10 @@ class Context:
             case Variable(name):
                 return self.names[name]
             case Operation(operator, operands):
+                if operator is IndexOperator.DIVIDE_EXACT:
+                    divides = _divides(*map(self.form, operands))
+                    exact = self.effort.exact
+                    exact[index] = divides and exact.get(index, True)
                 return self._operation(operator, operands)
             case _:
                 assert_never(index)
@@ -308,9 +327,24 @@ _ORDERS: dict[IndexOperator, dict[bool, tuple[tuple[int, int], ...]]] = {
 }
 
 
+def with_proofs(program: LoopProgram, sizes: Mapping[str, int] | None) -> LoopProgram:
+    """Return the program with what is known of it, and what is not, at the sizes or at all."""
+    effort = Effort(left=_MOST_STEPS)
+    unproved = _unproved(program, sizes, effort)
+    exact = frozenset(index for index, is_exact in effort.exact.items() if is_exact)
+    if effort.left < 0:  # not all places were looked at
+        exact = frozenset()
+    return replace(program, unproved=unproved, exact=exact)
+
+
 def unproved_accesses(program: LoopProgram, sizes: Mapping[str, int] | None) -> frozenset[Access]:
     """Return the accesses that are not known to stay inside, at the sizes or at all of them."""
-    effort = Effort(left=_MOST_STEPS)
+    return with_proofs(program, sizes).unproved
+
+
+def _unproved(
+    program: LoopProgram, sizes: Mapping[str, int] | None, effort: Effort
+) -> frozenset[Access]:
     top = Context({}, {}, effort)
     top.names = {
         parameter.name: top.variable(Bounds()) if sizes is None else _number(sizes[parameter.name])

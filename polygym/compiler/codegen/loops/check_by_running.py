@@ -37,7 +37,9 @@ _SIZES = (5, 3)
 _MOST_INSTANCES = 20_000
 
 
-def rehearse(body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None) -> None:
+def check_by_running(
+    body: Node, tree: Tree, legal: LegalSchedule, sizes: Sizes | None = None
+) -> None:
     """Refuse loops that do not run what they should.
 
     Raises:

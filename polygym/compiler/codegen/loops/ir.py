@@ -138,7 +138,7 @@ class LoopProgram:
     which alone the loops are right; None where they are for all. ``mapping`` is what has been done
     to them, which may be less than was asked for. ``unproved`` are the accesses (statement, number
     of the read or -1 for the write) of which nobody knows that they stay inside their array: code
-    checks them as it runs.
+    checks them as it runs. ``exact`` are divisions in it that are known to leave no remainder.
     """
 
     scop: Scop
@@ -148,6 +148,7 @@ class LoopProgram:
     sizes: tuple[tuple[str, int], ...] | None = None
     mapping: Mapping = SEQUENTIAL_MAPPING
     unproved: frozenset[tuple[str, int]] = frozenset()
+    exact: frozenset[Index] = frozenset()
 
     @property
     def threads(self) -> int:

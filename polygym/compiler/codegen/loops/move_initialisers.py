@@ -59,14 +59,14 @@ class _Setting:
     instance: Instance
 
 
-def start_sums(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
+def move_initialisers(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
     """Move statements that set elements to where these are added up.
 
     ``guarded`` are statements with a read that is only made under a condition.
     """
     if not isinstance(node, Block):
-        return rebuilt(node, lambda part: start_sums(part, scop, guarded))
-    parts = [start_sums(part, scop, guarded) for part in parts_of(node)]
+        return rebuilt(node, lambda part: move_initialisers(part, scop, guarded))
+    parts = [move_initialisers(part, scop, guarded) for part in parts_of(node)]
     return Block(tuple(_moved(parts, scop, guarded)))
 
 

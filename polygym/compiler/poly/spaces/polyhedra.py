@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice, product
 from math import lcm, prod
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -335,9 +336,11 @@ class Polyhedra:
 
 def _narrow(one: Conditions, places: Sequence[int]) -> Conditions:
     """Return conditions in a component's own coordinates."""
+    # Of one place the getter makes a number, of two or more a tuple.
+    get = itemgetter(*places, places[0])
 
     def pick(forms: Iterable[Vector]) -> tuple[Vector, ...]:
-        return tuple(tuple(form[place] for place in places) for form in forms)
+        return tuple(get(form)[:-1] for form in forms)
 
     return Conditions(pick(one.vertices), one.weights, pick(one.rays), pick(one.lines))
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import lcm
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from polygym.compiler.poly.spaces.lp import LinearProgram, Numbers
 _LARGEST_DENOMINATOR = 10_000
 _LARGEST_PRIME_BELOW_2_31 = 2_147_483_647
 
+Remainders: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 Found = TypeVar("Found", Vector, Vertex)
 
 # How many are drawn for every one that is wanted, and after how many draws in a row that bring
@@ -47,13 +48,14 @@ def sample_rays(cone: Cone, wanted: int, generator: np.random.Generator) -> tupl
     plane = [sum(values) for values in zip(*cone.facets, strict=True)]
     program.add_row(_sparse(plane), 1.0, 1.0)
     facets = np.array(cone.facets, dtype=object)
+    remainders = _remainders(facets)
 
     def read(solution: Numbers) -> Vector:
         return primitive(_integers(solution)[0])
 
     def is_extreme(ray: Vector) -> bool:
         values = facets @ np.array(ray, dtype=object)
-        return any(ray) and not any(values < 0) and _has_rank(facets[values == 0], width - 1)
+        return any(ray) and not any(values < 0) and _has_rank(remainders[values == 0], width - 1)
 
     objectives = _objectives_on_rows(cone, generator)
     found = _draw(program, objectives, read, is_extreme, _CANDIDATES * wanted)
@@ -70,6 +72,7 @@ def sample_vertices(
     for constraint in strong:
         program.add_row(_sparse(constraint.coefficients), -constraint.constant, np.inf)
     forms = np.array([*cone.facets, *(one.coefficients for one in strong)], dtype=object)
+    remainders = _remainders(forms)
     least = np.array([0] * len(cone.facets) + [-one.constant for one in strong], dtype=object)
 
     def read(solution: Numbers) -> Vertex:
@@ -77,7 +80,7 @@ def sample_vertices(
 
     def is_extreme(vertex: Vertex) -> bool:
         values = forms @ np.array(vertex.numerators, dtype=object) - least * vertex.denominator
-        return not any(values < 0) and _has_rank(forms[values == 0], cone.dimension)
+        return not any(values < 0) and _has_rank(remainders[values == 0], cone.dimension)
 
     def objectives() -> Iterator[dict[int, float]]:
         while True:
@@ -157,12 +160,18 @@ def _simple(value: float) -> Fraction:
     return Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
 
 
-def _has_rank(rows: np.ndarray[tuple[int, int], np.dtype[np.object_]], wanted: int) -> bool:
-    """Whether the rows are proved to have that rank, by elimination modulo a prime."""
+def _remainders(rows: np.ndarray[tuple[int, int], np.dtype[np.object_]]) -> Remainders:
+    """Return rows modulo the prime."""
+    found: Remainders = (rows % _LARGEST_PRIME_BELOW_2_31).astype(np.int64)
+    return found
+
+
+def _has_rank(rows: Remainders, wanted: int) -> bool:
+    """Whether rows modulo the prime are proved to have that rank, by elimination."""
     prime = _LARGEST_PRIME_BELOW_2_31
     if len(rows) < wanted or not wanted:
         return not wanted
-    left = (rows % prime).astype(np.int64)
+    left = rows.copy()
     rank = 0
     for column in range(left.shape[1]):
         if rank + left.shape[1] - column < wanted:
