@@ -34,14 +34,32 @@ from polygym.native.libc import die_with
 Result = TypeVar("Result")
 
 _LENGTH_BYTES = 8
+_LOOK_SECONDS = 0.2
 
 
-def apart(purpose: str, work: Callable[[], Result], seconds: float, advice: str) -> Result:
+class StoppedError(Exception):
+    """Whoever waits has been told to stop."""
+
+
+def never() -> bool:
+    """Say that nothing is to be stopped."""
+    return False
+
+
+def apart(
+    purpose: str,
+    work: Callable[[], Result],
+    seconds: float,
+    advice: str,
+    is_stopped: Callable[[], bool] = never,
+) -> Result:
     """Return what ``work`` returns, computed in a copy of this process; raise what it raises.
 
-    What it changes is lost, and what it returns or raises must stand a pickle.
+    What it changes is lost, and what it returns or raises must stand a pickle. It is given up once
+    ``is_stopped``, which is asked from time to time.
 
     Raises:
+        StoppedError: it was given up for that.
         LimitError: it took longer than ``seconds``; the message has the ``purpose`` and ``advice``.
         InternalError: the copy was killed, or crashed.
     """
@@ -49,7 +67,7 @@ def apart(purpose: str, work: Callable[[], Result], seconds: float, advice: str)
     process = _copied(theirs, work)
     os.close(theirs)
     try:
-        answer = _received(ours, time.monotonic() + seconds)
+        answer = _received(ours, time.monotonic() + seconds, is_stopped)
     except TimeoutError:
         raise LimitError(f"{purpose}: gave up after {seconds:g} s; {advice}") from None
     finally:
@@ -112,10 +130,11 @@ def _outcome(work: Callable[[], object]) -> bytes:
         return pickle.dumps((False, InternalError(f"{type(error).__name__}: {error}")))
 
 
-def _received(descriptor: int, deadline: float) -> bytes | None:
+def _received(descriptor: int, deadline: float, is_stopped: Callable[[], bool]) -> bytes | None:
     """Return what is sent until a time; None if the sender ends in the middle of it.
 
     Raises:
+        StoppedError: not all is there when it is to be stopped.
         TimeoutError: not all is there in time.
     """
     poller = select.poll()
@@ -123,8 +142,13 @@ def _received(descriptor: int, deadline: float) -> bytes | None:
     found = bytearray()
     length: Any = None
     while length is None or len(found) < _LENGTH_BYTES + length:
-        if not poller.poll(max(0.0, 1000 * (deadline - time.monotonic()))):
-            raise TimeoutError
+        left = deadline - time.monotonic()
+        if not poller.poll(1000 * min(max(0.0, left), _LOOK_SECONDS)):
+            if is_stopped():
+                raise StoppedError
+            if left <= 0:
+                raise TimeoutError
+            continue
         if not (part := os.read(descriptor, 1 << 20)):
             return None
         found += part

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from polygym.compiler.ir.scop import Scop
@@ -19,7 +20,7 @@ from polygym.compiler.poly.baselines import original, prepare, schedule_by
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import Original, Strategy
 from polygym.errors import InputError, LimitError
-from polygym.measure.evaluation.apart import apart
+from polygym.measure.evaluation.apart import apart, never
 
 Result = TypeVar("Result")
 
@@ -71,7 +72,9 @@ class Patience:
         self.seconds = usual if most is None else min(usual, most)
         self._spent = 0.0
 
-    def schedule(self, strategy: Strategy, scop: Scop) -> Schedule:
+    def schedule(
+        self, strategy: Strategy, scop: Scop, is_stopped: Callable[[], bool] = never
+    ) -> Schedule:
         """Return the schedule of a strategy, out of the seconds that are left.
 
         Whoever asks for several calls :func:`~polygym.compiler.poly.baselines.prepare` before.
@@ -83,21 +86,25 @@ class Patience:
             raise LimitError(f"{_SCHEDULER}: gave up after {self.seconds:g} s; {_OTHER_SCHEDULES}")
         start = time.monotonic()
         try:
-            return apart(_SCHEDULER, lambda: schedule_by(strategy, scop), left, _OTHER_SCHEDULES)
+            work = partial(schedule_by, strategy, scop)
+            return apart(_SCHEDULER, work, left, _OTHER_SCHEDULES, is_stopped)
         finally:
             self._spent += time.monotonic() - start
 
 
-def schedule_within(strategy: Strategy, scop: Scop) -> Schedule:
+def schedule_within(
+    strategy: Strategy, scop: Scop, is_stopped: Callable[[], bool] = never
+) -> Schedule:
     """Return the schedule that a strategy gives a program.
 
     Raises:
+        StoppedError: ``is_stopped`` said so meanwhile.
         InputError: isl finds none of the kind.
         LimitError: it would take too long.
     """
     if not isinstance(strategy, Original):
         prepare(scop)  # what this process needs as well, and isl's count of operations bounds
-    return Patience().schedule(strategy, scop)
+    return Patience().schedule(strategy, scop, is_stopped)
 
 
 def code_within(work: Callable[[], Result]) -> Result:

@@ -14,6 +14,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL
 from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluator
+from polygym.measure.evaluation.apart import never
 from polygym.measure.evaluation.foreign import compile_foreign
 from polygym.measure.evaluation.patience import schedule_within
 from polygym.measure.worker.outcome import Ok, Outcome, Status
@@ -26,15 +27,19 @@ ORIGINAL_SEED, ISL_SEED = "original", "isl"
 SEEDS = (ORIGINAL_SEED, ISL_SEED)
 
 
-def seed_or_reason(name: str, program: Program) -> Schedule | str:
+def seed_or_reason(name: str, program: Program, is_stopped: Callable[[], bool]) -> Schedule | str:
     """Return the schedule that a search may begin with, or why there is none."""
-    return original(program.scop) if name == ORIGINAL_SEED else isl_or_reason(program)
+    return original(program.scop) if name == ORIGINAL_SEED else isl_or_reason(program, is_stopped)
 
 
-def isl_or_reason(program: Program) -> Schedule | str:
-    """Return isl's schedule of a program, or why there is none."""
+def isl_or_reason(program: Program, is_stopped: Callable[[], bool] = never) -> Schedule | str:
+    """Return isl's schedule of a program, or why there is none.
+
+    Raises:
+        StoppedError: ``is_stopped`` before it is known.
+    """
     try:
-        return schedule_within(ISL, program.scop)
+        return schedule_within(ISL, program.scop, is_stopped)
     except PolygymError as error:
         return str(error)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
@@ -17,6 +17,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.kernels import Subject
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation import Evaluator
+from polygym.measure.evaluation.apart import StoppedError
 from polygym.measure.evaluation.compilers import Compilers, pin
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore.explorer import episode_of, schedule_of
@@ -64,6 +65,7 @@ def search(
     pin(place.measuring)
     options = setting.measuring
     with (
+        suppress(StoppedError),
         closing(
             Compilers(options.compile_seconds, place.compiling, options.compile_memory)
         ) as compilers,
@@ -78,7 +80,7 @@ def search(
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))
         try:
             while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
-                found = [_play(subject, setting.seed, setting.seeds, step) for step in batch]
+                found = [_play(subject, setting, step, is_stopped) for step in batch]
                 new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
                 choices = [(one, options.mapping) for one in new]
                 if not compilers.compile_all(subject.program, choices, is_over):
@@ -93,10 +95,13 @@ def search(
             spending.keep(0.0)
 
 
-def _play(subject: Subject, seed: int, seeds: tuple[str, ...], step: Step) -> Schedule | str:
+def _play(
+    subject: Subject, setting: SweepSetting, step: Step, is_stopped: Callable[[], bool]
+) -> Schedule | str:
     """Return the schedule of an episode, or why it has none; the first ones are the seeds'."""
+    seed, seeds = setting.seed, setting.seeds
     if step.index < len(seeds):
-        return seed_or_reason(seeds[step.index], subject.program)
+        return seed_or_reason(seeds[step.index], subject.program, is_stopped)
     index = step.index - len(seeds)
     return schedule_of(episode_of(subject.task, policy(step.policy), seed, index))
 
@@ -154,7 +159,7 @@ def _measure_references(
     """Measure isl's schedule and other compilers' code, until stopped."""
     dataset = str(setting.search_dataset)
     if ISL in missing:
-        schedule = isl_or_reason(judge.evaluator.program)
+        schedule = isl_or_reason(judge.evaluator.program, is_stopped)
         if isinstance(schedule, str):
             timing = Timing(Status.DOES_NOT_COMPILE, detail=schedule)
         else:

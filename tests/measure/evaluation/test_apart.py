@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pytest
 
 from polygym.errors import InternalError, LimitError, Place, SourceError
-from polygym.measure.evaluation.apart import apart
+from polygym.measure.evaluation.apart import StoppedError, apart
 
 LONG = 60.0
 
@@ -70,6 +70,14 @@ def test_what_takes_too_long_is_ended() -> None:
     before, start = children(), time.monotonic()
     with pytest.raises(LimitError, match=r"^counting: gave up after 0\.3 s; count less$"):
         done(stuck, 0.3)
+    assert time.monotonic() - start < LONG / 2
+    assert children() == before
+
+
+def test_what_is_stopped_is_ended() -> None:
+    before, start = children(), time.monotonic()
+    with pytest.raises(StoppedError):
+        apart("counting", stuck, LONG, "", lambda: time.monotonic() > start + 0.3)
     assert time.monotonic() - start < LONG / 2
     assert children() == before
 

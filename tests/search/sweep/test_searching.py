@@ -1,5 +1,6 @@
 """A sweep's search of one program: what is cut off by chance is no failure of a reference."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from polybench import Dataset
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.evaluation import Evaluation, Evaluator, patience
 from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
@@ -17,7 +18,7 @@ from polygym.search.sweep import confirming, reading, searching
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.requests import SearchRequest
-from polygym.search.sweep.rows import ISL
+from polygym.search.sweep.rows import ISL, Reference, Timing
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.store import Store
 
@@ -99,6 +100,29 @@ def test_seeds_references_and_the_best_are_tried_again(
         assert {(one.name, one.timing.status) for one in references} == {(ISL, Status.OK)}
         best = reading.confirmations(store.connection, "mvt")
         assert [one.timing.status for one in best] == [Status.OK] * 2
+
+
+@pytest.mark.parametrize("seeds", [(), SEEDS])
+def test_who_stops_does_not_wait_for_isl(
+    tmp_path: Path,
+    disturbed: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+    seeds: tuple[str, ...],
+) -> None:
+    disturbed(False)
+    monkeypatch.setattr(patience, "schedule_by", lambda *_: time.sleep(1000))
+    setting = SweepSetting(search_dataset=Dataset.MINI, dataset=Dataset.MINI, seeds=seeds)
+    request, start = SearchRequest(("bias_coeff_0",), 2, None), time.monotonic()
+    with create_or_open(tmp_path, setting) as store:
+        store.add_kernels(("mvt",))
+        if seeds:  # then the references are known, and the seed is what is waited for
+            store.set_reference(Reference("mvt", "mini", ISL, Timing(Status.TIMEOUT)))
+        searching.search(
+            store, setting, "mvt", request, PLACE, lambda: time.monotonic() > start + 1.0
+        )
+        assert time.monotonic() - start < 30
+        assert len(list(reading.references(store.connection, "mvt"))) == len(seeds[:1])
+        assert not list(reading.episodes(store.connection, "mvt"))
 
 
 def test_isls_schedule_has_one_outcome_whoever_finds_it(
