@@ -48,7 +48,8 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
   polygym show gemm --after list
   polygym show gemm --schedule isl --mapping default --after plan
   polygym show gemm --mapping 'tile=32 unroll_jam=4' --after unroll_jam
-  polygym show gemm --schedule isl --mapping default --threads 2 --after optimise > gemm.ll
+  polygym show gemm --schedule isl --mapping default --threads 2 \\
+    --after optimise > gemm.ll
 """
 
 
