@@ -28,7 +28,7 @@ from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.sweep.opening import STORE, open_store
 from polygym.search.sweep.orders import Orders
-from polygym.search.sweep.process import RECORDED, Running
+from polygym.search.sweep.process import RECORDED, UNWRITABLE, Running
 from polygym.search.sweep.progress import Phase, Progress, Standing
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.requests import ConfirmRequest
@@ -241,7 +241,18 @@ def test_a_process_that_ends_of_anything_is_explained() -> None:
         log = os.fdopen(os.memfd_create("errors"), "w+b")
         process = subprocess.Popen([sys.executable, "-c", text], stderr=log)
         process.wait()
-        assert Running("mvt", ConfirmRequest(1), process, log).failure() == said
+        running = Running("mvt", Path("sweep.sqlite"), ConfirmRequest(1), process, log)
+        assert running.failure() == said
+
+
+def test_a_process_that_cannot_write_the_store_ends_the_sweep() -> None:
+    text = f"import sys; print('no space', file=sys.stderr); sys.exit({UNWRITABLE})"
+    log = os.fdopen(os.memfd_create("errors"), "w+b")
+    process = subprocess.Popen([sys.executable, "-c", text], stderr=log)
+    process.wait()
+    running = Running("mvt", Path("sweep.sqlite"), ConfirmRequest(1), process, log)
+    with pytest.raises(OSError, match=r"no space: .sweep\.sqlite."):
+        running.failure()
 
 
 def test_a_full_disk_is_said(y_ax: str, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class Campaign:
         """Take the processes that have ended off the list; say whether there were any.
 
         Raises:
-            OSError: why one has failed cannot be written down: the disk is full, say.
+            OSError: the store cannot be written: the disk is full, say.
         """
         before = len(self.running)
         for place, one in tuple(self.running.items()):

@@ -8,6 +8,7 @@ the kernel when the campaign ends, however that ends.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -31,9 +32,10 @@ from polygym.search.sweep.searching import search
 from polygym.search.sweep.setting import setting_from_json
 from polygym.search.sweep.store import Store
 
-# Exit statuses besides 0: the reason is in the store. Python's own, 1, is of an exception by which
-# nobody has been told anything.
+# Exit statuses besides 0: the reason is in the store; the store cannot be written. Python's own, 1,
+# is of an exception by which nobody has been told anything.
 RECORDED = 3
+UNWRITABLE = 74
 _LONGEST_REASON = 2000
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -46,6 +48,7 @@ class Running:
     """A process that was started."""
 
     kernel: str
+    store: Path
     request: Request
     process: subprocess.Popen[bytes]
     log: BinaryIO
@@ -63,14 +66,20 @@ class Running:
                 assert_never(self.request)
 
     def failure(self) -> str:
-        """Return what to say of a process that ended without having said it itself, or nothing."""
+        """Return what to say of a process that ended without having said it itself, or nothing.
+
+        Raises:
+            OSError: it could not write the store, so that no other process can go on.
+        """
         code = self.process.returncode
         self.log.seek(0)
         said = self.log.read().decode(errors="replace").strip()
         self.log.close()
+        last = said.splitlines()[-1] if said else "it said nothing"
+        if code == UNWRITABLE:
+            raise OSError(errno.EIO, last, str(self.store))
         if self.is_stopped or code in (0, RECORDED):
             return ""
-        last = said.splitlines()[-1] if said else "it said nothing"
         how = crash_from_exit(code).name if code < 0 else f"with {code}"
         return f"its process ended ({how}): {last[:_LONGEST_REASON]}"
 
@@ -95,14 +104,15 @@ def start(folder: Path, kernel: str, request: Request, place: Place, lock: int) 
         pass_fds=(lock,),
         start_new_session=True,
     )
-    return Running(kernel, request, process, log)
+    return Running(kernel, folder / STORE, request, process, log)
 
 
 def main(text: str) -> None:
     """Do what the campaign asks for, and exit with 0, or after recording why not with RECORDED.
 
-    What cannot be recorded, because the disk is full say, ends the process as any exception does;
-    the campaign reads what it printed.
+    Where the store cannot be written, because the disk is full say, the exit code is UNWRITABLE.
+    What else cannot be recorded ends the process as any exception does. The campaign reads what it
+    printed.
     """
     message = json.loads(text)
     with _termination() as is_stopped:
@@ -122,6 +132,11 @@ def main(text: str) -> None:
                         assert_never(request)
             except (PolygymError, MemoryError, RecursionError) as error:
                 _record(store, kernel, str(error) or type(error).__name__)
+            except OSError as error:
+                if error.filename == str(store.path):  # nobody can go on
+                    print(error.strerror, file=sys.stderr)
+                    sys.exit(UNWRITABLE)
+                _record(store, kernel, f"{type(error).__name__}: {error}")
             except Exception as error:  # a defect, or the machine: the others go on
                 _record(store, kernel, f"{type(error).__name__}: {error}")
 
