@@ -79,7 +79,8 @@ def prepared(convert: Callable[..., str]) -> Callable[..., str]:
 
 def main(folder: str) -> None:
     """Write the pages into a folder."""
-    # pdoc looks for the types of what a class inherits in the module of that class, not of the other.
+    # pdoc looks for the types of what a class inherits in the module of that class, not of the
+    # other.
     warnings.filterwarnings("ignore", "Error parsing type annotation", UserWarning)
     filters = pdoc.render.env.filters
     filters["to_markdown"] = prepared(filters["to_markdown"])

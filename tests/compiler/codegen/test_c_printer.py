@@ -19,8 +19,8 @@ from tests.oracles.native import random_arrays, run_natively
 from tests.sources import SMALL_PROGRAMS, kernel_scop, small_parameters
 
 COMPILER = shutil.which("clang-19") or shutil.which("clang") or shutil.which("gcc")
-# gcc does not know the pragma that forbids contraction, and has a flag in its place; and it warns of
-# scalars that only its eyes see read before they are written.
+# gcc does not know the pragma that forbids contraction, and has a flag in its place; and it warns
+# of scalars that only its eyes see read before they are written.
 GCC = (
     ("-Wno-unknown-pragmas", "-ffp-contract=off", "-Wno-maybe-uninitialized")
     if "clang" not in str(COMPILER)
