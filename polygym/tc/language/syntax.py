@@ -11,8 +11,8 @@ from polygym.errors import InputError
 
 
 def __getattr__(name: str) -> Any:
-    """Say why there is nothing of that name; Python asks for some of its own, which are not."""
-    if name.startswith("__"):
+    """Say why there is no class of that name; others ask for names that are nobody's."""
+    if not name[:1].isupper():
         raise AttributeError(name)
     raise InputError(
         "a pickled comprehension: expected one of this version of polygym, found one of version "

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import islpy as isl
 import pytest
-from polygym.compiler.codegen.loops.boxes import Box
 
 import polygym
+from polygym.compiler.codegen.boxes import Box
 from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend import tc
