@@ -1,9 +1,9 @@
 """Programs by name: what a user names on a command line or in ``gym.make`` becomes a Program.
 
-``program`` finds a kernel of the suite, a C file or a comprehension (``comprehensions``), its sizes
-and its observable arrays;
-``initial_data`` writes the function that fills arrays where the source has none, ``outputs``
-describes what a run left in them, and ``wording`` shortens isl text for people.
+``selection`` expands names, globs and categories; ``program`` finds a kernel of the suite, a C file
+or a comprehension (``comprehensions``), its sizes (``sizes``) and its observable arrays;
+``initial_data`` writes the function that fills arrays where the source has none, ``outputs`` has
+their types in NumPy, and ``wording`` shortens isl text for people.
 """
 
 from polygym.programs.program import (

@@ -1,4 +1,4 @@
-"""What a program left in its output arrays, as figures that can be compared."""
+"""The types that arrays have in NumPy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polybench.summary import summarise
 from polygym.compiler.ir.types import ScalarType
-from polygym.programs.program import Output, Program
 
 DTYPES: dict[ScalarType, np.dtype[Any]] = {
     ScalarType.BOOL: np.dtype(np.bool_),
@@ -24,10 +22,3 @@ DTYPES: dict[ScalarType, np.dtype[Any]] = {
     ScalarType.DOUBLE: np.dtype(np.float64),
 }
 """The types that arrays of the program have in NumPy."""
-
-
-def output_summary(program: Program, output: Output, data: bytes) -> dict[str, Any]:
-    """Describe the bytes of an output: count, sum, sum of squares, some of the values."""
-    array = program.scop.array(output.array)
-    values = np.frombuffer(data, dtype=DTYPES[array.type]).reshape(program.shape(array))
-    return dict(summarise(output.array, values, output.part))
