@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
@@ -61,6 +63,20 @@ def run_natively(
     known = parameters if is_known else None
     program = lower(LegalSchedule(scop, schedule), mapping, known)
     run_loops(program, parameters, arrays, is_watched=is_watched)
+
+
+def run_in_order(
+    scop: Scop, parameters: Mapping[str, int], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Run a program in its own order on the arrays in place; its code is made once for all sizes."""
+    code, program = _code_in_order(scop)
+    assert run_code(code, program, parameters, arrays) == 0
+
+
+@lru_cache(maxsize=128)
+def _code_in_order(scop: Scop) -> tuple[bytes, LoopProgram]:
+    program = lower(LegalSchedule(scop, original(scop)))
+    return compile_program(program), program
 
 
 def run_loops(

@@ -28,8 +28,9 @@ def original(scop: Scop) -> Schedule:
     return parse(scop.schedule, scop)
 
 
+@lru_cache(maxsize=64)
 def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
-    """Return the schedule that isl computes from the program's dependences.
+    """Return the schedule that isl computes from the program's dependences, which is remembered.
 
     isl's result is a tree; it is flattened to one affine map per statement. Large numbers in
     domains are parameters for isl (:mod:`polygym.compiler.poly.lifted`).

@@ -32,10 +32,8 @@ from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
-from tests.compiler.codegen.mapped import PROGRAMS, REFUSED, disagreement
 from tests.compiler.codegen.test_emit_index import value_of
 from tests.oracles.native import random_arrays, run_code
-from tests.oracles.threads import every_loop_shared
 from tests.sources import kernel_scop, small_parameters
 
 COPY = """
@@ -277,13 +275,6 @@ def test_a_proof_that_takes_too_long_is_none(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(check_bounds, "_MOST_STEPS", 1)
     found = unproved_accesses(program(FINE["a guard"]), {"n": N})
     assert found == {("S", WRITE), ("S", 0)}
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_watched_code_of_random_schedules_keeps_its_promises(name: str) -> None:
-    with every_loop_shared():
-        found = [disagreement(name, seed, is_watched=True) for seed in (100, 101)]
-    assert [said for said in found if said not in (None, REFUSED)] == []
 
 
 def test_watched_code_of_kernels_keeps_its_promises() -> None:

@@ -1,4 +1,7 @@
-"""Whatever the mapping, the program computes the same bits, also when every loop is shared out."""
+"""Whatever the mapping, the program computes the same bits, also when every loop is shared out.
+
+One seed in four is built *watched*: that code checks all that it relies on as it runs.
+"""
 
 import pytest
 
@@ -9,7 +12,7 @@ from tests.oracles.threads import every_loop_shared
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_random_mappings_of_random_schedules(name: str) -> None:
     with every_loop_shared():
-        found = [disagreement(name, seed) for seed in range(8)]
+        found = [disagreement(name, seed, is_watched=seed % 4 == 3) for seed in range(8)]
     assert [said for said in found if said not in (None, REFUSED)] == []
     assert found.count(REFUSED) < 4
 

@@ -18,7 +18,7 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
 from tests.oracles.loops import events
-from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.native import random_arrays, run_in_order, run_natively
 
 SIZES = {"n": 7, "m": 9, "k": 5}
 
@@ -159,7 +159,7 @@ def test_elements_with_two_names_are_in_memory_for_both(before: str) -> None:
     sizes = {"n": 9, "m": 9, "k": 4}
     arrays = random_arrays(scop, sizes, np.random.default_rng(7))
     expected = {key: values.copy() for key, values in arrays.items()}
-    run_natively(scop, original(scop), sizes, expected)
+    run_in_order(scop, sizes, expected)
     mapping = parse_mapping("tile=off vector_bits=off unroll_jam=1")
     run_natively(scop, original(scop), sizes, arrays, mapping, is_known=True)
     for key, values in expected.items():

@@ -27,7 +27,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row, parse
 from tests.compiler.codegen.mapped import scop_of
 from tests.compiler.codegen.tree_members import members_of
-from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.native import random_arrays, run_in_order, run_natively
 
 SIZES = {"g": 2, "c": 4, "w": 40, "r": 3}
 MACHINE = Machine(vector_bits=512, registers=32)
@@ -177,7 +177,7 @@ def test_the_same_bits_come_out(name: str, size: int) -> None:
     sizes = {p.name: size + place % 3 for place, p in enumerate(scop.parameters)}
     arrays = random_arrays(scop, sizes, np.random.default_rng(size))
     expected = {key: values.copy() for key, values in arrays.items()}
-    run_natively(scop, original(scop), sizes, expected)
+    run_in_order(scop, sizes, expected)
     for text in (
         "default",
         "vector_bits=256 vector_copies=2 unroll_jam=3",

@@ -36,7 +36,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from tests.compiler.codegen.test_c_printer import call_c, compile_c, needs_compiler
 from tests.oracles.loops import events
-from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.native import random_arrays, run_in_order, run_natively
 from tests.oracles.threads import every_loop_shared
 
 PRODUCT = """
@@ -213,7 +213,7 @@ def test_the_printed_c_packs_tiles_too(tmp_path: Path) -> None:
     assert tiles(program)
     arrays = random_arrays(scop, SIZES, np.random.default_rng(6))
     expected = {name: values.copy() for name, values in arrays.items()}
-    run_natively(scop, original(scop), SIZES, expected)
+    run_in_order(scop, SIZES, expected)
     call_c(compile_c(print_c(program), tmp_path, "tiled"), scop, SIZES, arrays)
     np.testing.assert_allclose(arrays["C"], expected["C"], rtol=1e-5)
 

@@ -18,14 +18,18 @@ FOUR_RUNS = MeasureOptions(repetition=Repetition(minimum=4, minimum_seconds=0.0)
 
 
 def cost(session, code: bytes, pause: float) -> float:
-    """Return the median time of a measurement; the pause stands for the compiling before it."""
+    """Return what a measurement takes where nothing else interrupts it.
+
+    The pause stands for the compiling before it. What others do on a shared machine only ever adds
+    to a time, to some more and to some less: the quartile of the quick ones is what we ask for.
+    """
     times = []
-    for _ in range(30):
+    for _ in range(40):
         time.sleep(pause)
         before = time.perf_counter()
         session.measure(objects.program(code), FOUR_RUNS)
         times.append(time.perf_counter() - before)
-    return statistics.median(times)
+    return statistics.quantiles(times, n=4)[0]
 
 
 def test_overhead_of_a_small_program(worker):
@@ -35,10 +39,13 @@ def test_overhead_of_a_small_program(worker):
 @pytest.mark.parametrize("code", [objects.traps(), objects.exits(1)])
 def test_crash_costs_no_more_than_a_tenth_of_a_second(worker, code):
     session = worker.open(objects.problem())
-    before = time.perf_counter()
-    session.measure(objects.program(code))
-    assert isinstance(session.measure(objects.program(objects.doubled()), FOUR_RUNS), Ok)
-    assert time.perf_counter() - before < 0.1
+    times = []
+    for _ in range(5):
+        before = time.perf_counter()
+        session.measure(objects.program(code))
+        assert isinstance(session.measure(objects.program(objects.doubled()), FOUR_RUNS), Ok)
+        times.append(time.perf_counter() - before)
+    assert statistics.median(times) < 0.1
 
 
 def test_busy_machine_does_not_cut_off_short_runs(worker):

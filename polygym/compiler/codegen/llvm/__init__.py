@@ -9,6 +9,7 @@ module                  what it emits, or does
 ``emit_exponential``    exp, for one number or for lanes
 ``math_functions``      calls of math.h
 ``emit_expression``     what a statement computes
+``lane_set``            lanes of a vector, and what an index is in each
 ``emit_memory``         where elements are; loads and stores of one or of many lanes
 ``emit_gather``         loads at computed subscripts, none of them out of range
 ``emitting``            protocols: what those below need of the emitter of a function

@@ -24,11 +24,12 @@ from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
-from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, lane_values
+from polygym.compiler.codegen.llvm.emit_memory import Memory
 from polygym.compiler.codegen.llvm.emit_parallel import emit_parallel
 from polygym.compiler.codegen.llvm.emit_turn import emit_turn
 from polygym.compiler.codegen.llvm.emitting import Cell, Group
 from polygym.compiler.codegen.llvm.kinds import I1, I64, LaneType, splat
+from polygym.compiler.codegen.llvm.lane_set import LaneSet, lane_values
 from polygym.compiler.codegen.llvm.notes import Broken, WatchfulBuilder
 from polygym.compiler.codegen.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.loops.check_bounds import WRITE

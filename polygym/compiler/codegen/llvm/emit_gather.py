@@ -21,8 +21,9 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
-from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory, is_vector
+from polygym.compiler.codegen.llvm.emit_memory import Memory
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LaneType, splat
+from polygym.compiler.codegen.llvm.lane_set import LaneSet, is_vector
 from polygym.compiler.codegen.llvm.notes import Notes, begin_notes
 from polygym.compiler.codegen.loops.index import coefficient
 from polygym.compiler.codegen.loops.ir import Index, Instance, LoopProgram, Variable

@@ -13,7 +13,8 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.llvm.emit_gather import Checks
 from polygym.compiler.codegen.llvm.emit_index import Environment
-from polygym.compiler.codegen.llvm.emit_memory import LaneSet, Memory
+from polygym.compiler.codegen.llvm.emit_memory import Memory
+from polygym.compiler.codegen.llvm.lane_set import LaneSet
 from polygym.compiler.codegen.loops.ir import Index, Lanes, Loop, LoopProgram, Node
 from polygym.compiler.ir.scop import Statement
 
