@@ -68,7 +68,7 @@ def run_natively(
 def run_in_order(
     scop: Scop, parameters: Mapping[str, int], arrays: Mapping[str, np.ndarray]
 ) -> None:
-    """Run a program in its own order on the arrays in place; its code is made once for all sizes."""
+    """Run a program in its own order on the arrays in place; its code is made once."""
     code, program = _code_in_order(scop)
     assert run_code(code, program, parameters, arrays) == 0
 
