@@ -1,7 +1,8 @@
 """A program with everything that is needed to run it: the Scop, its data, its sizes, its outputs.
 
 A name is a kernel of the suite (``gemm``), the path of a C file or of a file of comprehensions
-(``.tc``), or one of the library's comprehensions (``tc:matmul``). Sizes come from the kernel's
+(``.tc``), one of the library's comprehensions (``tc:matmul``), or a random program
+(``random:17``). Sizes come from the kernel's
 data set or, for a user's file, from the table :data:`FILE_SIZES`; ``-p`` overrides single ones. The
 initial data come from the function ``init_…`` beside the kernel, or from the rule of
 :mod:`polygym.programs.initial_data`.
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import polybench
 from polybench import Dataset, Part
-from polygym.compiler.frontend.c import parse_file, regions
+from polygym.compiler.frontend.c import parse_file, parse_text, regions
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_below, evaluate
 from polygym.errors import InputError, SourceError
@@ -27,6 +28,7 @@ from polygym.programs.comprehensions import (
     load_comprehension,
     usual_values,
 )
+from polygym.programs.generate import generated, is_generated
 from polygym.programs.initial_data import by_rule
 from polygym.programs.wording import conditions_of
 
@@ -107,10 +109,20 @@ def load_scop(
 def _load_scop(target: str, function: str | None, parameters: Mapping[str, int]) -> Scop:
     if is_comprehension(target):
         return load_comprehension(target, function, parameters)
+    if is_generated(target):
+        return _generated(target, function)
     kernel = _kernel(target)
     if kernel is not None:
         return _parse(kernel.path, kernel.function if function is None else function)
     return _parse(Path(target), function)
+
+
+def _generated(target: str, function: str | None) -> Scop:
+    """Return the Scop of a random program."""
+    text = generated(target)
+    if function is not None:
+        raise InputError(f"--function: {target} is one function already")
+    return parse_text(text, file=target)
 
 
 def is_path(target: str) -> bool:
@@ -124,7 +136,7 @@ def is_path(target: str) -> bool:
 
 def _kernel(target: str) -> polybench.Kernel | None:
     """Return the kernel of that name; a path or an existing file is never one."""
-    if is_path(target) or is_comprehension(target):
+    if is_path(target) or is_comprehension(target) or is_generated(target):
         return None
     try:
         return polybench.kernel(target)
@@ -170,6 +182,10 @@ def _find(
         initial = initial_data(scop)
         known = usual_values(target)
         return scop, initial, _fitting_sizes(scop, initial, dataset, known, parameters), outputs
+    if is_generated(target):
+        scop = _generated(target, function)
+        initial = by_rule(scop)
+        return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
     kernel = _kernel(target)
     if kernel is not None:
         path = kernel.path
@@ -178,12 +194,16 @@ def _find(
         return scop, _initial_data(scop, path), dict(kernel.parameters(dataset)), outputs
     path = Path(target)
     scop = _parse(path, function)
+    initial = _initial_data(scop, path)
+    return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
+
+
+def _written(scop: Scop) -> tuple[Output, ...]:
+    """Return the arrays that a program writes and others see."""
     written = {statement.write.array for statement in scop.statements}
-    outputs = tuple(
+    return tuple(
         Output(array.name) for array in scop.arrays if array.live_out and array.name in written
     )
-    initial = _initial_data(scop, path)
-    return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), outputs
 
 
 def _fitting_sizes(

@@ -5,6 +5,7 @@ A *selection* is a list of patterns, with commas between where it is one text:
 * names of kernels, categories, and globs over them (``gemm``, ``blas``, ``*mm``, ``all``);
 * comprehensions of the library and globs over them (``tc:matmul``, ``tc:conv*``), all of them
   (``comprehensions``) or those of one of its files (``pooling``); ``all`` means kernels only;
+* random programs (``random:17``);
 * paths of C files and of ``.tc`` files: whatever has a slash or such an ending, or is a file. They
   may be globs too, and one that has commas in its name is taken as it stands.
 
@@ -27,6 +28,7 @@ from polybench.selection import ALL, NOT, chosen
 from polygym.compiler.frontend.tc import library
 from polygym.errors import InputError
 from polygym.programs.comprehensions import PREFIX, comprehension_named
+from polygym.programs.generate import generated, is_generated
 from polygym.programs.program import is_path
 
 COMPREHENSIONS = "comprehensions"
@@ -86,6 +88,9 @@ def _expand(pattern: str) -> list[str]:
         raise InputError(f"expected a name, a glob, a category or a path behind {NOT}, found none")
     if pattern.startswith(PREFIX):
         return _comprehensions(pattern)
+    if is_generated(pattern):
+        generated(pattern)  # refuses what is no number
+        return [pattern]
     if (is_path(pattern) and not _is_category(pattern)) or os.path.isfile(pattern):
         found = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]
         missing = [path for path in found if not os.path.isfile(path)]

@@ -1,6 +1,8 @@
 """Every kernel, through the whole pipeline, against what the original programs leave."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,19 @@ def assert_close(found: Any, expected: Any, relative: float, scale: float) -> No
     assert abs(found - expected) <= relative * max(abs(expected), scale), (found, expected)
 
 
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker() as one:
+        yield one
+
+
 @pytest.mark.parametrize("dataset", [Dataset.MINI, Dataset.SMALL], ids=str)
 @pytest.mark.parametrize("name", KERNELS)
-def test_results_are_those_of_the_suite(name: str, dataset: Dataset) -> None:
+def test_results_are_those_of_the_suite(name: str, dataset: Dataset, worker: Worker) -> None:
     program = load_program(name, dataset=dataset)
     expected = GOLDEN["live_out"][name][str(dataset)]
-    with Worker() as worker:
-        session = worker.open(compile_problem(program), Repetition(minimum=1, minimum_seconds=0))
+    once = Repetition(minimum=1, minimum_seconds=0)
+    with closing(worker.open(compile_problem(program), once)) as session:
         names = [buffer.name for buffer in session.problem.buffers]
         assert [output.array for output in program.outputs] == [row["array"] for row in expected]
         for output, row in zip(program.outputs, expected, strict=True):

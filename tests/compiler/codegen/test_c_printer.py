@@ -42,7 +42,7 @@ def compile_c(text: str, folder: Path, name: str) -> ctypes.CDLL:
     source.write_text(text)
     command = [
         COMPILER,
-        "-O1",
+        "-O0",  # quicker, and nothing is left out
         "-fwrapv",
         "-Wall",
         "-Werror",

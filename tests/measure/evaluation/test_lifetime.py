@@ -198,14 +198,14 @@ def test_many_evaluations_leave_nothing_behind(own_evaluator):
     watcher = own_evaluator._compiler.process_id
     family = watcher, *children_of(watcher)
     before, resident = what_exists(), [resident_bytes(one) for one in what_exists()[:4]]
-    alternate(80)
+    alternate(40)
     after = what_exists()
     assert after[:4] == before[:4]
-    # A runner that waits or not makes a difference of two or three; a leak, of eighty.
+    # A runner that waits or not makes a difference of two or three; a leak, of forty.
     assert all(now <= old + 4 for now, old in zip(after[4:], before[4:], strict=True))
     grown = [resident_bytes(one) - old for one, old in zip(before[:4], resident, strict=True)]
     assert max(grown[:3]) < 4 * 2**20
-    assert grown[3] < 80 * 2**19
+    assert grown[3] < 40 * 2**19
     own_evaluator._compiler.close()
 
 

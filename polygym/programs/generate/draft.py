@@ -1,0 +1,159 @@
+"""A program while it is being made: its sizes, its arrays, its text.
+
+Whoever makes a nest asks for sizes and arrays and adds lines; names are given out in their order,
+so that equal decisions make equal texts. An array that is read may be one that an earlier nest has
+written, which ties the nests together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+_Item = TypeVar("_Item")
+
+_SIZES = ("n", "m", "p", "q")
+_STEPS = "steps"
+_INDENT = "  "
+
+# How likely an array or a size is one that is there already.
+_AGAIN, _SAME_SIZE = 0.6, 0.55
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array by its name and the sizes of its dimensions, each as C."""
+
+    name: str
+    extents: tuple[str, ...]
+
+    def at(self, *subscripts: str) -> str:
+        """Return an element as C.
+
+        >>> Array("A", ("n", "m")).at("i", "j + 1")
+        'A[i][j + 1]'
+        """
+        return self.name + "".join(f"[{one}]" for one in subscripts)
+
+
+@dataclass(slots=True)
+class Draft:
+    """What there is so far; ``dice`` decide everything."""
+
+    dice: np.random.Generator
+    element: str
+    sizes: list[str] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
+    written: list[Array] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    statements: int = 0
+    iterators: int = 0
+    depth: int = 0
+
+    def chance(self, probability: float) -> bool:
+        """Throw the dice."""
+        return bool(self.dice.random() < probability)
+
+    def number(self, least: int, most: int) -> int:
+        """Return a number between two, both included."""
+        return int(self.dice.integers(least, most + 1))
+
+    def one_of(self, choices: Sequence[_Item], weights: Sequence[float] | None = None) -> _Item:
+        """Return one of several."""
+        shares = None if weights is None else np.array(weights) / sum(weights)
+        return choices[int(self.dice.choice(len(choices), p=shares))]
+
+    def shuffled(self, items: Sequence[_Item]) -> list[_Item]:
+        """Return the items in any order."""
+        return [items[place] for place in self.dice.permutation(len(items))]
+
+    def size(self) -> str:
+        """Return a size, an old one or a new one."""
+        unused = [name for name in _SIZES if name not in self.sizes]
+        if self.sizes and (not unused or self.chance(_SAME_SIZE)):
+            return self.one_of(self.sizes)
+        self.sizes.append(unused[0])
+        return unused[0]
+
+    def steps(self) -> str:
+        """Return the number of steps in time."""
+        if _STEPS not in self.sizes:
+            self.sizes.append(_STEPS)
+        return _STEPS
+
+    def iterator(self) -> str:
+        """Return the name of a new loop's counter."""
+        names = "ijkl"
+        name, row = names[self.iterators % len(names)], self.iterators // len(names)
+        self.iterators += 1
+        return name if not row else f"{name}{row}"
+
+    def read(self, extents: Sequence[str], but: Sequence[Array] = ()) -> Array:
+        """Return an array to read: one that was written before, if the dice say so."""
+        fitting = [one for one in self.arrays if one.extents == tuple(extents) and one not in but]
+        before = [one for one in fitting if one in self.written]
+        if before and self.chance(_AGAIN):
+            return self.one_of(before)
+        if fitting and self.chance(_AGAIN):
+            return self.one_of(fitting)
+        return self.new(extents)
+
+    def write(self, extents: Sequence[str], but: Sequence[Array] = ()) -> Array:
+        """Return an array to write; now and then one that is there already."""
+        fitting = [one for one in self.arrays if one.extents == tuple(extents) and one not in but]
+        found = self.one_of(fitting) if fitting and self.chance(0.25) else self.new(extents)
+        if found not in self.written:
+            self.written.append(found)
+        return found
+
+    def new(self, extents: Sequence[str]) -> Array:
+        """Return a new array."""
+        count = len(self.arrays)
+        letters = "ABCDEFGHXYZ"
+        name = letters[count % len(letters)] + ("" if count < len(letters) else str(count))
+        self.arrays.append(Array(name, tuple(extents)))
+        return self.arrays[-1]
+
+    def open(self, iterator: str, low: str, high: str) -> None:
+        """Open a loop from ``low`` to just below ``high``."""
+        self._line(f"for (int {iterator} = {low}; {iterator} < {high}; {iterator}++) {{")
+        self.depth += 1
+
+    def open_down(self, iterator: str, high: str, low: str) -> None:
+        """Open a loop from ``high`` down to ``low``."""
+        self._line(f"for (int {iterator} = {high}; {iterator} >= {low}; {iterator}--) {{")
+        self.depth += 1
+
+    def close(self, count: int = 1) -> None:
+        """Close loops."""
+        for _ in range(count):
+            self.depth -= 1
+            self._line("}")
+
+    def assign(self, element: str, expression: str, operator: str = "=") -> None:
+        """Add a statement."""
+        self._line(f"{element} {operator} {expression};")
+        self.statements += 1
+
+    def constant(self, value: float) -> str:
+        """Return a number as C, of the elements' type."""
+        text = f"{value:g}" if value % 1 else f"{value:.1f}"
+        return f"{text}f" if self.element == "float" else text
+
+    def _line(self, text: str) -> None:
+        self.lines.append(_INDENT * (self.depth + 1) + text)
+
+    def text(self, name: str) -> str:
+        """Return the program as a C function with its region."""
+        arguments = [f"int {size}" for size in self.sizes]
+        arguments += [
+            f"{self.element} {one.name}" + "".join(f"[{extent}]" for extent in one.extents)
+            for one in self.arrays
+        ]
+        body = "\n".join(self.lines)
+        return (
+            f"void {name}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        )
