@@ -1,0 +1,265 @@
+"""What a program's statements do at given sizes, whatever the schedule: how often, where, how much.
+
+A :class:`Work` is a statement: the corners of its domain (an affine row takes its least and its
+greatest value at corners), the number of its instances, its arithmetic, and its accesses as
+matrices: A[2i + 1][j - i] over (i, j) has the subscripts ((2, 0), (-1, 1)) and the offsets (1, 0).
+
+The number of instances is exact where it can be had. A domain whose bounds are affine has a number
+of points that is a polynomial of the sizes in every region of them in which the bounds keep their
+order. So it is counted at small sizes of the same region, as many as the polynomial of that degree
+has coefficients, and evaluated: { S[i, j] : 0 <= j < i < n } at n = 2000 follows from its points at
+n = 10, 11, 12 (45, 55, 66), and is 1,999,000. A further count is the proof of it; where that is
+another number, a modulo say, the share of the box around it that the points at small sizes have is
+taken for the share at the large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from math import ceil, floor, prod
+
+import islpy as isl
+
+from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
+from polygym.compiler.ir.expr import Access, Binary, Call, Unary, walk
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.gathers import anchor
+from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import (
+    coefficients,
+    constant,
+    count,
+    highest,
+    integer,
+    lowest,
+)
+
+# Calls of math.h take as long as so many additions.
+_CALL = 12
+# Sizes up to which points are counted, by the depth of the loops.
+_COUNTED = (24, 24, 24, 16, 12, 8, 6)
+_SMALL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An access: a row of coefficients for every subscript, and what is added to it.
+
+    A subscript that is no affine function has None, and may be anything that there is.
+    """
+
+    array: str
+    bytes: int
+    writes: bool
+    subscripts: tuple[tuple[int, ...] | None, ...]
+    offsets: tuple[int, ...]
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """A statement at given sizes."""
+
+    name: str
+    depth: int
+    corners: tuple[tuple[Fraction, ...], ...]
+    instances: int
+    operations: int
+    touches: tuple[Touch, ...]
+    sums: bool
+
+    def span(self, row: Sequence[int], offset: int, size: int = 1) -> tuple[int, int]:
+        """Return the least and the greatest value of ⌊(row + offset) / size⌋."""
+        values = [
+            sum(a * x for a, x in zip(row, corner, strict=True)) + offset for corner in self.corners
+        ]
+        if not values:
+            return 0, -1
+        return ceil(min(values)) // size, floor(max(values)) // size
+
+
+@lru_cache(maxsize=256)
+def _reach(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> tuple[Work, ...]:
+    known = known_sizes(scop, dict(sizes)) or {}
+    extents = {
+        array.name: tuple(evaluate(extent, known) for extent in array.extents)
+        for array in scop.arrays
+    }
+    with bounded("looking at a program's statements"):
+        return tuple(_work(scop, one, known, extents) for one in scop.statements)
+
+
+def reach(scop: Scop, sizes: Sizes) -> tuple[Work, ...]:
+    """Return what the statements do at given sizes, in their order; it is remembered.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    return _reach(scop, tuple(sorted(sizes.items())))
+
+
+def _work(
+    scop: Scop, statement: Statement, sizes: Sizes, extents: Mapping[str, tuple[int, ...]]
+) -> Work:
+    domain = at_sizes(isl.Set(statement.domain), sizes)
+    accesses = [(statement.write, True), *((read, False) for read in statement.reads)]
+    return Work(
+        statement.name,
+        statement.depth,
+        tuple(_corners(domain)) if statement.depth else ((),),
+        instances(isl.Set(statement.domain), sizes),
+        max(1, sum(_cost(node) for node in walk(statement.body))),
+        tuple(
+            _touch(scop, statement, access, sizes, extents[access.array], writes=writes)
+            for access, writes in accesses
+        ),
+        bool(statement.own_reads),
+    )
+
+
+def _cost(node: object) -> int:
+    match node:
+        case Binary() | Unary():
+            return 1
+        case Call():
+            return _CALL
+        case _:
+            return 0
+
+
+def _touch(
+    scop: Scop,
+    statement: Statement,
+    access: Access,
+    sizes: Sizes,
+    extents: tuple[int, ...],
+    *,
+    writes: bool,
+) -> Touch:
+    pieces: list[isl.MultiAff] = []
+    relation = at_sizes(isl.Map(anchor(access)), sizes)
+    isl.PwMultiAff.from_map(relation).foreach_piece(lambda _, piece: pieces.append(piece))
+    rows: list[tuple[int, ...] | None] = []
+    offsets: list[int] = []
+    for place in range(len(extents)):
+        form = pieces[0].get_aff(place) if pieces else None
+        is_plain = (
+            form is not None
+            and place not in access.gathered
+            and not form.dim(isl.dim_type.div)
+            and form.get_denominator_val().is_one()
+        )
+        rows.append(coefficients(form, isl.dim_type.in_) if is_plain else None)
+        offsets.append(constant(form) if is_plain else 0)
+    size = scop.array(access.array).type.size
+    return Touch(access.array, size, writes, tuple(rows), tuple(offsets), extents)
+
+
+def _corners(points: isl.Set) -> Iterator[tuple[Fraction, ...]]:
+    """Yield the corners of the convex pieces of a set without parameters."""
+    found: dict[tuple[Fraction, ...], None] = {}
+    for piece in points.make_disjoint().get_basic_sets():
+        hull = piece.remove_divs()
+
+        def corner(vertex: isl.Vertex) -> None:
+            form = vertex.get_expr()
+            place = [form.get_aff(k) for k in range(form.dim(isl.dim_type.out))]
+            found[tuple(_value(one) for one in place)] = None
+
+        hull.compute_vertices().foreach_vertex(corner)
+    yield from found
+
+
+def _value(form: isl.Aff) -> Fraction:
+    """Return the value of a form that is a constant."""
+    down = integer(form.get_denominator_val())
+    return Fraction(integer(form.get_constant_val().mul(isl.Val(down))), down)
+
+
+def instances(domain: isl.Set, sizes: Sizes) -> int:
+    """Return how many points a domain has at given sizes.
+
+    >>> triangle = isl.Set("[n] -> { S[i, j] : 0 <= j < i < n }")
+    >>> instances(triangle, {"n": 5}), instances(triangle, {"n": 2000})
+    (10, 1999000)
+    """
+    depth = domain.dim(isl.dim_type.set)
+    names = [
+        name
+        for name in sizes
+        if (place := domain.find_dim_by_name(isl.dim_type.param, name)) >= 0
+        and domain.involves_dims(isl.dim_type.param, place, 1)
+    ]
+    most = _COUNTED[min(depth, len(_COUNTED) - 1)]
+    largest = max((sizes[name] for name in names), default=0)
+    if largest <= most or not depth:
+        return _counted(domain, sizes)
+    # In the same order as the sizes themselves; those that are small stay what they are.
+    scale = Fraction(most - depth - 1, largest)
+    free = [name for name in names if sizes[name] > most]
+    small = {
+        name: sizes[name] if name not in free else max(_SMALL, int(sizes[name] * scale))
+        for name in names
+    }
+    steps = [step for step in product(range(depth + 1), repeat=len(free)) if sum(step) <= depth]
+    rows, values = [], []
+    for step in steps:
+        at = {**small, **{name: small[name] + more for name, more in zip(free, step, strict=True)}}
+        rows.append(_monomials([at[name] for name in free], steps))
+        values.append(_counted(domain, at))
+    solved = _solved(rows, values)
+    if solved is not None:
+        beyond = {name: value + (depth + 1) * (name in free) for name, value in small.items()}
+        if _at(solved, [beyond[name] for name in free], steps) == _counted(domain, beyond):
+            exact = _at(solved, [sizes[name] for name in free], steps)
+            if exact.denominator == 1 and exact >= 0:
+                return exact.numerator
+    share = Fraction(_counted(domain, small), max(1, _box(domain, small)))
+    return max(1, round(share * _box(domain, sizes)))
+
+
+def _counted(domain: isl.Set, sizes: Sizes) -> int:
+    return count(at_sizes(domain, sizes))
+
+
+def _box(domain: isl.Set, sizes: Sizes) -> int:
+    points = at_sizes(domain, sizes)
+    if points.is_empty():
+        return 0
+    width = points.dim(isl.dim_type.set)
+    return prod(highest(points, k) - lowest(points, k) + 1 for k in range(width))
+
+
+def _monomials(values: Sequence[int], powers: Sequence[tuple[int, ...]]) -> list[int]:
+    return [prod(value**power for value, power in zip(values, one, strict=True)) for one in powers]
+
+
+def _at(
+    factors: Sequence[Fraction], values: Sequence[int], powers: Sequence[tuple[int, ...]]
+) -> Fraction:
+    terms = zip(factors, _monomials(values, powers), strict=True)
+    return sum((factor * value for factor, value in terms), Fraction(0))
+
+
+def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
+    """Return the solution of as many equations as unknowns; None where there is not one."""
+    matrix = [
+        [*map(Fraction, row), Fraction(value)] for row, value in zip(rows, values, strict=True)
+    ]
+    width = len(matrix)
+    for column in range(width):
+        pivot = next((row for row in range(column, width) if matrix[row][column]), None)
+        if pivot is None:
+            return None
+        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
+        head = matrix[column]
+        for row in range(width):
+            if row != column and matrix[row][column]:
+                factor = matrix[row][column] / head[column]
+                matrix[row] = [a - factor * b for a, b in zip(matrix[row], head, strict=True)]
+    return [matrix[row][width] / matrix[row][row] for row in range(width)]

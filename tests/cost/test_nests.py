@@ -1,0 +1,151 @@
+"""Loops and what they touch, against going through all instances one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.codegen.trees.tree import Member, path
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.cost.candidate import nests
+from polygym.cost.nests import Nest, touched
+from polygym.cost.reach import Work, reach
+from tests.oracles.instances import points
+from tests.sources import kernel_scop
+
+MACHINE = Machine(vector_bits=512, registers=32)
+
+WINDOW = """
+void f(int n, int r, double O[n][n], double I[n + r][n], double K[r]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < r; k++)
+S:      O[i][j] += I[i + k][j] * K[k];
+#pragma endscop
+}
+"""
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What is found by going through a statement's instances: of every loop, the most there is."""
+
+    lengths: list[int]
+    elements: dict[str, list[int]]
+
+
+def walked(
+    scop: Scop,
+    work: Work,
+    members: tuple[Member, ...],
+    names: tuple[str, ...],
+    sizes: dict[str, int],
+) -> Walked:
+    """Go through all instances; ``names`` are the parameters of the rows."""
+    given = [sizes[name] for name in names]
+
+    def value(member: Member, point: tuple[int, ...]) -> int:
+        total = 0
+        for part in member.parts:
+            row = part.rows[0]
+            number = row.constant + int(np.dot(row.parameters, given))
+            total += (number + int(np.dot(row.iterators, point))) // part.size
+        return total
+
+    count = len(members)
+    values: list[dict[tuple[int, ...], set[int]]] = [defaultdict(set) for _ in range(count)]
+    elements: dict[str, list[dict[tuple[int, ...], set[tuple[int, ...]]]]] = defaultdict(
+        lambda: [defaultdict(set) for _ in range(count + 1)]
+    )
+    for point in points(scop.statement(work.name).domain, sizes):
+        key = tuple(value(member, point) for member in members)
+        for place in range(count):
+            values[place][key[:place]].add(key[place])
+        for touch in work.touches:
+            at = tuple(
+                int(np.dot(row, point)) + offset
+                for row, offset in zip(touch.subscripts, touch.offsets, strict=True)
+            )
+            group = f"{touch.array}{touch.subscripts}"
+            for place in range(count + 1):
+                elements[group][place][key[:place]].add(at)
+    return Walked(
+        [max(map(len, one.values())) for one in values],
+        {name: [max(map(len, one.values())) for one in of] for name, of in elements.items()},
+    )
+
+
+def looked_at(
+    scop: Scop, mapping: Mapping, sizes: dict[str, int], *, by_isl: bool
+) -> list[tuple[Nest, Walked]]:
+    """Return the nests of a program's statements, and what going through them finds."""
+    schedule = isl_schedule(scop) if by_isl else original(scop)
+    legal = LegalSchedule(scop, schedule)
+    tree = plan(build_tree(legal), legal, mapping, MACHINE, sizes)
+    return [
+        (
+            found,
+            walked(scop, work, path(tree, work.name), schedule.parameters, sizes),
+        )
+        for work, found in zip(reach(scop, sizes), nests(legal, tree, sizes), strict=True)
+    ]
+
+
+def assert_same(found: Nest, truth: Walked) -> None:
+    assert found.lengths.tolist() == truth.lengths
+    groups: dict[str, np.ndarray] = {}
+    for reference, (name, _) in zip(found.references, truth.elements.items(), strict=True):
+        groups[name] = touched(found, reference)[0]
+    for name, counts in truth.elements.items():
+        assert groups[name].tolist() == counts, name
+
+
+@pytest.mark.parametrize("by_isl", [False, True])
+@pytest.mark.parametrize(
+    "text", ["sequential", "tile=4", "tile=3x4x2", "tile=2 outer_tile=2 threads=2", "default"]
+)
+@pytest.mark.parametrize("name", ["gemm", "mvt", "atax", "doitgen", "2mm"])
+def test_boxes_are_exact(name: str, text: str, by_isl: bool) -> None:
+    """Every subscript follows a loop of its own: lengths and elements are those that there are."""
+    scop = kernel_scop(name)
+    sizes = {p.name: 5 + place % 3 for place, p in enumerate(scop.parameters)}
+    for found, truth in looked_at(scop, parse_mapping(text), sizes, by_isl=by_isl):
+        assert_same(found, truth)
+
+
+@pytest.mark.parametrize("text", ["sequential", "tile=4x2x2", "default"])
+def test_windows_are_exact(text: str) -> None:
+    """Two loops move one subscript: I[i + k] has n + r - 1 rows."""
+    scop = parse_text(WINDOW)
+    for found, truth in looked_at(scop, parse_mapping(text), {"n": 8, "r": 4}, by_isl=False):
+        assert_same(found, truth)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(["trmm", "syrk", "cholesky", "trisolv", "jacobi-1d", "seidel-2d", "lu"]),
+    st.sampled_from(["sequential", "tile=3", "tile=4x2", "default threads=2"]),
+    st.integers(4, 8),
+)
+def test_triangles_and_stencils_are_bounded(name: str, text: str, size: int) -> None:
+    """No loop is longer, and none touches more, than was said; what all touch is no less."""
+    scop = kernel_scop(name)
+    sizes = {p.name: size for p in scop.parameters}
+    mapping = parse_mapping(f"{text} diamond=off" if text != "sequential" else text)
+    for found, truth in looked_at(scop, mapping, sizes, by_isl=name != "cholesky"):
+        assert (found.lengths >= truth.lengths).all()
+        for reference, counts in zip(found.references, truth.elements.values(), strict=True):
+            assert (touched(found, reference)[0] >= counts).all()
