@@ -14,7 +14,7 @@ PACKAGE = ROOT / "polygym"
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
     {"errors", "files", "lazy", "lru"},
-    {"native"},
+    {"native", "sqlite_errors"},
     {"compiler.ir"},
     {"compiler.poly"},
     {"compiler.frontend.c", "compiler.frontend.tc"},
@@ -32,7 +32,7 @@ LAYERS = (
     {"episodes"},
     {"envs", "search.explore"},
     {"discovery", "search.tune"},
-    {"search.sweep"},
+    {"search.sweep", "search.corpus"},
     {"tc"},
     {"cli"},
     {"__main__"},
@@ -67,7 +67,8 @@ HOMES = {
     "gymnasium": {"envs"},
     "torch": set(),
     "stable_baselines3": set(),
-    "sqlite3": {"search.sweep", "tc"},
+    "sqlite3": {"search.sweep", "search.corpus", "sqlite_errors", "tc"},
+    "pyarrow": {"search.corpus"},
     "multiprocessing": set(),
 }
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from polygym.cli.output import say, working
 from polygym.cli.text import printable
+from polygym.search.corpus.collect import Collected
 from polygym.search.explore.folder import Search
 from polygym.search.explore.tally import Tally
 from polygym.search.tune import Progress
@@ -42,6 +43,20 @@ def trying(
         return f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
 
     return _shown(name, "candidates tried", total, count, best)
+
+
+def collecting(
+    name: str, total: int, before: int, latest: Sequence[Collected]
+) -> AbstractContextManager[Callable[[], None]]:
+    """Give a function that shows how far a collection is, and of what the last row was."""
+
+    def count() -> int:
+        return latest[-1].rows if latest else before
+
+    def case() -> str:
+        return f"{latest[-1].visit.case}, best {latest[-1].best:.2f}x" if latest else ""
+
+    return _shown(name, "rows", total, count, case)
 
 
 @contextmanager

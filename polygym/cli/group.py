@@ -20,6 +20,8 @@ COMMANDS = {
     "sweep": "Search many programs with several policies; can be continued.",
     "report": "Draw what a sweep has found: a page and pictures.",
     "replay": "Play a found schedule again, check it, measure it.",
+    "collect": "Measure many candidates of many programs, to learn from.",
+    "corpus": "Look at what was collected; check, merge, export it.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 

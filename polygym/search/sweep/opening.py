@@ -16,8 +16,8 @@ from polygym.errors import InputError
 from polygym.search.explore.conditions import differences
 from polygym.search.sweep.schema import LATER_TABLES, TABLES
 from polygym.search.sweep.setting import SweepSetting
-from polygym.search.sweep.sqlite_errors import explained
 from polygym.search.sweep.store import Store
+from polygym.sqlite_errors import explained
 
 STORE = "sweep.sqlite"
 

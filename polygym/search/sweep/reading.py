@@ -29,7 +29,7 @@ from polygym.search.sweep.rows import (
     Timing,
 )
 from polygym.search.sweep.setting import SweepSetting, setting_from_json
-from polygym.search.sweep.sqlite_errors import explained
+from polygym.sqlite_errors import explained
 
 
 @dataclass(frozen=True, slots=True)

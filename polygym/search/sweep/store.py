@@ -27,7 +27,7 @@ from polygym.search.sweep.rows import (
     Timing,
 )
 from polygym.search.sweep.schema import TIMING_VALUES, packed
-from polygym.search.sweep.sqlite_errors import explained
+from polygym.sqlite_errors import explained
 
 
 class Store:

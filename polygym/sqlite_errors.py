@@ -21,8 +21,11 @@ _OF_THE_SYSTEM = {
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Inside, what SQLite complains of is an InputError, or an OSError where the disk is full."""
+def explained(path: Path, what: str = "the whole store of a sweep") -> Iterator[None]:
+    """Inside, what SQLite complains of is an InputError, or an OSError where the disk is full.
+
+    ``what`` is what the file is expected to be.
+    """
     try:
         yield
     except sqlite3.Error as error:
@@ -31,6 +34,5 @@ def explained(path: Path) -> Iterator[None]:
             if name.startswith(prefix):
                 raise OSError(number, str(error), str(path)) from None
         raise InputError(
-            f"{path}: expected the whole store of a sweep, found a file that SQLite cannot use: "
-            f"{error}"
+            f"{path}: expected {what}, found a file that SQLite cannot use: {error}"
         ) from None

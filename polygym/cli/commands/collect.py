@@ -1,0 +1,138 @@
+"""``polygym collect``: measure many candidates of many programs, for models to learn from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.exploring import collecting
+from polygym.cli.options import json_option, seed_option, threads_option
+from polygym.cli.output import say, seconds
+from polygym.cli.stopping import Stop, stoppable
+from polygym.measure.worker.outcome import Status
+from polygym.search.corpus.collect import Collected, Collection, CollectPlan
+from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, TEST_KERNELS, Choice
+from polygym.search.corpus.store import open_corpus
+
+_HELP = f"""Measure many candidates of many programs, for models to learn from.
+
+FILE is a corpus, an SQLite file, which is made where it is not there. A visit takes a program at
+sizes and measures --each candidates of it: the usual ones (the order of the text, isl's schedules
+under the default mapping), random schedules under random mappings, and changes of the best so far.
+Candidates are compiled on all cores and measured one after the other, each beside the original
+order, and its outputs are compared with the original's. Nothing else should run meanwhile.
+
+PATTERN names programs as elsewhere: kernels, categories, comprehensions, files, random programs
+('gemm', 'stencils', 'tc:conv*', 'random:17'). Without one, six in ten visits are of a random
+program, each another, the rest of kernels and of the library's comprehensions, but never of the
+kernels on which models are tested: {", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
+order does between {LEAST_WORK:.0e} and {MOST_WORK:.0e} operations.
+
+Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
+--seed in the middle of a visit; a candidate is never measured twice on one kind of machine.
+
+Exit code 1: an output was wrong, or a candidate crashed.
+
+\\b
+Examples:
+  polygym collect corpus.sqlite --rows 2000
+  polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
+  polygym collect mine.sqlite my.c gemm --each 200 --minutes 10
+  polygym corpus stats corpus.sqlite
+"""
+
+
+@click.command("collect", help=_HELP)
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
+@click.option(
+    "--rows",
+    type=click.IntRange(1, 100_000_000),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Stop when the corpus has so many rows.",
+)
+@click.option(
+    "--each",
+    type=click.IntRange(2, 100_000),
+    default=48,
+    show_default=True,
+    metavar="N",
+    help="How many candidates a visit measures.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0.0, min_open=True),
+    default=None,
+    metavar="N",
+    help="Stop after so long, whatever there is.",
+)
+@threads_option
+@seed_option("The dice: which programs, sizes, schedules and mappings.")
+@json_option
+def command(
+    file: Path,
+    patterns: tuple[str, ...],
+    rows: int,
+    each: int,
+    minutes: float | None,
+    threads: int,
+    seed: int,
+    as_json: bool,
+) -> Answer:
+    """Collect, and say what came of it."""
+    limit = None if minutes is None else 60 * minutes
+    plan = CollectPlan(Choice.of(patterns), rows, each, threads, seed, limit)
+    stop = Stop()
+    with open_corpus(file, create=True) as corpus:
+        before = corpus.count()
+        latest: list[Collected] = []
+        with stoppable(stop), collecting(str(file), rows, before, latest) as show:
+
+            def report(collected: Collected) -> None:
+                latest[:] = [collected]
+                show()
+
+            collection = Collection(corpus, plan, report, stop.allowed)
+            collection.run()
+        document = _document(file, collection, corpus.count() - before)
+    bad = collection.statuses.get(Status.CRASH, 0) + collection.statuses.get(Status.WRONG_OUTPUT, 0)
+    code = stop.code if stop.number else int(bad > 0)
+    if as_json:
+        return Answer(code, document)
+    _print(document, collection)
+    if bad:
+        say(f"{bad} crashed or were wrong: a defect of polygym", err=True, fg="red", bold=True)
+    if stop.number:
+        say("interrupted; the same command goes on", err=True)
+    return Answer(code)
+
+
+def _document(file: Path, collection: Collection, added: int) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "rows": collection.rows,
+        "added": added,
+        "visits": collection.visits,
+        "statuses": {status.value: count for status, count in collection.statuses.items()},
+        "skipped": collection.skipped,
+        "seconds": collection.seconds,
+        "interrupted": collection.interrupted,
+    }
+
+
+def _print(document: dict[str, Any], collection: Collection) -> None:
+    say(
+        f"{document['added']} rows added in {seconds(collection.seconds)}, "
+        f"{document['visits']} visits finished; {document['rows']} rows in {document['file']}"
+    )
+    for status, count in document["statuses"].items():
+        say(f"  {status}: {count}")
+    for one in document["skipped"][:5]:
+        say(f"left out: {one}", err=True)
+    if len(document["skipped"]) > 5:
+        say(f"and {len(document['skipped']) - 5} more were left out", err=True)

@@ -1,0 +1,136 @@
+"""``polygym corpus``: what is in a corpus, whether it is whole, and putting two together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option
+from polygym.cli.output import heading, say
+from polygym.cli.tables import print_table
+from polygym.search.corpus.merge import merge as merge_corpora
+from polygym.search.corpus.statistics import Statistics, statistics
+from polygym.search.corpus.store import open_corpus
+
+_HELP = """Look at corpora, which `polygym collect` makes.
+
+\b
+Examples:
+  polygym corpus stats corpus.sqlite
+  polygym corpus check corpus.sqlite
+  polygym corpus merge all.sqlite monday.sqlite tuesday.sqlite
+  polygym corpus export corpus.sqlite corpus.parquet
+"""
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group("corpus", help=_HELP)
+def command() -> None:
+    """Hold the commands."""
+
+
+@command.command("stats")
+@click.argument("file", type=_FILE)
+@json_option
+def stats(file: Path, as_json: bool) -> Answer:
+    """Count rows, programs and machines; say how much they differ and drift."""
+    with open_corpus(file) as corpus:
+        found = statistics(corpus)
+    if as_json:
+        return Answer(document=found.to_json())
+    _print(found, file)
+    return Answer()
+
+
+@command.command("check")
+@click.argument("file", type=_FILE)
+@click.option("--mend", is_flag=True, help="Take damaged rows out.")
+@json_option
+def check(file: Path, mend: bool, as_json: bool) -> Answer:
+    """Say whether the file is whole; exit code 1 if it is not."""
+    with open_corpus(file) as corpus:
+        found = corpus.check()
+        if mend and found:
+            lost = corpus.mend()
+            found = corpus.check()
+            if not as_json:
+                say(f"{lost} damaged rows taken out")
+    if as_json:
+        return Answer(int(bool(found)), {"file": str(file), "complaints": found})
+    for one in found:
+        say(one)
+    say(f"{file}: {'damaged' if found else 'whole'}")
+    return Answer(int(bool(found)))
+
+
+@command.command("merge")
+@click.argument("into", type=_FILE)
+@click.argument("files", type=_FILE, nargs=-1, required=True)
+@json_option
+def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> Answer:
+    """Add to INTO, which is made where it is not there, what FILES have.
+
+    What is there already is not added again. Rows of different machines stay apart.
+    """
+    added = {}
+    with open_corpus(into, create=True) as corpus:
+        for file in files:
+            with open_corpus(file) as other:
+                added[str(file)] = merge_corpora(corpus, other)
+        rows = corpus.count()
+    if as_json:
+        return Answer(document={"file": str(into), "rows": rows, "added": added})
+    for name, count in added.items():
+        say(f"{count} rows added from {name}")
+    say(f"{rows} rows in {into}")
+    return Answer()
+
+
+@command.command("export")
+@click.argument("file", type=_FILE)
+@click.argument("parquet", type=_FILE)
+@json_option
+def export(file: Path, parquet: Path, as_json: bool) -> Answer:
+    """Write all rows as a Parquet file, a column for everything that is known of one.
+
+    It needs the package pyarrow: pip install 'polygym[cost]'.
+    """
+    from polygym.search.corpus.export import export as export_rows
+
+    with open_corpus(file) as corpus:
+        rows = export_rows(corpus, parquet)
+    if not as_json:
+        say(f"{rows} rows written to {parquet}")
+    return Answer(document={"rows": rows, "file": str(parquet)} if as_json else None)
+
+
+def _print(found: Statistics, file: Path) -> None:
+    heading(f"{file}: {found.rows} rows, {found.programs} programs, {found.cases} cases")
+    say("  " + ", ".join(f"{count} of {kind}" for kind, count in found.kinds.items()))
+    say("  " + ", ".join(f"{count} {status}" for status, count in found.statuses.items()))
+    say(f"  {found.outliers} outliers, beside which the original order was unlike itself")
+    say(
+        f"  best over the original {found.speedup_of_best:.2f}x, over the median "
+        f"{found.spread:.2f}x (geometric means of cases)"
+    )
+    heading("\nMachines")
+    print_table(
+        ("KEY", "PROCESSOR", "CORES", "LLVM", "ROWS", "VISITS", "BUSY", "DRIFT"),
+        [
+            (
+                one.key,
+                one.processor,
+                one.cores,
+                one.llvm,
+                one.rows,
+                one.visits,
+                one.busy_visits,
+                f"{one.drift:.2f}x",
+            )
+            for one in found.machines
+        ],
+        "llrlrrrr",
+    )

@@ -1,0 +1,39 @@
+"""Corpora: measurements of many candidates of many programs, for models to learn from.
+
+``plan`` says which program at which sizes comes next, ``candidates`` which of its schedules and
+mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of ``machine``;
+``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.search.corpus.collect import Collection, CollectPlan
+    from polygym.search.corpus.plan import TEST_KERNELS
+    from polygym.search.corpus.rows import Case, Row, Visit
+    from polygym.search.corpus.store import Corpus, open_corpus
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "collect": ("CollectPlan", "Collection"),
+            "plan": ("TEST_KERNELS",),
+            "rows": ("Case", "Row", "Visit"),
+            "store": ("Corpus", "open_corpus"),
+        },
+    )
+
+__all__ = [
+    "TEST_KERNELS",
+    "Case",
+    "CollectPlan",
+    "Collection",
+    "Corpus",
+    "Row",
+    "Visit",
+    "open_corpus",
+]

@@ -1,0 +1,129 @@
+"""Which candidates a visit measures: some that are usual, some at random, some near what is good.
+
+Of those, the first few are what is always worth knowing: the order of the text as it is and under
+the default mapping, and isl's schedules under it. Then dice: schedules that policies of the gym
+construct, or isl's, under the default mapping or any. From a third of the way on, every second one
+is a change of one of the best four so far: another entry of its mapping, or its mapping under
+another schedule. Everything follows from the seed and from what was measured before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL, Strategy
+from polygym.episodes.episode import Phase, Task, TaskOptions
+from polygym.episodes.policies import play, policy
+from polygym.errors import PolygymError
+from polygym.measure.evaluation.patience import Patience
+from polygym.programs import Program
+from polygym.search.explore.neighbourhood import changed, place_of_parent
+from polygym.search.tune.candidates import STRATEGIES, Genes
+
+POLICIES = ("bias_coeff_0", "bias_coeff_0", "uniform", "bias_select_dep", "earliest")
+_STRATEGIES = 5
+_NEAR_FROM = 1 / 3
+_DEFAULT = 0.4
+_POOL = 24
+_SECONDS = 20.0
+_ATTEMPTS = 20
+
+
+@dataclass(slots=True)
+class Candidates:
+    """The candidates of a visit, one after the other."""
+
+    program: Program
+    start: Mapping
+    dice: np.random.Generator
+    count: int
+    pool: list[Schedule] = field(default_factory=list)
+    told: dict[tuple[Schedule, Mapping], float] = field(default_factory=dict)
+    ready: list[tuple[Schedule, Mapping]] = field(default_factory=list)
+
+    @staticmethod
+    def of(program: Program, start: Mapping, dice: np.random.Generator, count: int) -> Candidates:
+        """Return the candidates of a program; constructing its schedules takes some seconds."""
+        found = Candidates(program, start, dice, count)
+        isl = _by_strategies(program, dice)
+        first = original(program.scop)
+        found.ready = [(first, SEQUENTIAL), (first, start), *((one, start) for one in isl)]
+        found.ready = list(dict.fromkeys(found.ready))[:count]
+        found.pool = list(dict.fromkeys([first, *isl, *_played(program, dice)]))
+        return found
+
+    def batch(self, size: int) -> list[tuple[Schedule, Mapping]]:
+        """Return the next few; fewer where there are no more."""
+        size = min(size, self.count - len(self.told))
+        fresh = self.ready[:size]
+        del self.ready[:size]
+        genes = self._genes()
+        tries = 0
+        while len(fresh) < size and tries < _ATTEMPTS * size:
+            tries += 1
+            one = self._near(genes) if self._is_near() else self._any(genes)
+            if one not in self.told and one not in fresh:
+                fresh.append(one)
+        return fresh
+
+    def learn(self, candidate: tuple[Schedule, Mapping], speedup: float) -> None:
+        """Take note of what became of one."""
+        self.told[candidate] = speedup
+
+    def _is_near(self) -> bool:
+        return len(self.told) > _NEAR_FROM * self.count and bool(self.dice.random() < 0.5)
+
+    def _genes(self) -> Genes:
+        return Genes.of(self.program.scop, (ISL,), dict(self.program.parameters), self.start)
+
+    def _mapping(self, genes: Genes) -> Mapping:
+        if self.dice.random() < _DEFAULT:
+            return self.start
+        return genes.random(self.dice).mapping
+
+    def _any(self, genes: Genes) -> tuple[Schedule, Mapping]:
+        schedule = self.pool[int(self.dice.integers(len(self.pool)))]
+        return schedule, self._mapping(genes)
+
+    def _near(self, genes: Genes) -> tuple[Schedule, Mapping]:
+        """Return a change of one of the best."""
+        ranked = sorted(self.told, key=lambda one: -self.told[one])
+        schedule, mapping = ranked[place_of_parent(len(ranked), self.dice)]
+        if self.dice.random() < 0.25:
+            return self.pool[int(self.dice.integers(len(self.pool)))], mapping
+        kept = replace(mapping, threads=self.start.threads, reassociate=self.start.reassociate)
+        return schedule, changed(kept, self.dice)
+
+
+def _by_strategies(program: Program, dice: np.random.Generator) -> list[Schedule]:
+    """Return schedules of isl's: the usual one, and some of the others."""
+    patience = Patience(_SECONDS)
+    others: list[Strategy] = [one for one in STRATEGIES if one != ISL]
+    order = [others[k] for k in dice.permutation(len(others))[: _STRATEGIES - 1]]
+    found = []
+    for one in (ISL, *order):
+        try:
+            found.append(patience.schedule(one, program.scop))
+        except PolygymError:
+            continue
+    return list(dict.fromkeys(found))
+
+
+def _played(program: Program, dice: np.random.Generator) -> Iterator[Schedule]:
+    """Yield schedules that episodes lead to."""
+    task = Task(program.scop, TaskOptions())
+    for _ in range(_POOL):
+        choose = policy(POLICIES[int(dice.integers(len(POLICIES)))])
+        own = np.random.default_rng(int(dice.integers(2**62)))
+        try:
+            episode = play(task.start(), choose, own)
+            if episode.phase is not Phase.INVALID:
+                yield episode.schedule()
+        except PolygymError:
+            continue

@@ -1,0 +1,224 @@
+"""Collecting: visit after visit, a few candidates compiled on all cores, then measured alone.
+
+A visit is of a program at sizes (:mod:`polygym.search.corpus.plan`) and measures some tens of
+candidates (:mod:`polygym.search.corpus.candidates`). Every row is written down at once. Whatever
+ends a collection, the next one with the same seed goes on in the middle of the visit: choices
+follow from the seed and from the outcomes before, so they are made again without measuring, and
+visits that are finished are left out.
+
+A machine that becomes slower meanwhile would teach nonsense. A program that is always the same is
+measured at the beginning and every few minutes, so that drift is seen; every row has the time of
+the original order beside its own; and each visit notes what other processes did.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+
+import numpy as np
+
+from polybench import Dataset
+from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.errors import InputError, PolygymError
+from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
+from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.worker.foreign_load import LoadWatch
+from polygym.measure.worker.outcome import Status
+from polygym.programs import Program, is_path, load_program
+from polygym.search.corpus.candidates import Candidates
+from polygym.search.corpus.machine import fingerprint
+from polygym.search.corpus.plan import USUAL, Choice, case_of, program_of
+from polygym.search.corpus.rows import Row, Visit
+from polygym.search.corpus.store import Corpus
+
+_COMPILE_SECONDS = 5.0
+_TIMEOUT_FACTOR = 20.0
+_AT_A_TIME = 8
+_CLOCK_SECONDS = 300.0
+_CLOCK = ("gemm", Dataset.SMALL)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectPlan:
+    """How much is collected, and of what.
+
+    ``rows`` counts those of all collections in the corpus together; ``each`` is how many candidates
+    a visit has. ``seconds`` limits this one.
+    """
+
+    choice: Choice = USUAL
+    rows: int = 1000
+    each: int = 48
+    threads: int = 1
+    seed: int = 0
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for name, least in (("rows", 1), ("each", 2), ("threads", 1), ("seed", 0)):
+            found = getattr(self, name)
+            if type(found) is not int or found < least:
+                raise InputError(f"{name}: expected a number from {least} on, found {found!r}")
+        if self.seconds is not None and not self.seconds > 0:
+            raise InputError(f"seconds: expected a number above 0, found {self.seconds!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """How far a collection is: the last row, and how many there are."""
+
+    visit: Visit
+    row: Row
+    rows: int
+    best: float
+
+
+@dataclass(slots=True)
+class Collection:
+    """A collection at work, and what became of it: counts of statuses, and what was left out."""
+
+    corpus: Corpus
+    plan: CollectPlan
+    show: Callable[[Collected], None] = lambda _: None
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    statuses: dict[Status, int] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    visits: int = 0
+    rows: int = 0
+    interrupted: bool = False
+    _started: float = field(default_factory=time.monotonic)
+    _clock: float = -inf
+
+    def run(self) -> None:
+        """Collect until there are enough rows, the time is up, or Ctrl-C."""
+        machine = fingerprint()
+        self.corpus.add_machine(machine)
+        self.rows = self.corpus.count()
+        cores = sorted(os.sched_getaffinity(0))
+        try:
+            with closing(Compilers(_COMPILE_SECONDS, cores)) as compilers:
+                done = self.corpus.finished(machine.key, self.plan.seed)
+                number = 0
+                while not self._is_over:
+                    if number not in done:
+                        self._tick(compilers, machine.key)
+                        self._visit(number, machine.key, compilers)
+                    number += 1
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been at work."""
+        return time.monotonic() - self._started
+
+    @property
+    def _is_over(self) -> bool:
+        limit = inf if self.plan.seconds is None else self.plan.seconds
+        return self.rows >= self.plan.rows or self.seconds >= limit
+
+    def _tick(self, compilers: Compilers, machine: str) -> None:
+        """Measure the program that is always the same, if that is some minutes ago."""
+        if time.monotonic() - self._clock < _CLOCK_SECONDS:
+            return
+        self._clock = time.monotonic()
+        name, dataset = _CLOCK
+        options = EvaluationOptions(compile_seconds=_COMPILE_SECONDS)
+        program = load_program(name, dataset=dataset)
+        with self.waiting(), Evaluator(program, options, compiler=compilers) as evaluator:
+            seconds = evaluator.baseline_seconds
+        self.corpus.tick(machine, time.time(), seconds)
+
+    def _visit(self, number: int, machine: str, compilers: Compilers) -> None:
+        """Sample one case; what cannot be run at all is left out, and said."""
+        plan = self.plan
+        visit: Visit | None = None
+        try:
+            with self.waiting():
+                program = program_of(plan.choice, plan.seed, number)
+                case = case_of(program)
+                start = replace(DEFAULT, threads=plan.threads)
+                dice = np.random.default_rng([plan.seed, number, 1])
+                candidates = Candidates.of(program, start, dice, plan.each)
+            text = _text(case.program)
+            visit = Visit(case, number, plan.seed, plan.threads, machine, time.time(), text=text)
+            place = self.corpus.begin(visit)
+            watch = LoadWatch()
+            self._sample(place, visit, program, start, candidates, compilers)
+        except PolygymError as error:
+            self.skipped.append(f"visit {number}: {error}")
+            return
+        if self._is_over and candidates.told and len(candidates.told) < plan.each:
+            return  # the rest belongs to it, too
+        load = watch.load()
+        self.corpus.finish(place, 0.0 if load is None else load.others + load.stolen)
+        self.visits += 1
+
+    def _sample(
+        self,
+        place: int,
+        visit: Visit,
+        program: Program,
+        start: Mapping,
+        candidates: Candidates,
+        compilers: Compilers,
+    ) -> None:
+        known = self.corpus.known(place)
+        number = 0
+        options = EvaluationOptions(
+            threads=self.plan.threads,
+            timeout_factor=_TIMEOUT_FACTOR,
+            compile_seconds=_COMPILE_SECONDS,
+            mapping=start,
+        )
+        best = 0.0
+        with Evaluator(program, options, compiler=compilers) as evaluator:
+            while batch := candidates.batch(_AT_A_TIME):
+                rows = [known.get((str(one), str(mapping))) for one, mapping in batch]
+                fresh = [one for one, row in zip(batch, rows, strict=True) if row is None]
+                if fresh and self._is_over:
+                    return
+                with self.waiting():
+                    compilers.compile_all(program, fresh)
+                for (schedule, mapping), row in zip(batch, rows, strict=True):
+                    found = row
+                    if found is None:
+                        if self._is_over:
+                            return
+                        with self.waiting():
+                            found = _row(evaluator.evaluate(schedule, mapping))
+                        self.corpus.add(place, number, found)
+                        self.rows += 1
+                        self.statuses[found.status] = self.statuses.get(found.status, 0) + 1
+                        best = max(best, found.speedup)
+                        self.show(Collected(visit, found, self.rows, best))
+                    number += 1
+                    candidates.learn((schedule, mapping), found.speedup)
+
+
+def _row(found: Evaluation) -> Row:
+    return Row(
+        str(found.schedule),
+        str(found.mapping),
+        "" if found.done is None else str(found.done),
+        found.status,
+        found.seconds,
+        found.baseline_seconds,
+        f"{found.error_type}: {found.error_details}"[:200] if found.error_type else "",
+    )
+
+
+def _text(program: str) -> str:
+    """Return the source of a program that is a file."""
+    if not is_path(program):
+        return ""
+    try:
+        return Path(program).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{program}: cannot be read: {error}") from None

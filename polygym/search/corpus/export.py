@@ -1,0 +1,61 @@
+"""A corpus as a Parquet file: a row for every row, columns for all that is known of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.search.corpus.statistics import kind_of
+from polygym.search.corpus.store import Corpus
+
+
+def export(corpus: Corpus, path: Path) -> int:
+    """Write all rows, and return how many there are.
+
+    Raises:
+        InputError: there is no pyarrow.
+        OSError: the file cannot be written.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
+        ) from None
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for found in corpus.all():
+        visit, row = found.visit, found.row
+        values = {
+            "program": visit.case.program,
+            "kind": kind_of(visit.case.program),
+            "parameters": json.dumps(dict(visit.case.parameters)),
+            "threads": visit.threads,
+            "machine": visit.machine,
+            "seed": visit.seed,
+            "visit": visit.number,
+            "moment": visit.moment,
+            "others": visit.others,
+            "schedule": row.schedule,
+            "mapping": row.mapping,
+            "done": row.done,
+            "status": row.status.value,
+            "seconds": row.seconds,
+            "baseline_seconds": row.baseline_seconds,
+            "speedup": row.speedup,
+            "detail": row.detail,
+        }
+        for name, value in values.items():
+            columns.setdefault(name, []).append(value)
+        count += 1
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        pyarrow.parquet.write_table(pyarrow.table(columns), beside, compression="zstd")
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return count

@@ -1,0 +1,133 @@
+"""Which program at which sizes a visit is of: all of it follows from the seed and its number.
+
+Programs come in three kinds, each with its share: kernels of the suite, comprehensions of the
+library, random programs, each of which is another one. Ten kernels are there to test what is
+learned, and are never taken by themselves: :data:`TEST_KERNELS`.
+
+Sizes are drawn so that the original order has to do a number of operations between
+:data:`LEAST_WORK` and :data:`MOST_WORK`, any order of magnitude as likely as another: first one
+factor for all usual sizes, then each size a little larger or smaller. What is larger than caches is
+among them, and what takes long is not: a corpus of many candidates says more than one of few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+import polybench
+from polybench import Dataset
+from polygym.compiler.frontend.tc import library
+from polygym.cost.reach import reach
+from polygym.errors import InputError, PolygymError
+from polygym.programs import Program, load_program
+from polygym.programs.generate import PREFIX as RANDOM
+from polygym.programs.selection import selected
+from polygym.search.corpus.rows import Case
+
+TEST_KERNELS = (
+    "syr2k", "trmm", "gemver", "bicg", "lu", "gramschmidt", "adi", "jacobi-2d", "nussinov",
+    "covariance",
+)  # fmt: skip
+"""What is learned is tested on these, so nothing is learned from them."""
+
+LEAST_WORK, MOST_WORK = 3e5, 1e8
+_SHARES = (("random", 0.6), ("kernels", 0.25), ("comprehensions", 0.15))
+_SEEDS = 10**9
+_JITTER = 0.35
+_ATTEMPTS = 12
+_LEAST_SIZE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What visits choose from: names, or, where there are none, the usual kinds."""
+
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(patterns: Sequence[str]) -> Choice:
+        """Return what patterns name; none stand for the usual kinds.
+
+        Raises:
+            InputError: a pattern names nothing.
+        """
+        return Choice(selected(patterns) if patterns else ())
+
+    def program(self, dice: np.random.Generator) -> str:
+        """Return the name of a program."""
+        if self.names:
+            return self.names[int(dice.integers(len(self.names)))]
+        shares = [share for _, share in _SHARES]
+        match _SHARES[int(dice.choice(len(shares), p=shares))][0]:
+            case "random":
+                return f"{RANDOM}{int(dice.integers(_SEEDS))}"
+            case "kernels":
+                names = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
+            case _:
+                names = [f"tc:{name}" for name in library.definitions()]
+        return names[int(dice.integers(len(names)))]
+
+
+USUAL = Choice()
+"""All kinds of programs."""
+
+
+def program_of(choice: Choice, seed: int, number: int) -> Program:
+    """Return the program of a visit at its sizes.
+
+    What cannot be read, or is far too large at all sizes, is replaced by the next that the dice
+    say.
+    """
+    dice = np.random.default_rng([seed, number])
+    for _ in range(_ATTEMPTS):
+        name = choice.program(dice)
+        try:
+            return sized(name, dice)
+        except PolygymError as error:
+            last = error
+    raise InputError(f"no program among the first {_ATTEMPTS} can be measured; the last: {last}")
+
+
+def sized(name: str, dice: np.random.Generator) -> Program:
+    """Return a program at random sizes.
+
+    Raises:
+        InputError: it makes no sense at any that were tried, or does too much at all of them.
+    """
+    usual = load_program(name, dataset=Dataset.MEDIUM)
+    sizes = dict(usual.parameters)
+    wanted = exp(dice.uniform(log(LEAST_WORK), log(MOST_WORK)))
+    factor = _factor(usual, sizes, wanted)
+    changes = np.exp(dice.uniform(-_JITTER, _JITTER, len(sizes)))
+    given = {
+        size: max(_LEAST_SIZE, round(value * factor * change))
+        for (size, value), change in zip(sizes.items(), changes, strict=True)
+        if value > _LEAST_SIZE
+    }
+    found = load_program(name, dataset=Dataset.MEDIUM, parameters=given)
+    if work(found, dict(found.parameters)) > 4 * MOST_WORK:
+        raise InputError(f"{name}: too much to do at sizes of {given}")
+    return found
+
+
+def case_of(program: Program) -> Case:
+    """Return a program and its sizes as a case."""
+    return Case(program.name, program.parameters)
+
+
+def work(program: Program, sizes: dict[str, int]) -> float:
+    """Return how many operations the original order does."""
+    own = {one.name: sizes[one.name] for one in program.scop.parameters}
+    return float(sum(one.instances * one.operations for one in reach(program.scop, own)))
+
+
+def _factor(program: Program, sizes: dict[str, int], wanted: float) -> float:
+    """Return by what to multiply all sizes, roughly, for so much work."""
+    low, high = 0.02, 8.0
+    depth = max(1, program.scop.depth)
+    now = max(1.0, work(program, sizes))
+    return float(min(high, max(low, (wanted / now) ** (1 / depth))))

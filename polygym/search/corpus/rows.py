@@ -1,0 +1,65 @@
+"""What a corpus holds, as values: cases, rows, visits, machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.measure.worker.outcome import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program at sizes: what candidates are compared within."""
+
+    program: str
+    parameters: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        """Return both for people."""
+        return f"{self.program}({', '.join(f'{name}={value}' for name, value in self.parameters)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A candidate that was measured: a schedule and a mapping, and what became of it.
+
+    ``done`` is the mapping under which there is code, which may be simpler than what was asked for;
+    ``seconds`` and ``baseline_seconds`` are best times, the second that of the original order
+    beside it; both are 0 where there is none.
+    """
+
+    schedule: str
+    mapping: str
+    done: str
+    status: Status
+    seconds: float
+    baseline_seconds: float
+    detail: str = ""
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it ran to a correct end."""
+        return self.status is Status.OK
+
+    @property
+    def speedup(self) -> float:
+        """The original's time over its own; 0 where it has none."""
+        return self.baseline_seconds / self.seconds if self.is_ok and self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A case that was sampled at a time, with what the machine did meanwhile.
+
+    ``others`` is how many cores, on average, were busy with something else. ``text`` is the source
+    of a program that is none of polygym's own.
+    """
+
+    case: Case
+    number: int
+    seed: int
+    threads: int
+    machine: str
+    moment: float
+    others: float = 0.0
+    text: str = ""

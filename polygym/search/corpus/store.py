@@ -1,0 +1,344 @@
+"""A corpus in one file: every row is on the disk the moment it is known, once.
+
+The same candidate of the same case, with as many threads on the same kind of machine, is one row,
+whoever measures it how often. Every method is one transaction, so that whatever ends a process
+loses what is in flight and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import polygym
+from polygym.errors import InputError
+from polygym.measure.worker.outcome import Status
+from polygym.search.corpus.machine import Fingerprint
+from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
+from polygym.sqlite_errors import explained
+
+_PATIENCE_SECONDS = 60.0
+_DIGITS = 6
+_WHAT = "a whole corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row with where it comes from."""
+
+    visit: Visit
+    row: Row
+
+
+class Corpus:
+    """A corpus that is open."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """Keep an open connection; :func:`open_corpus` makes one."""
+        self.path = path
+        self.connection = connection
+
+    def add_machine(self, machine: Fingerprint) -> None:
+        """Add a kind of machine, unless it is there."""
+        document = json.dumps(asdict(machine), sort_keys=True)
+        with self.transaction():
+            self.connection.execute(
+                "INSERT OR IGNORE INTO machines VALUES (?, ?)", (machine.key, document)
+            )
+
+    def machines(self) -> dict[str, Fingerprint]:
+        """Return the kinds of machines by their keys."""
+        found = {}
+        for key, document in self.connection.execute("SELECT key, document FROM machines"):
+            data = json.loads(document)
+            found[key] = Fingerprint(**{**data, "caches": tuple(data["caches"])})
+        return found
+
+    def begin(self, visit: Visit) -> int:
+        """Begin a visit, or go on with the one that was begun, and return its number."""
+        with self.transaction():
+            place = self._place("programs", "name, text", (visit.case.program, visit.text))
+            parameters = json.dumps(dict(visit.case.parameters))
+            case = self._place("cases", "program, parameters", (place, parameters))
+            key = (visit.machine, visit.seed, visit.number)
+            row = self.connection.execute(
+                "SELECT number, kase FROM visits WHERE machine = ? AND seed = ? AND place = ?", key
+            ).fetchone()
+            if row is not None:
+                if row[1] != case:
+                    raise InputError(
+                        f"{self.path}: expected visit {visit.number} of seed {visit.seed} to be of "
+                        f"{visit.case}, found another one: it was begun with other programs"
+                    )
+                return int(row[0])
+            cursor = self.connection.execute(
+                "INSERT INTO visits (kase, place, seed, threads, machine, moment, others) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    case,
+                    visit.number,
+                    visit.seed,
+                    visit.threads,
+                    visit.machine,
+                    visit.moment,
+                    visit.others,
+                ),
+            )
+            return int(cursor.lastrowid or 0)
+
+    def add(self, visit: int, place: int, row: Row) -> None:
+        """Add a row to a visit; what is there of the same candidate stays."""
+        row = replace(
+            row, seconds=_rounded(row.seconds), baseline_seconds=_rounded(row.baseline_seconds)
+        )
+        with self.transaction():
+            texts = [self._place("texts", "text", (one,)) for one in _texts(row)]
+            self.connection.execute(
+                "INSERT OR IGNORE INTO rows SELECT ?, ?, kase, machine, threads, ?, ?, ?, ?, ?, ?, "
+                "?, ? FROM visits WHERE number = ?",
+                (
+                    visit,
+                    place,
+                    *texts,
+                    row.status.value,
+                    row.seconds,
+                    row.baseline_seconds,
+                    row.detail,
+                    _sum(row),
+                    visit,
+                ),
+            )
+
+    def finish(self, visit: int, others: float) -> None:
+        """Note that all rows of a visit are there, and what else the machine did."""
+        with self.transaction():
+            self.connection.execute(
+                "UPDATE visits SET done = 1, others = ? WHERE number = ?", (others, visit)
+            )
+
+    def tick(self, machine: str, moment: float, seconds: float) -> None:
+        """Note how long the program took that is measured now and then."""
+        with self.transaction():
+            values = (machine, moment, seconds)
+            self.connection.execute("INSERT INTO clocks VALUES (?, ?, ?)", values)
+
+    def finished(self, machine: str, seed: int) -> set[int]:
+        """Return the visits of a seed that are finished on a kind of machine."""
+        query = "SELECT place FROM visits WHERE machine = ? AND seed = ? AND done = 1"
+        return {int(place) for (place,) in self.connection.execute(query, (machine, seed))}
+
+    def rows_of(self, visit: int) -> dict[int, Row]:
+        """Return the rows of a visit by their places."""
+        query = f"{_SELECT} WHERE r.visit = ? ORDER BY r.place"
+        return {
+            int(values[0]): _row(values[1:]) for values in self.connection.execute(query, (visit,))
+        }
+
+    def known(self, visit: int) -> dict[tuple[str, str], Row]:
+        """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
+        query = (
+            f"{_SELECT} JOIN visits v ON v.number = ? "
+            "WHERE r.kase = v.kase AND r.machine = v.machine AND r.threads = v.threads"
+        )
+        found = (_row(values[1:]) for values in self.connection.execute(query, (visit,)))
+        return {(one.schedule, one.mapping): one for one in found}
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        return int(self.connection.execute("SELECT count(*) FROM rows").fetchone()[0])
+
+    def all(self, machine: str | None = None) -> Iterator[Found]:
+        """Yield all rows, visit by visit, of one kind of machine or of each."""
+        query = (
+            "SELECT v.number, p.name, p.text, c.parameters, v.place, v.seed, v.threads, v.machine, "
+            "v.moment, v.others FROM visits v JOIN cases c ON c.number = v.kase "
+            "JOIN programs p ON p.number = c.program ORDER BY v.number"
+        )
+        for number, name, text, parameters, *rest in self.connection.execute(query).fetchall():
+            place, seed, threads, key, moment, others = rest
+            if machine is not None and key != machine:
+                continue
+            case = Case(name, tuple(json.loads(parameters).items()))
+            visit = Visit(case, place, seed, threads, key, moment, others, text)
+            for row in self.rows_of(number).values():
+                yield Found(visit, row)
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the file, nothing if it is whole."""
+        found: list[str] = []
+        try:
+            said = [text for (text,) in self.connection.execute("PRAGMA integrity_check(5)")]
+            found += [f"SQLite: {one}" for one in said if one != "ok"]
+            broken = self.connection.execute("PRAGMA foreign_key_check").fetchall()
+            found += [f"{table}: row {row} refers to nothing" for table, row, *_ in broken[:5]]
+            damaged = self._damaged()
+        except sqlite3.Error as error:
+            return [*found, f"SQLite: {error}"]
+        found += [f"rows: number {place} of visit {visit} is damaged" for visit, place in damaged]
+        return found
+
+    def mend(self) -> int:
+        """Take out the rows that are damaged, and return how many they were.
+
+        Raises:
+            InputError: the file itself is damaged.
+        """
+        with explained(self.path, _WHAT):
+            damaged = self._damaged()
+        with self.transaction():
+            self.connection.executemany("DELETE FROM rows WHERE visit = ? AND place = ?", damaged)
+        return len(damaged)
+
+    def _damaged(self) -> list[tuple[int, int]]:
+        query = _SELECT.replace("SELECT r.place", "SELECT r.visit, r.place")
+        return [
+            (int(visit), int(place))
+            for visit, place, *values in self.connection.execute(query)
+            if _read(values) is None
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        """Return the corpus; leaving the block closes it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it, or nothing."""
+        with explained(self.path, _WHAT):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def _place(self, table: str, columns: str, values: Sequence[object]) -> int:
+        """Return the number of a row of a table, which is added where it is missing."""
+        names = columns.split(", ")
+        marks = ", ".join("?" for _ in names)
+        self.connection.execute(
+            f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})", tuple(values)
+        )
+        where = " AND ".join(f"{name} = ?" for name in names)
+        query = f"SELECT number FROM {table} WHERE {where}"
+        return int(self.connection.execute(query, tuple(values)).fetchone()[0])
+
+
+_SELECT = (
+    "SELECT r.place, s.text, m.text, d.text, r.status, r.seconds, r.baseline_seconds, r.detail, "
+    "r.sum FROM rows r JOIN texts s ON s.number = r.schedule JOIN texts m ON m.number = r.mapping "
+    "JOIN texts d ON d.number = r.done"
+)
+
+
+def _texts(row: Row) -> tuple[str, str, str]:
+    return row.schedule, row.mapping, row.done
+
+
+def _rounded(value: float) -> float:
+    """Return a time with as many digits as a clock has, which makes files small."""
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _sum(row: Row) -> int:
+    """Return the check sum of a row."""
+    return zlib.crc32(
+        repr(
+            (*_texts(row), row.status.value, row.seconds, row.baseline_seconds, row.detail)
+        ).encode()
+    )
+
+
+def _read(values: Sequence[object]) -> Row | None:
+    """Return a row; None where it is not what was written."""
+    schedule, mapping, done, status, seconds, baseline, detail, check = values
+    try:
+        row = Row(
+            str(schedule),
+            str(mapping),
+            str(done),
+            Status(status),
+            float(str(seconds)),
+            float(str(baseline)),
+            str(detail),
+        )
+    except ValueError:
+        return None
+    return row if _sum(row) == check else None
+
+
+def _row(values: Sequence[object]) -> Row:
+    found = _read(values)
+    if found is None:
+        raise InputError(
+            f"expected rows as they were written, found a damaged one: {str(values)[:200]}; "
+            "`polygym corpus check --mend` takes such rows out"
+        )
+    return found
+
+
+def open_corpus(path: Path, *, create: bool = False) -> Corpus:
+    """Open the file of a corpus, or begin one.
+
+    Raises:
+        InputError: there is none, or it is damaged, or of another version.
+    """
+    if not path.exists() and not create:
+        raise InputError(f"{path}: expected a corpus, found no such file")
+    if not path.exists():
+        _create(path)
+    with explained(path, _WHAT):
+        connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE_SECONDS)
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            row = connection.execute("SELECT format, version FROM corpus").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+    if row != (FORMAT, VERSION):
+        connection.close()
+        raise InputError(
+            f"{path}: expected a corpus of version {VERSION}, found {row}; another version of "
+            "polygym has written it"
+        )
+    return Corpus(path, connection)
+
+
+def _create(path: Path) -> None:
+    """Make an empty corpus: under another name until it is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with explained(path, _WHAT):
+        connection = sqlite3.connect(beside, isolation_level=None)
+        try:
+            connection.executescript(f"BEGIN; {TABLES} COMMIT;")
+            connection.execute(
+                "INSERT INTO corpus VALUES (1, ?, ?, ?)", (FORMAT, VERSION, polygym.__version__)
+            )
+        finally:
+            connection.close()
+    os.replace(beside, path)

@@ -1,0 +1,119 @@
+"""Collecting: what is measured follows from the seed; nothing twice; it goes on in the middle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polybench
+from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.schedule import parse
+from polygym.errors import InputError
+from polygym.programs import load_program
+from polygym.search.corpus.collect import Collected, Collection, CollectPlan
+from polygym.search.corpus.plan import (
+    LEAST_WORK,
+    MOST_WORK,
+    TEST_KERNELS,
+    USUAL,
+    Choice,
+    program_of,
+    sized,
+    work,
+)
+from polygym.search.corpus.rows import Row
+from polygym.search.corpus.store import open_corpus
+
+SMALL = Choice(("mvt", "random:17", "tc:matmul"))
+
+
+def plan(rows: int, **more: object) -> CollectPlan:
+    return CollectPlan(choice=SMALL, rows=rows, each=6, **more)  # type: ignore[arg-type]
+
+
+def collected(path: Path, asked: CollectPlan) -> list[Row]:
+    with open_corpus(path, create=True) as corpus:
+        Collection(corpus, asked).run()
+        return [found.row for found in corpus.all()]
+
+
+def without_times(rows: list[Row]) -> list[tuple[str, str]]:
+    return [(one.schedule, one.mapping) for one in rows]
+
+
+def test_it_goes_on_in_the_middle_of_a_visit(tmp_path: Path) -> None:
+    """What is there is not measured again, and the usual candidates come first in each visit."""
+    path = tmp_path / "c.sqlite"
+    first = collected(path, plan(4))
+    assert len(first) == 4
+    second = collected(path, plan(10))
+    assert len(second) == 10
+    assert second[:4] == first
+    with open_corpus(path) as corpus:
+        assert corpus.finished(next(iter(corpus.machines())), 0) == {0}
+        assert corpus.check() == []
+        for found in corpus.all():
+            program = load_program(
+                found.visit.case.program, parameters=dict(found.visit.case.parameters)
+            )
+            assert is_legal(program.scop, parse(found.row.schedule, program.scop))
+    again = without_times(collected(tmp_path / "d.sqlite", plan(3)))
+    assert again == without_times(first)[:3]
+    assert first[0].mapping == "sequential"
+    assert first[1].mapping == "default"
+
+
+def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
+    def stop(found: Collected) -> None:
+        if found.rows == 3:
+            raise KeyboardInterrupt
+
+    with open_corpus(tmp_path / "c.sqlite", create=True) as corpus:
+        collection = Collection(corpus, plan(100), stop)
+        collection.run()
+        assert collection.interrupted
+        assert corpus.count() == 3
+
+
+def test_what_cannot_be_run_is_left_out(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.c"
+    bad.write_text("void f(int n, double A[n]) {\n#pragma scop\n A[n * n] = 1;\n#pragma endscop\n}")
+    choice = Choice((str(bad),))
+    with open_corpus(tmp_path / "c.sqlite", create=True) as corpus:
+        collection = Collection(corpus, CollectPlan(choice, rows=3, seconds=1.0))
+        collection.run()
+        assert corpus.count() == 0
+        assert "visit 0: no program among the first" in collection.skipped[0]
+
+
+def test_test_kernels_are_never_drawn() -> None:
+    """They are of the suite, and none of the usual programs of visits."""
+    assert {kernel.name for kernel in polybench.KERNELS} > set(TEST_KERNELS)
+    assert len(TEST_KERNELS) == 10
+    drawn = [USUAL.program(np.random.default_rng(seed)) for seed in range(1500)]
+    assert not set(drawn) & set(TEST_KERNELS)
+    kinds = [name.partition(":")[0] for name in drawn]
+    assert 0.5 < kinds.count("random") / len(drawn) < 0.7
+    assert 0.1 < kinds.count("tc") / len(drawn) < 0.2
+    assert len(set(drawn)) > 900
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "random:3", "tc:softmax"])
+def test_sizes_give_the_work_that_is_wanted(name: str) -> None:
+    for seed in range(4):
+        program = sized(name, np.random.default_rng(seed))
+        found = work(program, dict(program.parameters))
+        assert LEAST_WORK / 30 < found < 4 * MOST_WORK
+
+
+def test_a_visit_is_the_same_every_time() -> None:
+    first, second = (program_of(USUAL, 3, 5) for _ in range(2))
+    assert (first.name, first.parameters) == (second.name, second.parameters)
+
+
+def test_plans_that_make_no_sense_are_refused() -> None:
+    for wrong in ({"rows": 0}, {"each": 1}, {"threads": 0}, {"seed": -1}, {"seconds": 0}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))}: expected"):
+            CollectPlan(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""A corpus: rows once, whole after anything, machines apart; damage is said."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polygym.errors import InputError
+from polygym.measure.worker.outcome import Status
+from polygym.search.corpus.machine import Fingerprint, fingerprint
+from polygym.search.corpus.merge import merge
+from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.search.corpus.statistics import outliers, statistics
+from polygym.search.corpus.store import Corpus, open_corpus
+
+HERE = Fingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
+THERE = replace(HERE, processor="another CPU")
+CASE = Case("gemm", (("ni", 10), ("nj", 20)))
+
+
+def visit(number: int, machine: Fingerprint = HERE, case: Case = CASE) -> Visit:
+    return Visit(case, number, 7, 2, machine.key, 1000.0 + number)
+
+
+def row(number: int, baseline: float = 1.0) -> Row:
+    return Row(f"schedule {number}", "default", "default", Status.OK, 0.5 + number, baseline)
+
+
+def filled(path: Path, machine: Fingerprint, numbers: range, place: int = 0) -> Path:
+    with open_corpus(path, create=True) as corpus:
+        corpus.add_machine(machine)
+        found = corpus.begin(visit(place, machine))
+        for number in numbers:
+            corpus.add(found, number, row(number))
+        corpus.finish(found, 0.1)
+        corpus.tick(machine.key, 1.0, 0.01)
+    return path
+
+
+def test_a_row_is_there_once_and_as_it_was(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(5))
+    with open_corpus(path) as corpus:
+        again = corpus.begin(visit(1))
+        corpus.add(again, 0, replace(row(3), seconds=9.0))  # the same candidate, measured again
+        corpus.add(again, 1, row(17))
+        assert corpus.count() == 6
+        rows = [found.row for found in corpus.all()]
+        assert sorted(rows, key=lambda one: one.seconds) == [*map(row, range(5)), row(17)]
+        assert corpus.check() == []
+        assert corpus.known(again)["schedule 3", "default"] == row(3)
+        assert corpus.finished(HERE.key, 7) == {0}
+    with pytest.raises(InputError, match="expected visit 0 of seed 7 to be of mvt"):
+        open_corpus(path).begin(visit(0, case=Case("mvt", ())))
+
+
+def test_machines_never_mix(tmp_path: Path) -> None:
+    ours = filled(tmp_path / "ours.sqlite", HERE, range(4))
+    theirs = filled(tmp_path / "theirs.sqlite", THERE, range(6))
+    with open_corpus(ours) as corpus, open_corpus(theirs) as other:
+        assert merge(corpus, other) == 6
+        assert merge(corpus, other) == 0
+        assert [found.row for found in corpus.all(HERE.key)] == [row(n) for n in range(4)]
+        assert [found.row for found in corpus.all(THERE.key)] == [row(n) for n in range(6)]
+        found = statistics(corpus)
+        assert (found.rows, found.programs, found.cases) == (10, 1, 1)
+        assert {one.processor: one.rows for one in found.machines} == {
+            "some CPU": 4,
+            "another CPU": 6,
+        }
+        assert corpus.check() == []
+
+
+def test_merging_takes_what_is_new(tmp_path: Path) -> None:
+    """Visits of one seed and number are of one collection, or get a number of their own."""
+    first = filled(tmp_path / "a.sqlite", HERE, range(4))
+    second = filled(tmp_path / "b.sqlite", HERE, range(2, 9))
+    with open_corpus(first) as corpus, open_corpus(second) as other:
+        assert merge(corpus, other) == 5
+        assert corpus.count() == 9
+        assert {found.visit.number for found in corpus.all()} == {0, 1}
+        assert merge(corpus, other) == 0
+
+
+def test_what_was_measured_beside_a_strange_original_is_an_outlier() -> None:
+    rows = [row(n, 1.0 + n / 100) for n in range(9)]
+    strange = row(20, 1.6)
+    assert outliers([*rows, strange]) == {strange}
+    assert outliers(rows) == set()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_damaged_files_are_refused_or_said_to_be(tmp_path: Path, seed: int) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(200))
+    dice = random.Random(seed)
+    content = bytearray(path.read_bytes())
+    for _ in range(40):
+        content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+    if seed == 0:
+        content = content[: len(content) // 2]
+    path.write_bytes(content)
+    with suppress(InputError), open_corpus(path) as corpus:
+        if not corpus.check():
+            assert [found.row for found in corpus.all()] == [row(n) for n in range(200)]
+
+
+def test_damaged_rows_are_found_and_taken_out(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(20))
+    with open_corpus(path) as corpus:
+        corpus.connection.execute("UPDATE rows SET seconds = 1e-9 WHERE place = 3")
+        corpus.connection.execute("UPDATE rows SET status = 'fine' WHERE place = 5")
+        assert corpus.check() == [f"rows: number {place} of visit 1 is damaged" for place in (3, 5)]
+        with pytest.raises(InputError, match="corpus check --mend"):
+            list(corpus.all())
+        assert corpus.mend() == 2
+        assert corpus.check() == []
+        assert len(list(corpus.all())) == 18
+
+
+def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a corpus, found no such file"):
+        open_corpus(tmp_path / "none.sqlite")
+    text = tmp_path / "text.sqlite"
+    text.write_text("no corpus at all, but long enough to be read as something" * 30)
+    with pytest.raises(InputError, match="expected a whole corpus"):
+        open_corpus(text)
+    path = filled(tmp_path / "c.sqlite", HERE, range(2))
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE corpus SET version = 99")
+    with pytest.raises(InputError, match="expected a corpus of version 1, found"):
+        open_corpus(path)
+
+
+def test_the_fingerprint_of_this_machine() -> None:
+    found = fingerprint()
+    assert found.processor
+    assert found.cores >= 1
+    assert len(found.key) == 12
+    assert found.is_like(replace(found, llvm="1.0", cores=99))
+    assert not found.is_like(THERE)
+
+
+def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(2))
+    with open_corpus(path) as corpus:
+        pages = corpus.connection.execute("PRAGMA page_count").fetchone()[0]
+        corpus.connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        def fill() -> None:
+            for number in range(2, 5000):
+                corpus.add(1, number, row(number))
+
+        with pytest.raises(OSError, match="full"):
+            fill()
+        assert corpus.check() == []
+        assert corpus.count() >= 2
+
+
+def test_corpus_is_a_class_for_others() -> None:
+    from polygym.search import corpus
+
+    assert corpus.Corpus is Corpus
