@@ -1,0 +1,126 @@
+"""Models of cost: what they predict, what is said of them, and how they are written down.
+
+A model gives every candidate of a case a *score*, and of two candidates of one case the one with
+the greater score is taken to be the faster. Scores of different cases say nothing beside each
+other: what ranks within a program is what a search needs. With an *ensemble* there are several
+scores, one of each member, and how much they differ says how sure the model is.
+
+A score is -log2 of a time, up to a constant of the case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from math import erfc, exp, pi, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+
+from polygym.cost.nests import Floats
+
+VERSION = 1
+"""Of features and of files together: models of another version are refused."""
+
+
+class Objective(Enum):
+    """What a model is fitted to."""
+
+    RANK = "rank"  # pairs of one case in the right order: Σ log(1 + exp(-sign·(f_i - f_j)))
+    REGRESSION = "regression"  # the logarithm of the time, apart from a constant of the case
+
+
+class Acquisition(Enum):
+    """By what candidates are chosen where a model says how sure it is."""
+
+    MEAN = "mean"
+    EXPECTED_IMPROVEMENT = "ei"
+    UPPER_CONFIDENCE_BOUND = "ucb"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a model is made of, for people: what it learned from, where, how, how good it is."""
+
+    kind: str
+    objective: str
+    rows: int
+    cases: int
+    programs: int
+    seed: int
+    machine: str = ""
+    processor: str = ""
+    seconds: float = 0.0
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """What a model learns from: a row of features for each candidate, its time, and its case.
+
+    ``weights`` are those of rows, 1 as a rule.
+    """
+
+    features: Floats
+    seconds: Floats
+    cases: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.seconds)
+
+    @property
+    def scores(self) -> Floats:
+        """What is to be predicted: -log2 of the time, 0 in the mean of every case."""
+        found = -np.log2(self.seconds)
+        for case in np.unique(self.cases):
+            own = self.cases == case
+            found[own] -= found[own].mean()
+        return np.asarray(found, dtype=np.float64)
+
+    def taken(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Samples:
+        """Return some of them, any as often as it is named."""
+        return Samples(self.features[rows], self.seconds[rows], self.cases[rows])
+
+
+class Model(Protocol):
+    """What gives candidates scores."""
+
+    @property
+    def card(self) -> Card:
+        """What it is made of."""
+
+    def scores(self, features: Floats) -> Floats:
+        """Return the scores of candidates of one case, a row for every member of the ensemble."""
+
+
+def acquired(scores: Floats, kind: Acquisition, best: float, bravery: float = 1.0) -> Floats:
+    """Return by what candidates are to be chosen, given the scores of an ensemble's members.
+
+    ``best`` is the score of the best that was measured. The expected improvement of a score that is
+    normal with mean μ and deviation σ is σ·(z·Φ(z) + φ(z)) with z = (μ - best)/σ; the upper bound
+    is μ + ``bravery``·σ.
+
+    >>> acquired(np.array([[1.0, 3.0], [1.0, 1.0]]), Acquisition.UPPER_CONFIDENCE_BOUND, 0.0)
+    array([1., 3.])
+    """
+    mean, deviation = scores.mean(axis=0), scores.std(axis=0)
+    match kind:
+        case Acquisition.MEAN:
+            found = mean
+        case Acquisition.UPPER_CONFIDENCE_BOUND:
+            found = mean + bravery * deviation
+        case Acquisition.EXPECTED_IMPROVEMENT:
+            found = np.array(
+                [_improvement(m - best, s) for m, s in zip(mean, deviation, strict=True)]
+            )
+    return np.asarray(found, dtype=np.float64)
+
+
+def _improvement(ahead: float, deviation: float) -> float:
+    if deviation <= 1e-12:
+        return max(0.0, ahead)
+    z = ahead / deviation
+    below = erfc(-z / sqrt(2)) / 2
+    density = exp(-z * z / 2) / sqrt(2 * pi)
+    return max(0.0, deviation * (z * below + density))

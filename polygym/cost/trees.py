@@ -1,0 +1,188 @@
+"""Gradient-boosted trees: the model that is trained in seconds and asked a thousand times a second.
+
+Trees are grown by LightGBM one after the other, each along the gradient of the objective at what
+those before it predict. For the rank objective (AutoTVM, equation 2) that is, over all pairs i, j
+of one case in which i is faster by more than noise,
+
+    L = Σ log(1 + exp(f_j - f_i)),      ∂L/∂f_i = -Σ_j σ(f_j - f_i),      σ(x) = 1/(1 + exp(-x)),
+
+with the second derivative Σ σ·(1 - σ). Pairs far apart weigh as much as those that are close.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import VERSION, Card, Objective, Samples
+from polygym.cost.nests import Floats
+from polygym.errors import InputError
+from polygym.files import write_atomically
+
+_FORMAT = "polygym trees"
+_NOISE = np.log2(1.03)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOptions:
+    """How trees are grown; ``members`` is the size of the ensemble, each on a bootstrap sample."""
+
+    objective: Objective = Objective.RANK
+    rounds: int = 300
+    leaves: int = 31
+    rate: float = 0.06
+    least_rows: int = 12
+    columns: float = 0.5
+    rows: float = 0.8
+    members: int = 1
+    seed: int = 0
+    threads: int = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeModel:
+    """An ensemble of boosted trees."""
+
+    members: tuple[Any, ...]
+    made: Card
+    names: tuple[str, ...] = NAMES
+
+    @property
+    def card(self) -> Card:
+        """What it is made of."""
+        return self.made
+
+    def scores(self, features: Floats) -> Floats:
+        """Return the scores of candidates, a row for every member."""
+        found = [member.predict(features, num_threads=1) for member in self.members]
+        return np.asarray(found, dtype=np.float64)
+
+    def save(self, path: Path) -> None:
+        """Write the model to one file."""
+        document = {
+            "format": _FORMAT,
+            "version": VERSION,
+            "names": list(self.names),
+            "card": asdict(self.made),
+            "members": [member.model_to_string() for member in self.members],
+        }
+        packed = gzip.compress(json.dumps(document).encode(), mtime=0)
+        write_atomically(path, packed)
+
+    @staticmethod
+    def load(path: Path) -> TreeModel:
+        """Read a model.
+
+        Raises:
+            InputError: the file is no model, or one of another version of features.
+        """
+        import lightgbm
+
+        try:
+            document = json.loads(gzip.decompress(path.read_bytes()))
+            if document["format"] != _FORMAT:
+                raise ValueError
+            version, names = document["version"], tuple(document["names"])
+            card = Card(**document["card"])
+            members = document["members"]
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: expected a model of trees, found: {error}") from None
+        if version != VERSION or names != NAMES:
+            raise InputError(
+                f"{path}: expected a model of features of version {VERSION}, found {version}; it "
+                "has to be trained again"
+            )
+        return TreeModel(tuple(lightgbm.Booster(model_str=one) for one in members), card, names)
+
+
+def train(
+    samples: Samples, options: TreeOptions = TreeOptions(), card: Card | None = None
+) -> TreeModel:
+    """Grow trees.
+
+    Raises:
+        InputError: there are too few rows, or LightGBM is not there.
+    """
+    if len(samples) < 4:
+        raise InputError(f"training: expected at least 4 rows, found {len(samples)}")
+    started = time.monotonic()
+    dice = np.random.default_rng(options.seed)
+    members = []
+    for member in range(options.members):
+        chosen = samples
+        if options.members > 1:
+            chosen = samples.taken(np.sort(dice.integers(len(samples), size=len(samples))))
+        members.append(_grown(chosen, replace(options, seed=options.seed + member)))
+    about = card or Card("trees", options.objective.value, len(samples), 0, 0, options.seed)
+    return TreeModel(tuple(members), replace(about, seconds=time.monotonic() - started))
+
+
+def _grown(samples: Samples, options: TreeOptions) -> Any:
+    try:
+        import lightgbm
+    except ImportError:
+        raise InputError("models of cost need LightGBM: pip install 'polygym[cost]'") from None
+    scores = samples.scores
+    parameters: dict[str, Any] = {
+        "num_leaves": options.leaves,
+        "learning_rate": options.rate,
+        "min_data_in_leaf": min(options.least_rows, max(1, len(samples) // 8)),
+        "feature_fraction": options.columns,
+        "bagging_fraction": options.rows,
+        "bagging_freq": 1,
+        "lambda_l2": 1.0,
+        "seed": options.seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": options.threads,
+        "verbosity": -1,
+    }
+    match options.objective:
+        case Objective.REGRESSION:
+            parameters["objective"] = "huber"
+        case Objective.RANK:
+            parameters["objective"] = _PairGradient(scores, samples.cases)
+    data = lightgbm.Dataset(samples.features, scores, free_raw_data=False)
+    return lightgbm.train(parameters, data, options.rounds)
+
+
+class _PairGradient:
+    """The gradient of the rank objective; pairs stand within cases, which are small."""
+
+    def __init__(self, scores: Floats, cases: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        order = np.argsort(cases, kind="stable")
+        ends = np.flatnonzero(np.diff(cases[order])) + 1
+        self._groups = [group for group in np.split(order, ends) if len(group) > 1]
+        self._faster = [
+            (scores[group][:, None] - scores[group][None, :]) > _NOISE for group in self._groups
+        ]
+
+    def __call__(self, found: Floats, _: Any) -> tuple[Floats, Floats]:
+        gradient, curvature = np.zeros_like(found), np.full_like(found, 1e-6)
+        for group, faster in zip(self._groups, self._faster, strict=True):
+            own = found[group]
+            wrong = faster / (1.0 + np.exp(own[:, None] - own[None, :]))
+            bend = wrong * (1.0 - wrong) * faster
+            scale = 1.0 / len(group)
+            gradient[group] = scale * (wrong.sum(axis=0) - wrong.sum(axis=1))
+            curvature[group] += scale * (bend.sum(axis=0) + bend.sum(axis=1))
+        return gradient, curvature
+
+
+def importances(model: TreeModel, most: int = 20) -> Sequence[tuple[str, float]]:
+    """Return the columns that decide most, with their shares of all gains."""
+    gains = np.sum([one.feature_importance("gain") for one in model.members], axis=0)
+    total = max(1e-12, float(gains.sum()))
+    order = np.argsort(-gains)[:most]
+    return [(model.names[k], float(gains[k]) / total) for k in order]
+
+
+__all__ = ["TreeModel", "TreeOptions", "importances", "train"]

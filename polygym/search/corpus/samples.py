@@ -1,0 +1,124 @@
+"""From the rows of a corpus to what models learn from: features and times, case by case.
+
+Rows that failed have no time; rows beside which the original order was unlike itself are left out.
+A case with fewer than a handful of rows says nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import parse
+from polygym.cost.candidate import features
+from polygym.cost.model import Samples
+from polygym.errors import PolygymError
+from polygym.programs import Program, load_program
+from polygym.search.corpus.rows import Row, Visit
+from polygym.search.corpus.statistics import outliers
+from polygym.search.corpus.store import Corpus
+
+_FEWEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows of a case on one kind of machine with so many threads, and the case's name."""
+
+    visit: Visit
+    rows: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """The program and its sizes."""
+        return str(self.visit.case)
+
+
+def groups(corpus: Corpus, machine: str | None = None) -> list[Group]:
+    """Return the rows that ran, by case."""
+    by_visit: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
+    visits: dict[tuple[str, int, int], Visit] = {}
+    for found in corpus.all(machine):
+        key = (found.visit.machine, found.visit.seed, found.visit.number)
+        visits[key] = found.visit
+        by_visit[key].append(found.row)
+    by_case: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+    first: dict[tuple[object, ...], Visit] = {}
+    for key, rows in by_visit.items():
+        visit, strange = visits[key], outliers(rows)
+        case = (visit.case, visit.text, visit.machine, visit.threads)
+        first.setdefault(case, visit)
+        by_case[case] += [row for row in rows if row.is_ok and row not in strange]
+    return [
+        Group(first[case], tuple(rows)) for case, rows in by_case.items() if len(rows) >= _FEWEST
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learnable:
+    """Samples, with the group of each row by its number in ``names``."""
+
+    samples: Samples
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def learnable(
+    found: Iterable[Group], show: Callable[[Group, int], None] = lambda *_: None
+) -> Learnable:
+    """Return the features and times of groups; ``show`` is called after each with the rows so far.
+
+    A row whose features are out of isl's reach is left out.
+    """
+    columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+    seconds: list[float] = []
+    cases: list[int] = []
+    names: list[str] = []
+    kept: list[Row] = []
+    for group in found:
+        with TemporaryDirectory() as folder:
+            program = program_of(group.visit, folder)
+        names.append(group.name)
+        for row in group.rows:
+            try:
+                columns.append(features_of(program, row.schedule, row.mapping))
+            except PolygymError:
+                continue
+            seconds.append(row.seconds)
+            cases.append(len(names) - 1)
+            kept.append(row)
+        show(group, len(kept))
+    samples = Samples(
+        np.array(columns, dtype=np.float32).astype(np.float64),
+        np.array(seconds, dtype=np.float64),
+        np.array(cases, dtype=np.int64),
+    )
+    return Learnable(samples, tuple(names), tuple(kept))
+
+
+def program_of(visit: Visit, folder: str) -> Program:
+    """Return the program of a visit; a user's text is written into a folder to be read."""
+    target = visit.case.program
+    if visit.text:
+        from pathlib import Path
+
+        path = Path(folder, Path(target).name)
+        path.write_text(visit.text, encoding="utf-8")
+        target = str(path)
+    return load_program(target, parameters=dict(visit.case.parameters))
+
+
+def features_of(
+    program: Program, schedule: str, mapping: str
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the features of a candidate by its texts."""
+    scop = program.scop
+    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    legal = LegalSchedule(scop, parse(schedule, scop))
+    return features(legal, parse_mapping(mapping), sizes).vector

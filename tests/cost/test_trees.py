@@ -1,0 +1,117 @@
+"""Boosted trees: the gradient of the rank objective, what they learn, how they are kept."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import Acquisition, Objective, Samples, acquired
+from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, importances, train
+from polygym.errors import InputError
+
+WIDTH = len(NAMES)
+FEW = TreeOptions(rounds=60, leaves=7)
+
+
+def samples(seed: int, cases: int = 30, each: int = 20) -> Samples:
+    """Return times that follow from two columns, times a constant of the case, and noise."""
+    dice = np.random.default_rng(seed)
+    features = dice.normal(size=(cases * each, WIDTH))
+    case = np.repeat(np.arange(cases), each)
+    own = dice.normal(scale=4.0, size=cases)[case]
+    scores = 2.0 * features[:, 3] - np.maximum(0.0, features[:, 7]) + own
+    return Samples(features, np.exp2(-scores + 0.05 * dice.normal(size=len(scores))), case)
+
+
+def within(model: TreeModel, of: Samples) -> float:
+    """Return the mean rank correlation within cases."""
+    found = []
+    for case in np.unique(of.cases):
+        own = of.cases == case
+        ranks = [
+            np.argsort(np.argsort(values))
+            for values in (model.scores(of.features[own])[0], -of.seconds[own])
+        ]
+        found.append(np.corrcoef(*ranks)[0, 1])
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("objective", list(Objective))
+def test_what_is_learned_holds_on_other_cases(objective: Objective) -> None:
+    model = train(samples(0), TreeOptions(objective, rounds=150, leaves=7))
+    assert within(model, samples(1)) > 0.9
+    names = [name for name, _ in importances(model, 2)]
+    assert set(names) == {NAMES[3], NAMES[7]}
+
+
+def test_the_gradient_is_that_of_the_objective() -> None:
+    dice = np.random.default_rng(0)
+    scores, found = dice.normal(size=12), dice.normal(size=12)
+    cases = np.repeat([0, 1, 2], 4)
+
+    def loss(at: np.ndarray) -> float:
+        total = 0.0
+        for i in range(12):
+            for j in range(12):
+                if cases[i] == cases[j] and scores[i] - scores[j] > np.log2(1.03):
+                    total += np.log1p(np.exp(at[j] - at[i])) / 4
+        return total
+
+    gradient, curvature = _PairGradient(scores, cases)(found, None)
+    for place in range(12):
+        step = np.zeros(12)
+        step[place] = 1e-5
+        up, here, down = loss(found + step), loss(found), loss(found - step)
+        assert gradient[place] == pytest.approx((up - down) / 2e-5, abs=1e-5)
+        assert curvature[place] == pytest.approx((up - 2 * here + down) / 1e-10, abs=1e-3)
+
+
+def test_a_seed_fixes_the_model_and_a_file_keeps_it(tmp_path: Path) -> None:
+    given = samples(2)
+    first, second = (train(given, FEW) for _ in range(2))
+    asked = samples(3).features
+    assert np.array_equal(first.scores(asked), second.scores(asked))
+    first.save(tmp_path / "model.gz")
+    read = TreeModel.load(tmp_path / "model.gz")
+    assert np.array_equal(read.scores(asked), first.scores(asked))
+    assert read.card == first.card
+    assert read.card.rows == 600
+
+
+def test_an_ensemble_says_how_sure_it_is() -> None:
+    model = train(samples(4), TreeOptions(rounds=40, leaves=7, members=4))
+    scores = model.scores(samples(5).features)
+    assert scores.shape == (4, 600)
+    assert scores.std(axis=0).min() > 0
+    mean = acquired(scores, Acquisition.MEAN, 0.0)
+    assert np.allclose(mean, scores.mean(axis=0))
+    upper = acquired(scores, Acquisition.UPPER_CONFIDENCE_BOUND, 0.0, 2.0)
+    assert np.allclose(upper, mean + 2 * scores.std(axis=0))
+    better = acquired(scores, Acquisition.EXPECTED_IMPROVEMENT, float(mean.max()))
+    assert (better >= 0).all()
+    assert better.argmax() in np.argsort(-upper)[:30]
+
+
+def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.gz"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match="expected a model of trees"):
+        TreeModel.load(path)
+    train(samples(6, 5), FEW).save(path)
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps({**document, "version": 99}).encode()))
+    with pytest.raises(InputError, match="version 1, found 99"):
+        TreeModel.load(path)
+    path.write_bytes(gzip.compress(json.dumps(document).encode())[:-20])
+    with pytest.raises(InputError, match="expected a model of trees"):
+        TreeModel.load(path)
+
+
+def test_few_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="at least 4 rows, found 2"):
+        train(samples(7, 1, 2), FEW)
