@@ -165,10 +165,12 @@ def _inside(
     sizes: dict[tuple[int, ...], int] = {}
     for one, width in tiles:
         sizes[one] = min(width, sizes.get(one, width))
+    if not any(row):
+        return 1
     rows = (*points, *sizes)
-    if not rows or not any(row):
-        return math.inf if any(row) else 1
     kept = [rows[place] for place in independent(rows)]
+    if not kept:
+        return math.inf
     matrix = np.array(kept, dtype=np.float64).T
     factors, *_ = np.linalg.lstsq(matrix, np.array(row, dtype=np.float64), rcond=None)
     if not np.allclose(matrix @ factors, row, atol=1e-9):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -85,9 +87,10 @@ def learnable(
         with TemporaryDirectory() as folder:
             program = program_of(group.visit, folder)
         names.append(group.name)
+        legal = cache(partial(legal_of, program))
         for row in group.rows:
             try:
-                columns.append(features_of(program, row.schedule, row.mapping))
+                columns.append(features_of(program, legal(row.schedule), row.mapping))
             except PolygymError:
                 continue
             seconds.append(row.seconds)
@@ -106,19 +109,20 @@ def program_of(visit: Visit, folder: str) -> Program:
     """Return the program of a visit; a user's text is written into a folder to be read."""
     target = visit.case.program
     if visit.text:
-        from pathlib import Path
-
         path = Path(folder, Path(target).name)
         path.write_text(visit.text, encoding="utf-8")
         target = str(path)
     return load_program(target, parameters=dict(visit.case.parameters))
 
 
+def legal_of(program: Program, schedule: str) -> LegalSchedule:
+    """Return a schedule of a program by its text."""
+    return LegalSchedule(program.scop, parse(schedule, program.scop))
+
+
 def features_of(
-    program: Program, schedule: str, mapping: str
+    program: Program, legal: LegalSchedule, mapping: str
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the features of a candidate by its texts."""
-    scop = program.scop
-    sizes = {one.name: program.value(one.name) for one in scop.parameters}
-    legal = LegalSchedule(scop, parse(schedule, scop))
+    """Return the features of a schedule under the mapping of a text."""
+    sizes = {one.name: program.value(one.name) for one in program.scop.parameters}
     return features(legal, parse_mapping(mapping), sizes).vector
