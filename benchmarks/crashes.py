@@ -112,15 +112,15 @@ def random_mapping(generator: np.random.Generator) -> str:
     if generator.random() < 0.7:
         words.append(f"tile={sizes()}")
     if generator.random() < 0.3:
-        words.append(f"outer={sizes()}")
-    for name in ("wavefront", "diamond", "sink", "separate", "hold", "pack"):
+        words.append(f"outer_tile={sizes()}")
+    for name in ("wavefront", "diamond", "sink", "separate", "registers", "pack"):
         words.append(f"{name}={generator.choice(['on', 'on', 'off'])}")
     if generator.random() < 0.7:
-        words.append(f"vector={generator.choice(['off', '128', '256', '512'])}")
+        words.append(f"vector_bits={generator.choice(['off', '128', '256', '512'])}")
     if generator.random() < 0.7:
-        words.append(f"vectors={generator.choice([1, 2, 3])}")
+        words.append(f"vector_copies={generator.choice([1, 2, 3])}")
     if generator.random() < 0.7:
-        words.append(f"jam={generator.choice([1, 2, 3, 5])}")
+        words.append(f"unroll_jam={generator.choice([1, 2, 3, 5])}")
     return " ".join(words) + threads
 
 

@@ -6,9 +6,10 @@ and ``polygym/Schedule-v0``.
 The way of the data, room by room: in ``compiler``, a text becomes a program (``frontend``, ``ir``),
 a program has legal schedules (``poly``), and a schedule becomes machine code (``codegen``);
 ``programs`` knows programs by name, and ``pictures`` draws them. ``measure`` runs machine code in a
-process of its own and makes a measured speedup of a schedule, whatever happens. ``episodes`` builds
-schedules one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes
-and sweeps. ``tc`` lets users define, call and tune tensor comprehensions, and ``cli`` is what the
+process of its own and makes a measured speedup of a schedule, whatever happens; ``cost`` has
+features of schedules and models that learn from such measurements. ``episodes`` builds schedules
+one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes, sweeps and
+collects. ``tc`` lets users define, call and tune tensor comprehensions, and ``cli`` is what the
 ``polygym`` command calls. Each room imports from those before it, never the other way.
 """
 
@@ -23,6 +24,7 @@ __all__ = [
     "__version__",
     "cli",
     "compiler",
+    "cost",
     "envs",
     "episodes",
     "errors",

@@ -25,3 +25,16 @@ def test_examples_run(
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 4
+
+
+LINKS = [
+    pytest.param(path, link, id=f"{path.name}-{link}")
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+    for link in dict.fromkeys(re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text()))
+    if "://" not in link
+]
+
+
+@pytest.mark.parametrize(("path", "link"), LINKS)
+def test_links_lead_somewhere(path: Path, link: str) -> None:
+    assert (path.parent / link).exists()

@@ -222,3 +222,11 @@ def test_trees_stand_below_loops_and_loops_below_llvm() -> None:
 
 def test_every_module_has_a_place_and_every_place_a_module() -> None:
     assert {place_of(module) for module in set(MODULES) - {""}} == set(PLACES)
+
+
+def test_the_document_has_every_place() -> None:
+    """Places of codegen apart, which it has as one room."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for place in set().union(*LAYERS) - {"__main__"}:
+        room = "compiler.codegen" if place.startswith("compiler.codegen") else place
+        assert room.replace(".", "/") in text or room in text, place

@@ -10,7 +10,7 @@ from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
-from polygym.search.sweep.statistics import geometric_mean
+from polygym.search.explore.means import geometric_mean
 
 _LONGEST_HEADING = 24
 

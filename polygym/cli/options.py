@@ -24,7 +24,7 @@ from polygym.compiler.poly.schedule import Schedule, from_json, parse
 from polygym.compiler.poly.strategy import is_strategy, parse_strategy
 from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
-from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE
+from polygym.measure.evaluation.evaluation import LEAST_MEMORY, MEMORY_VARIABLE
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.measure.evaluation.patience import schedule_within
 from polygym.programs import is_path
@@ -107,7 +107,7 @@ def compile_memory_option(function: F) -> F:
     """Add ``--compile-memory``, for whatever generates code in processes of its own."""
     return click.option(
         "--compile-memory",
-        type=click.IntRange(256, 10**9),
+        type=click.IntRange(LEAST_MEMORY // 2**20, 10**9),
         metavar="MEGABYTES",
         expose_value=False,
         callback=_set_compile_memory,

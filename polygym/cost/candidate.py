@@ -14,7 +14,7 @@ from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Member, Tree, path
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.cost.features import KNOWLEDGE, RELATIONS, Touched, context, knowledge, relations, slog
+from polygym.cost.columns import KNOWLEDGE, RELATIONS, Touched, context, knowledge, relations, slog
 from polygym.cost.nests import Floats, Nest, nest
 from polygym.cost.reach import reach
 

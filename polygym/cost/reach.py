@@ -24,6 +24,7 @@ from math import ceil, floor, prod
 
 import islpy as isl
 
+from polygym.compiler.codegen.boxes import ranges_of, size_of
 from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.ir.expr import Access, Binary, Call, Unary, walk
 from polygym.compiler.ir.scop import Scop, Statement
@@ -34,9 +35,7 @@ from polygym.compiler.poly.isl_numbers import (
     coefficients,
     constant,
     count,
-    highest,
     integer,
-    lowest,
 )
 
 # Calls of math.h take as long as so many additions.
@@ -112,7 +111,7 @@ def _work(
         statement.name,
         statement.depth,
         tuple(_corners(domain)) if statement.depth else ((),),
-        instances(isl.Set(statement.domain), sizes),
+        instances(statement.domain, sizes),
         max(1, sum(_cost(node) for node in walk(statement.body))),
         tuple(
             _touch(scop, statement, access, sizes, extents[access.array], writes=writes)
@@ -181,13 +180,14 @@ def _value(form: isl.Aff) -> Fraction:
     return Fraction(integer(form.get_constant_val().mul(isl.Val(down))), down)
 
 
-def instances(domain: isl.Set, sizes: Sizes) -> int:
+def instances(text: str, sizes: Sizes) -> int:
     """Return how many points a domain has at given sizes.
 
-    >>> triangle = isl.Set("[n] -> { S[i, j] : 0 <= j < i < n }")
+    >>> triangle = "[n] -> { S[i, j] : 0 <= j < i < n }"
     >>> instances(triangle, {"n": 5}), instances(triangle, {"n": 2000})
     (10, 1999000)
     """
+    domain = isl.Set(text)
     depth = domain.dim(isl.dim_type.set)
     names = [
         name
@@ -219,20 +219,17 @@ def instances(domain: isl.Set, sizes: Sizes) -> int:
             exact = _at(solved, [sizes[name] for name in free], steps)
             if exact.denominator == 1 and exact >= 0:
                 return exact.numerator
-    share = Fraction(_counted(domain, small), max(1, _box(domain, small)))
-    return max(1, round(share * _box(domain, sizes)))
+    share = Fraction(_counted(domain, small), max(1, _box(text, small)))
+    return max(1, round(share * _box(text, sizes)))
+
+
+def _box(text: str, sizes: Sizes) -> int:
+    ranges = ranges_of(text, tuple(sizes.items()))
+    return 0 if ranges is None else size_of(ranges)
 
 
 def _counted(domain: isl.Set, sizes: Sizes) -> int:
     return count(at_sizes(domain, sizes))
-
-
-def _box(domain: isl.Set, sizes: Sizes) -> int:
-    points = at_sizes(domain, sizes)
-    if points.is_empty():
-        return 0
-    width = points.dim(isl.dim_type.set)
-    return prod(highest(points, k) - lowest(points, k) + 1 for k in range(width))
 
 
 def _monomials(values: Sequence[int], powers: Sequence[tuple[int, ...]]) -> list[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.construct import describe
 from polygym.compiler.poly.spaces.explore import combine_so_far
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject
 from polygym.episodes.tables import Array

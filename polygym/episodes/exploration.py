@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.spaces.construct import Dimension
 from polygym.compiler.poly.spaces.explore import combine
-from polygym.compiler.poly.spaces.integers import Vector
 
 
 @dataclass(frozen=True, slots=True)

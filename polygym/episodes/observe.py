@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polygym.compiler.poly.spaces.integers import Vector, echelon
+from polygym.compiler.poly.integers import Vector, echelon
 from polygym.compiler.poly.spaces.polyhedra import Generators
 from polygym.episodes.episode import Episode, Phase, Task
 from polygym.episodes.portrait import dependence_table, places, statement_table

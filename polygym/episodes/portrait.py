@@ -13,9 +13,9 @@ import numpy as np
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.dependences import Kind
 from polygym.compiler.poly.innermost import Innermost, Movement, movement
+from polygym.compiler.poly.integers import dot
 from polygym.compiler.poly.schedule import Row
 from polygym.compiler.poly.spaces.farkas import Conditions, conditions
-from polygym.compiler.poly.spaces.integers import dot
 from polygym.episodes.episode import Task
 from polygym.episodes.nests import shared_loops
 from polygym.episodes.tables import (

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.generators import Vertex
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.errors import InputError, LimitError
 from polygym.pictures import style

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.spaces.generators import Vertex
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.pictures import style
 from polygym.pictures.coordinates import Sheet, draw_sheet, sheet

@@ -2,7 +2,7 @@
 
 ``explore`` plays episodes of one program and keeps the best schedule, in one folder; ``tune`` looks
 for schedule and mapping together; ``sweep`` searches many programs with several policies, into one
-store, and draws a report of it.
+store, and draws a report of it; ``corpus`` collects measurements for models to learn from.
 """
 
-__all__ = ["explore", "sweep", "tune"]
+__all__ = ["corpus", "explore", "sweep", "tune"]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.poly.integers import Vector, echelon
 from polygym.compiler.poly.spaces.explore import combine_so_far
-from polygym.compiler.poly.spaces.integers import Vector, echelon
 from polygym.episodes.construction import ConstructionRules
 from polygym.episodes.episode import Episode, Phase, Task, TaskOptions
 from polygym.episodes.observe import Observer

@@ -236,3 +236,14 @@ def test_threads_share_an_operator():
     for worker in workers:
         worker.join()
     assert wrong == []
+
+
+def test_what_leaves_a_tensor_is_said_of_these_sizes() -> None:
+    operator = polygym.tc.define(
+        "def f(float(N) A, float(K) x) -> (B) { B(i) = x(i + 2) + A(i) where i in 0:N }"
+    )
+    five = np.ones(5, np.float32)
+    with pytest.raises(InputError, match=r"leaves its tensor for these sizes") as caught:
+        operator(five, five)
+    assert "whatever" not in str(caught.value)
+    assert operator(five, np.ones(7, np.float32)).shape == (5,)

@@ -21,8 +21,8 @@ from polygym.cli.output import heading, say, seconds, working
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.spaces.construct import Dimension, Space, space_of
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.layout import Layout, Part
 from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
 from polygym.measure.evaluation.patience import space_within

@@ -43,9 +43,9 @@ from polygym.compiler.ir.expr import Access, Gather, IteratorValue, Load, walk
 from polygym.compiler.ir.gathers import gathers
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.gathers import anchor
+from polygym.compiler.poly.integers import Vector, dot, echelon, null_space
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coefficients, lowest
-from polygym.compiler.poly.spaces.integers import Vector, dot, echelon, null_space
 
 FARTHEST_SHORT = 8
 

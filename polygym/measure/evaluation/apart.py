@@ -26,6 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from polygym.errors import InternalError, LimitError
@@ -52,19 +53,22 @@ def apart(
     seconds: float,
     advice: str,
     is_stopped: Callable[[], bool] = never,
+    memory: int | None = None,
 ) -> Result:
     """Return what ``work`` returns, computed in a copy of this process; raise what it raises.
 
     What it changes is lost, and what it returns or raises must stand a pickle. It is given up once
-    ``is_stopped``, which is asked from time to time.
+    ``is_stopped``, which is asked from time to time. It may take so many bytes of ``memory`` beyond
+    what this process has.
 
     Raises:
         StoppedError: it was given up for that.
-        LimitError: it took longer than ``seconds``; the message has the ``purpose`` and ``advice``.
+        LimitError: it took longer than ``seconds``, or more memory; the message has the ``purpose``
+            and ``advice``.
         InternalError: the copy was killed, or crashed.
     """
     ours, theirs = os.pipe()
-    process = _copied(theirs, work)
+    process, ended = _copied(theirs, work, memory), 0
     os.close(theirs)
     try:
         answer = _received(ours, time.monotonic() + seconds, is_stopped)
@@ -75,17 +79,30 @@ def apart(
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
         with suppress(ChildProcessError):  # whoever ignores SIGCHLD has nothing to wait for
-            os.waitpid(process, 0)
+            _, ended = os.waitpid(process, 0)
+    if answer is None and memory is not None and _was_refused(ended):
+        raise _too_large(purpose, memory, advice)
     if answer is None:
         raise InternalError(f"{purpose}: the process that was at it ended without an answer")
     is_fine, found = pickle.loads(answer)
+    if isinstance(found, MemoryError) and memory is not None:
+        raise _too_large(purpose, memory, advice)
     if not is_fine:
         raise found
     result: Result = found
     return result
 
 
-def _copied(descriptor: int, work: Callable[[], object]) -> int:
+def _too_large(purpose: str, memory: int, advice: str) -> LimitError:
+    return LimitError(f"{purpose}: took more than {memory / 2**20:,.0f} MiB of memory; {advice}")
+
+
+def _was_refused(status: int) -> bool:
+    """Whether a process has ended itself, as libraries do that are refused memory."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGABRT
+
+
+def _copied(descriptor: int, work: Callable[[], object], memory: int | None) -> int:
     """Return the id of a copy of this process that writes what comes of the work."""
     parent = os.getpid()
     # An exception of a signal's handler would make the copy go on as if it were this process.
@@ -95,14 +112,18 @@ def _copied(descriptor: int, work: Callable[[], object]) -> int:
             warnings.simplefilter("ignore", DeprecationWarning)  # of threads: see above
             process = os.fork()
         if process == 0:
-            _answer(descriptor, parent, before, work)
+            _answer(descriptor, parent, before, work, memory)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return process
 
 
 def _answer(
-    descriptor: int, parent: int, mask: Iterable[int], work: Callable[[], object]
+    descriptor: int,
+    parent: int,
+    mask: Iterable[int],
+    work: Callable[[], object],
+    memory: int | None,
 ) -> NoReturn:
     """Do the work, write what comes of it, and end without a trace of what else was going on."""
     try:
@@ -111,11 +132,26 @@ def _answer(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         die_with(parent)
+        if memory is not None:
+            _limit_memory(memory)
         answer = _outcome(work)
         with os.fdopen(descriptor, "wb") as file:
             file.write(len(answer).to_bytes(_LENGTH_BYTES, "little") + answer)
     finally:
         os._exit(0)
+
+
+def _limit_memory(more: int) -> None:
+    """Have every demand refused that goes so many bytes beyond what this process has.
+
+    C++ complains on standard error before it gives up; whoever waits says it in a sentence.
+    """
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + more
+    soft = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _outcome(work: Callable[[], object]) -> bytes:

@@ -21,7 +21,8 @@ MEMORY_VARIABLE = "POLYGYM_COMPILE_MEMORY"
 """The environment variable that says how many megabytes generating code may take."""
 
 _USUAL_MEMORY = 2 * 2**30
-_LEAST_MEMORY = 2**28  # what the process takes before it has anything to do, and little more
+LEAST_MEMORY = 2**29
+"""What code of small programs takes, with the process itself; less makes no sense."""
 
 
 def usual_memory() -> int:
@@ -32,8 +33,11 @@ def usual_memory() -> int:
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:
         return _USUAL_MEMORY
-    if not text.isdecimal() or len(text) > 9:
-        raise InputError(f"{MEMORY_VARIABLE}: expected a number of megabytes, found {text!r}")
+    if not text.isdecimal() or len(text) > 9 or int(text) * 2**20 < LEAST_MEMORY:
+        raise InputError(
+            f"{MEMORY_VARIABLE}: expected a number of megabytes from {LEAST_MEMORY // 2**20} on, "
+            f"found {text!r}"
+        )
     return int(text) * 2**20
 
 
@@ -64,9 +68,9 @@ class EvaluationOptions:
             )
         if not 0.0 < self.compile_seconds <= 1e6:
             raise InputError(f"compile_seconds: expected more than 0, found {self.compile_seconds}")
-        if not _LEAST_MEMORY <= self.compile_memory < 2**63:
+        if not LEAST_MEMORY <= self.compile_memory < 2**63:
             raise InputError(
-                f"compile_memory: expected at least {_LEAST_MEMORY:,} bytes, found "
+                f"compile_memory: expected at least {LEAST_MEMORY:,} bytes, found "
                 f"{self.compile_memory:,}"
             )
         object.__setattr__(self, "mapping", replace(self.mapping, threads=self.threads))

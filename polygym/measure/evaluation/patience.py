@@ -21,6 +21,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import Original, Strategy
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.apart import apart, never
+from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE, usual_memory
 
 Result = TypeVar("Result")
 
@@ -40,7 +41,10 @@ _OTHER_SCHEDULES = (
     "it may find one with sizes as parameters instead of numbers, or told otherwise ('isl "
     f"fusion=minimum', say); `original` is the order of the text; {_LONGER}"
 )
-_OTHER_CODE = f"a simpler schedule or --mapping sequential may take less; {_LONGER}"
+_OTHER_CODE = (
+    f"a simpler schedule or --mapping sequential may take less; {_LONGER}, {MEMORY_VARIABLE}="
+    "MEGABYTES more memory"
+)
 _OTHER_SPACE = f"a smaller --limit or fewer --seconds may do; {_LONGER}"
 _OTHER_QUESTION = f"a schedule with fewer rows or smaller numbers may take less; {_LONGER}"
 
@@ -108,8 +112,12 @@ def schedule_within(
 
 
 def code_within(work: Callable[[], Result]) -> Result:
-    """Return what generating code gives, or raise what it raises, a LimitError if it lasts."""
-    return apart("generating code", work, seconds_of(_CODE_SECONDS), _OTHER_CODE)
+    """Return what generating code gives, or raise what it raises.
+
+    It is a LimitError where that takes too long, or more memory than it may.
+    """
+    seconds, memory = seconds_of(_CODE_SECONDS), usual_memory()
+    return apart("generating code", work, seconds, _OTHER_CODE, memory=memory)
 
 
 def decided_within(work: Callable[[], Result]) -> Result:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from math import exp, log
+from math import log
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from polygym.programs import is_path
 from polygym.programs.generate import PREFIX as RANDOM
 from polygym.search.corpus.rows import Row
 from polygym.search.corpus.store import Corpus, Found
+from polygym.search.explore.means import geometric_mean
 
 _OUTLIER = log(1.33)
 _BUSY = 0.25
@@ -113,8 +114,8 @@ def statistics(corpus: Corpus) -> Statistics:
         dict(kinds.most_common()),
         dict(statuses.most_common()),
         strange,
-        _mean(bests),
-        _mean(ratios),
+        geometric_mean(bests) or 0.0,
+        geometric_mean(ratios) or 0.0,
         tuple(
             MachineStatistics(
                 key,
@@ -129,11 +130,6 @@ def statistics(corpus: Corpus) -> Statistics:
             for key, machine in corpus.machines().items()
         ),
     )
-
-
-def _mean(ratios: list[float]) -> float:
-    """Return the geometric mean."""
-    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else 0.0
 
 
 def _drift(corpus: Corpus, machine: str) -> float:

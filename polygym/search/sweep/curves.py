@@ -8,9 +8,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
+from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.reading import Contents
 from polygym.search.sweep.rows import Episode
-from polygym.search.sweep.statistics import geometric_mean
 
 Curve = tuple[tuple[int, float], ...]
 

@@ -7,15 +7,15 @@ the same whichever side of the ratio is called the baseline.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from polygym.measure.worker.outcome import Status
 from polygym.programs import is_path
+from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.reading import Contents
 from polygym.search.sweep.rows import ISL, Episode, Outcome
 
@@ -96,16 +96,6 @@ def summaries(contents: Contents) -> tuple[KernelSummary, ...]:
         replace(_summary(contents, one.name, one.error), label=labels[one.name])
         for one in contents.kernels
     )
-
-
-def geometric_mean(values: Iterable[float]) -> float | None:
-    """Return the geometric mean of positive numbers, None of none.
-
-    >>> round(geometric_mean([2, 8]), 6)
-    4.0
-    """
-    logarithms = [math.log(value) for value in values]
-    return math.exp(math.fsum(logarithms) / len(logarithms)) if logarithms else None
 
 
 def mean_best(found: Sequence[KernelSummary]) -> float | None:

@@ -261,7 +261,9 @@ KERNELS = ("gemm", "lu", "jacobi-2d", "seidel-2d", "syrk", "trmm", "durbin")
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("mapping", ["default", "sequential", "default threads=2 tile=5x3 jam=3"])
+@pytest.mark.parametrize(
+    "mapping", ["default", "sequential", "default threads=2 tile=5x3 unroll_jam=3"]
+)
 def test_usual_schedules_of_kernels_are_proved(kernel: str, mapping: str) -> None:
     """What is proved costs nothing as it runs."""
     scop = kernel_scop(kernel)
@@ -282,7 +284,11 @@ def test_watched_code_of_kernels_keeps_its_promises() -> None:
         scop = kernel_scop(kernel)
         sizes = {name: 19 + place for place, name in enumerate(small_parameters(scop))}
         start = random_arrays(scop, sizes, np.random.default_rng(0))
-        for text in ("default", "default threads=2", "tile=4 jam=3 vectors=2 separate=on"):
+        for text in (
+            "default",
+            "default threads=2",
+            "tile=4 unroll_jam=3 vector_copies=2 separate=on",
+        ):
             loops = lower(LegalSchedule(scop, isl_schedule(scop)), parse_mapping(text), sizes)
             given = {key: value.copy() for key, value in start.items()}
             assert run_code(compile_program(loops, is_watched=True), loops, sizes, given) == 0

@@ -136,3 +136,20 @@ def _is_running(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def test_memory_is_limited() -> None:
+    """Beyond what there was before; Python and C++ say differently that they were refused."""
+
+    def greedy() -> int:
+        return len(bytearray(2**30))
+
+    def refused() -> None:
+        os.abort()
+
+    assert apart("counting", lambda: len(bytearray(2**27)), LONG, "", memory=2**29) == 2**27
+    for work in (greedy, refused):
+        with pytest.raises(LimitError, match="counting: took more than 512 MiB of memory; less"):
+            apart("counting", work, LONG, "less", memory=2**29)
+    with pytest.raises(InternalError, match="ended without an answer"):
+        apart("counting", refused, LONG, "less")

@@ -117,5 +117,7 @@ def test_the_memory_of_generating_code_can_be_said(monkeypatch):
         with pytest.raises(InputError, match=f"{MEMORY_VARIABLE}: expected a number of megabytes"):
             EvaluationOptions()
     monkeypatch.setenv(MEMORY_VARIABLE, "7")
-    with pytest.raises(InputError, match="compile_memory: expected at least 268,435,456 bytes"):
+    with pytest.raises(InputError, match=f"{MEMORY_VARIABLE}: .* megabytes from 512 on, found '7'"):
         EvaluationOptions()
+    with pytest.raises(InputError, match="compile_memory: expected at least 536,870,912 bytes"):
+        EvaluationOptions(compile_memory=2**20)

@@ -53,7 +53,7 @@ def test_what_it_computes(seed: int) -> None:
         assert values.tobytes() == ordered[name].tobytes()
 
 
-def test_the_text_of_a_seed_never_changes(golden: Callable[[str, str], None]) -> None:
+def test_goldens_the_text_of_a_seed_never_changes(golden: Callable[[str, str], None]) -> None:
     """Stored measurements are of them."""
     golden("generated/three.c", "\n".join(generate(seed) for seed in (1, 2, 3)))
     every = "\n".join(generate(seed) for seed in range(300)).encode()

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from polygym.measure.worker.outcome import Status
+from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.reading import Contents, read
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Disturbance, Episode, Reference
 from polygym.search.sweep.statistics import (
     foreign_note,
-    geometric_mean,
     mean_best,
     mean_over,
     summaries,

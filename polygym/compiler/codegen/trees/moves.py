@@ -30,8 +30,8 @@ from polygym.compiler.poly.innermost import (
     innermost,
     usual_displacement,
 )
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Row
-from polygym.compiler.poly.spaces.integers import Vector
 
 
 class Move(Enum):

@@ -161,14 +161,20 @@ def choose(regions: Sequence[Region], function: str | None, file: str) -> Region
         if exact:
             return exact[0]
         if any(region.function.decl.name == function for region in regions):
-            raise InputError(f"{file}: {function} holds several regions; choose one of {listed}")
+            raise InputError(
+                f"{file}: {function} holds several regions; choose one of {listed} "
+                "(--function NAME; from Python, function=NAME)"
+            )
         called = function or "by an empty name"
         raise InputError(f"{file}: no region is called {called}; there are: {listed}")
     holders = {region.function.decl.name for region in regions}
     candidates = [r for r in regions if not _is_initialiser(r.function.decl.name, holders)]
     if len(candidates) == 1:
         return candidates[0]
-    raise InputError(f"{file}: there are several regions; choose one of: {listed}")
+    raise InputError(
+        f"{file}: there are several regions; choose one of: {listed} (--function NAME; from "
+        "Python, function=NAME)"
+    )
 
 
 def _is_initialiser(name: str, holders: set[str]) -> bool:

@@ -29,7 +29,8 @@ class Draft:
     """One definition.
 
     ``constants`` are the scalars whose value is known, ``size_names`` the names of sizes in the
-    program. ``context`` holds the sizes that are possible.
+    program. ``context`` holds the sizes that are possible; where they are ``is_fixed``, one for
+    each.
     ``meanings`` are all statements, ``types`` those of all tensors; ``tensors`` have been met,
     ``statements`` made, and the elements in ``written`` assigned.
     """
@@ -40,6 +41,7 @@ class Draft:
     size_names: dict[str, str]
     sizes: Sizes
     context: isl.Set
+    is_fixed: bool = False
     meanings: list[Meaning] = field(default_factory=list)
     types: dict[str, ScalarType] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -69,7 +71,9 @@ def begin(
     facts += [f"{name} = {value}" for name, value in known.items()]
     facts += [f"{size_names[name]} = {value}" for name, value in fixed.items()]
     sizes = Sizes(context, (*size_names.values(), *known), " and ".join(facts) or "1 = 1")
-    return Draft(definition, constants, names, size_names, sizes, sizes.at_first)
+    return Draft(
+        definition, constants, names, size_names, sizes, sizes.at_first, is_fixed=bool(fixed)
+    )
 
 
 def scope_of(draft: Draft, meaning: Meaning) -> tuple[Scope, Environment]:

@@ -149,7 +149,8 @@ def _require(draft: Draft, good: isl.Set, place: Place, otherwise: str) -> None:
     """
     context = draft.context.intersect(good).coalesce()
     if context.is_empty():
-        raise SourceError(place, f"{otherwise}, whatever the sizes are")
+        sizes = " for these sizes" if draft.is_fixed else ", whatever the sizes are"
+        raise SourceError(place, f"{otherwise}{sizes}")
     if context.n_basic_set() > _MOST_CASES:
         raise SourceError(
             place,

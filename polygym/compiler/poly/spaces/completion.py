@@ -27,6 +27,7 @@ import islpy as isl
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import union
+from polygym.compiler.poly.integers import Vector, echelon
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.schedule import (
     LARGEST_NUMBER,
@@ -36,7 +37,6 @@ from polygym.compiler.poly.schedule import (
     StatementSchedule,
     parameter_names,
 )
-from polygym.compiler.poly.spaces.integers import Vector, echelon
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.errors import LimitError
 

@@ -24,6 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from polygym.compiler.poly.integers import (
+    Vector,
+    null_space,
+    primitive,
+    products,
+    reduce_by_all,
+)
 from polygym.compiler.poly.spaces.farkas import Conditions
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
@@ -33,13 +40,6 @@ from polygym.compiler.poly.spaces.generators import (
     describe,
     describe_further,
     describe_in_order,
-)
-from polygym.compiler.poly.spaces.integers import (
-    Vector,
-    null_space,
-    primitive,
-    products,
-    reduce_by_all,
 )
 from polygym.compiler.poly.spaces.interior import interior
 

@@ -24,10 +24,10 @@ from enum import Enum
 from fractions import Fraction
 from math import gcd, lcm
 
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.completion import complete
 from polygym.compiler.poly.spaces.construct import Space
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.polyhedra import Generators
 from polygym.errors import InputError
 

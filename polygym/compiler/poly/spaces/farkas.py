@@ -37,9 +37,9 @@ from functools import lru_cache
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import Dependence, dependences
+from polygym.compiler.poly.integers import Vector, dot, primitive
 from polygym.compiler.poly.spaces.generators import Vertex
 from polygym.compiler.poly.spaces.hull import differences_of, integer_hull, pairs_of
-from polygym.compiler.poly.spaces.integers import Vector, dot, primitive
 from polygym.compiler.poly.spaces.layout import Layout
 
 

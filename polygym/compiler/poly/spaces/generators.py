@@ -35,9 +35,9 @@ from dataclasses import dataclass
 from math import gcd, inf
 from typing import Any
 
-from polygym.compiler.poly.spaces.integers import Vector
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.spaces.parma import parma
-from polygym.compiler.poly.spaces.span import Span
+from polygym.compiler.poly.span import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polygym.compiler.poly.dependences import Dependence
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coefficients, constant, coordinates
 from polygym.compiler.poly.spaces.generators import (
@@ -38,7 +39,6 @@ from polygym.compiler.poly.spaces.generators import (
     constraints_of,
     describe,
 )
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.errors import LimitError
 
 # Hulls that need more than this are left as the rational polyhedron, which contains them: a

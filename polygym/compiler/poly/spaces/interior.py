@@ -29,7 +29,7 @@ from math import lcm
 
 import numpy as np
 
-from polygym.compiler.poly.spaces.integers import Vector, dot, primitive
+from polygym.compiler.poly.integers import Vector, dot, primitive
 from polygym.compiler.poly.spaces.lp import LinearProgram
 from polygym.compiler.poly.spaces.parma import parma
 

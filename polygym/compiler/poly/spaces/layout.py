@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Row, parameter_names
-from polygym.compiler.poly.spaces.integers import Vector
 
 
 class Part(Enum):

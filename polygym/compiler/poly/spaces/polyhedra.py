@@ -27,6 +27,7 @@ import numpy as np
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import Dependence, dependences
+from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.spaces.cone import (
     Cone,
     Rays,
@@ -38,7 +39,6 @@ from polygym.compiler.poly.spaces.cone import (
 )
 from polygym.compiler.poly.spaces.farkas import Conditions, conditions
 from polygym.compiler.poly.spaces.generators import Effort, Vertex
-from polygym.compiler.poly.spaces.integers import Vector
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.compiler.poly.spaces.sampling import sample_rays, sample_vertices
 from polygym.lru import Memory

@@ -24,9 +24,9 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from polygym.compiler.poly.integers import Vector, primitive
 from polygym.compiler.poly.spaces.cone import Cone
 from polygym.compiler.poly.spaces.generators import Vertex
-from polygym.compiler.poly.spaces.integers import Vector, primitive
 from polygym.compiler.poly.spaces.lp import LinearProgram, Numbers
 
 _LARGEST_DENOMINATOR = 10_000

@@ -12,11 +12,11 @@ from polygym.pictures.bests import Group, bests_picture
 from polygym.pictures.chart import Picture
 from polygym.pictures.distribution import Distribution, distribution_picture
 from polygym.pictures.policies import policies_picture
+from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.reading import Contents
 from polygym.search.sweep.statistics import (
     KernelSummary,
-    geometric_mean,
     mean_best,
     mean_reference,
 )

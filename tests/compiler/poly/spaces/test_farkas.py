@@ -18,9 +18,9 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import Dependence, Kind, dependences
 from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.integers import Vector, dot
 from polygym.compiler.poly.spaces.farkas import Conditions, conditions, conditions_of
 from polygym.compiler.poly.spaces.generators import Constraint, Effort, describe
-from polygym.compiler.poly.spaces.integers import Vector, dot
 from polygym.compiler.poly.spaces.layout import Layout
 from tests.oracles.instances import pairs
 from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.compiler.poly.integers import Vector, dot, echelon
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
     Description,
@@ -17,7 +18,6 @@ from polygym.compiler.poly.spaces.generators import (
     constraints_of,
     describe,
 )
-from polygym.compiler.poly.spaces.integers import Vector, dot, echelon
 
 PLENTY = Effort(10_000)
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.dependences import Dependence, Kind, dependences
+from polygym.compiler.poly.integers import Vector, dot, echelon
 from polygym.compiler.poly.schedule import parameter_names
 from polygym.compiler.poly.spaces import hull
 from polygym.compiler.poly.spaces.generators import Description, Vertex, constraints_of, describe
 from polygym.compiler.poly.spaces.hull import differences_of, integer_hull, pairs_of
-from polygym.compiler.poly.spaces.integers import Vector, dot, echelon
 from polygym.errors import LimitError
 from tests.oracles.instances import pairs, points
 from tests.sources import SMALL_PROGRAMS

@@ -8,12 +8,12 @@ import pytest
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.integers import Vector, dot
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.spaces.construct import construct, space_of
 from polygym.compiler.poly.spaces.explore import explore
 from polygym.compiler.poly.spaces.farkas import conditions
 from polygym.compiler.poly.spaces.generators import Vertex
-from polygym.compiler.poly.spaces.integers import Vector, dot
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.compiler.poly.spaces.parma import parma
 from polygym.compiler.poly.spaces.polyhedra import Generators, Limits, Polyhedra

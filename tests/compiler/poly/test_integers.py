@@ -6,7 +6,7 @@ from math import gcd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.poly.spaces.integers import (
+from polygym.compiler.poly.integers import (
     Vector,
     dot,
     echelon,

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polygym.compiler.poly.integers import dot, echelon, null_space, products
 from polygym.compiler.poly.spaces import generators
 from polygym.compiler.poly.spaces.generators import (
     Constraint,
@@ -13,9 +14,8 @@ from polygym.compiler.poly.spaces.generators import (
     describe_further,
     describe_in_order,
 )
-from polygym.compiler.poly.spaces.integers import dot, echelon, null_space, products
 from polygym.compiler.poly.spaces.parma import parma
-from polygym.compiler.poly.spaces.span import _PRIME, Span
+from polygym.compiler.poly.span import _PRIME, Span
 
 NUMBERS = st.integers(-3, 3)
 VECTORS = st.lists(st.tuples(*[NUMBERS] * 4), max_size=7)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polygym.compiler.poly.spaces.span import Span
+from polygym.compiler.poly.span import Span
 
 Vector: TypeAlias = tuple[int, ...]
 
