@@ -25,8 +25,8 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import InputError
+from tests.compiler.codegen.loops.test_tile_pack import PRODUCT, SIZES
 from tests.compiler.codegen.mapped import scop_of
-from tests.compiler.codegen.test_tile_pack import PRODUCT, SIZES
 
 WHOLE = "tile=8 unroll_jam=2 vector_bits=256 vector_copies=1 threads=2 separate=on"
 NAMES = [one.name for one in PASSES]

@@ -32,7 +32,7 @@ from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
-from tests.compiler.codegen.test_emit_index import value_of
+from tests.compiler.codegen.llvm.test_emit_index import value_of
 from tests.oracles.native import random_arrays, run_code
 from tests.sources import kernel_scop, small_parameters
 

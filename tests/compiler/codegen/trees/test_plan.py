@@ -29,7 +29,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.tc import define
 from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
-from tests.compiler.codegen.tree_members import members_of
+from tests.compiler.codegen.trees.tree_members import members_of
 from tests.oracles.mapped_trees import Run, check_tree
 from tests.oracles.random_schedules import random_legal_schedule
 

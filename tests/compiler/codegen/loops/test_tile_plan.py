@@ -16,8 +16,8 @@ from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
+from tests.compiler.codegen.loops.test_tile_pack import PRODUCT, SIZES
 from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
-from tests.compiler.codegen.test_tile_pack import PRODUCT, SIZES
 
 
 def product(mapping: str = "tile=off vector_bits=256") -> LoopProgram:

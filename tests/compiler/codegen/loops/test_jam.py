@@ -35,7 +35,7 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import LimitError
 from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
-from tests.compiler.codegen.test_plan import small_run, some_schedule
+from tests.compiler.codegen.trees.test_plan import small_run, some_schedule
 from tests.oracles.loops import check_loops, events
 from tests.oracles.mapped_trees import Run
 

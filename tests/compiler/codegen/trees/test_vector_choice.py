@@ -8,7 +8,7 @@ from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.vector_choice import Sum, best_way
 from polygym.compiler.frontend.c import parse_text
-from tests.compiler.codegen.test_tile_pack import BATCHES
+from tests.compiler.codegen.loops.test_tile_pack import BATCHES
 
 SAME, NEXT, FAR = Move
 ALONG_N = Moves(FAR, (FAR, NEXT, SAME), frozenset({1}))

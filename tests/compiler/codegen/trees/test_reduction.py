@@ -26,7 +26,7 @@ from polygym.compiler.poly.distance import all_pairs
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row, parse
 from tests.compiler.codegen.mapped import scop_of
-from tests.compiler.codegen.tree_members import members_of
+from tests.compiler.codegen.trees.tree_members import members_of
 from tests.oracles.native import random_arrays, run_in_order, run_natively
 
 SIZES = {"g": 2, "c": 4, "w": 40, "r": 3}
