@@ -22,10 +22,11 @@ from polygym.compiler.frontend.c.parse import Region
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assumption:
-    """A stated condition: its set and its C text."""
+    """A stated condition: its set and its C text, and those of what it is a conjunction of."""
 
     condition: Any
     text: str
+    parts: tuple[tuple[Any, str], ...] = ()
 
 
 def read_assumptions(
@@ -41,11 +42,10 @@ def read_assumptions(
     for node in _before(region.function.body, region.begin):
         condition = bindings.attempt(affine.condition, _argument(node), environment)
         if condition is not None:
-            stated.append(Assumption(condition, c_text(_argument(node))))
+            stated.append(_assumption(_argument(node), affine, environment))
     items = list(region.items)
     while items and _is_assumption(items[0]):
-        argument = _argument(items.pop(0))
-        stated.append(Assumption(affine.condition(argument, environment), c_text(argument)))
+        stated.append(_assumption(_argument(items.pop(0)), affine, environment))
     bindings.parameters = before
     return tuple(stated), tuple(items)
 
@@ -63,6 +63,20 @@ def _is_assumption(node: Any) -> bool:
 def _argument(node: Any) -> Any:
     """Return the condition of an assumption."""
     return node.args.exprs[0]
+
+
+def _assumption(node: Any, affine: Affine, environment: Environment) -> Assumption:
+    parts = tuple((affine.condition(part, environment), c_text(part)) for part in _parts(node))
+    return Assumption(affine.condition(node, environment), c_text(node), parts)
+
+
+def _parts(condition: Any) -> Iterator[Any]:
+    """Yield what a conjunction consists of."""
+    if isinstance(condition, c_ast.BinaryOp) and condition.op == "&&":
+        yield from _parts(condition.left)
+        yield from _parts(condition.right)
+    else:
+        yield condition
 
 
 def _before(block: Any, begin: Any) -> Iterator[Any]:

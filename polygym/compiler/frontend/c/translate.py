@@ -22,7 +22,7 @@ from polygym.compiler.frontend.c.assemble import (
     make_schedule,
     make_statements,
 )
-from polygym.compiler.frontend.c.assumptions import read_assumptions
+from polygym.compiler.frontend.c.assumptions import Assumption, read_assumptions
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.bounds import Extents, check_bounds, least_elements
 from polygym.compiler.frontend.c.declarations import Declarations
@@ -44,8 +44,10 @@ from polygym.errors import InputError, LimitError, PolygymError, SourceError
 _MAXIMUM_OPERATIONS = 1_000_000
 _OPERATIONS_FOR_A_TOKEN = 300
 
-# What a process can address.
+# What a process can address; and what an array may have at the least where sizes are parameters,
+# whose usual values are a thousand or two.
 _MOST_BYTES = 2**47
+_MOST_LEAST_BYTES = 2**33
 
 
 def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
@@ -192,19 +194,38 @@ class _Translation:
         drafts = self._running(drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
         assembly = Assembly(self.bindings, self.expressions.touches, domain)
-        stated = [one.text for one in assumptions if assembly.says_something(one.condition)]
+        stated = [text for one in assumptions for text in self._said(one, assembly)]
         conditions = tuple(dict.fromkeys([*stated, *needed]))
         return self._scop(drafts, touches, sizes, assembly, conditions)
+
+    def _said(self, assumption: Assumption, assembly: Assembly) -> list[str]:
+        """Return what an assumption says of the parameters: all of it, or those parts that do.
+
+        Of ``assert(n >= 2 && m <= 50)``, where there is no n, that is ``m <= 50``; of ``n > m && m
+        > 3``, where there is no m, neither part says alone what both say together.
+        """
+        if not assembly.says_something(assumption.condition):
+            return []
+        telling = [part for part in assumption.parts if assembly.says_something(part[0])]
+        together = assembly.known(assumption.condition)
+        alone = isl.Set.universe(together.get_space())
+        for condition, _ in telling:
+            alone = alone.intersect(assembly.known(condition).align_params(alone.get_space()))
+        if len(telling) < len(assumption.parts) and alone.is_subset(together):
+            return [text for _, text in telling]
+        return [assumption.text]
 
     def _refuse_endless_arrays(self, sizes: dict[Symbol, Extents], domain: Any) -> None:
         """Refuse arrays that are larger than any memory for all values of the parameters."""
         for symbol, extents in sizes.items():
             scalar = self.bindings.shape(symbol, symbol.declaration).type
             least = scalar.size * least_elements(extents, domain)
-            if least > _MOST_BYTES:
+            is_constant = all(function.is_cst() for function in extents.functions)
+            if least > (_MOST_BYTES if is_constant else _MOST_LEAST_BYTES):
                 raise self.source.error(
                     symbol.declaration,
                     f"{symbol.name} has at least {least:,} bytes, which no memory holds",
+                    "" if is_constant else "the least sizes follow from what is stated of them",
                 )
 
     def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:

@@ -173,6 +173,8 @@ def test_the_hint_names_a_condition_that_would_do(region: str, hint: str) -> Non
         ("n >= 3000000 && m >= 7000000", "double A[n][m]", "A[0][0]"),
         ("n > m && m >= 2000000000", "float A[2 * n][m][4]", "A[0][0][0]"),
         ("n > 0", "double A[30000000][30000000]", "A[0][0]"),
+        ("n >= 2147483548", "double A[n]", "A[0]"),
+        ("m > 3 && n >= 200000", "double A[n][n]", "A[0][0]"),
     ],
 )
 def test_what_no_memory_can_hold_is_refused(stated: str, argument: str, access: str) -> None:
@@ -237,3 +239,12 @@ def test_a_hint_is_good_advice() -> None:
 def test_a_name_is_declared_once_in_a_scope(arguments: str, body: str) -> None:
     with pytest.raises(SourceError, match="declared twice"):
         parse_text(f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}")
+
+
+def test_large_constants_are_taken_and_parts_about_others_left_out() -> None:
+    scop = parse_text(
+        "void f(int n, int m, double A[m], double B[40000][40000]) { assert(n >= 2 && m <= 50);\n"
+        "#pragma scop\nfor (int i = 0; i < m; i++) A[i] = B[i][i];\n#pragma endscop\n}"
+    )
+    assert [one.name for one in scop.parameters] == ["m"]
+    assert scop.conditions == ("m <= 50",)
