@@ -36,7 +36,7 @@ Ctrl-C and --minutes stop it at any time. The same command goes on where it ende
 
 Exit code 1: an output was wrong, or a candidate crashed.
 
-\\b
+\b
 Examples:
   polygym collect corpus.sqlite --rows 2000
   polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
