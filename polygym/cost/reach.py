@@ -40,9 +40,9 @@ from polygym.compiler.poly.isl_numbers import (
 
 # Calls of math.h take as long as so many additions.
 _CALL = 12
-# Sizes up to which points are counted, by the depth of the loops.
-_COUNTED = (24, 24, 24, 16, 12, 8, 6)
-_SMALL = 3
+# Sizes up to which points are counted; the least at which they are counted for a polynomial.
+_COUNTED = 6
+_SMALL = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,32 +195,60 @@ def instances(text: str, sizes: Sizes) -> int:
         if (place := domain.find_dim_by_name(isl.dim_type.param, name)) >= 0
         and domain.involves_dims(isl.dim_type.param, place, 1)
     ]
-    most = _COUNTED[min(depth, len(_COUNTED) - 1)]
-    largest = max((sizes[name] for name in names), default=0)
-    if largest <= most or not depth:
+    if max((sizes[name] for name in names), default=0) <= _COUNTED or not depth:
         return _counted(domain, sizes)
-    # In the same order as the sizes themselves; those that are small stay what they are.
-    scale = Fraction(most - depth - 1, largest)
-    free = [name for name in names if sizes[name] > most]
-    small = {
-        name: sizes[name] if name not in free else max(_SMALL, int(sizes[name] * scale))
-        for name in names
-    }
-    steps = [step for step in product(range(depth + 1), repeat=len(free)) if sum(step) <= depth]
-    rows, values = [], []
-    for step in steps:
-        at = {**small, **{name: small[name] + more for name, more in zip(free, step, strict=True)}}
-        rows.append(_monomials([at[name] for name in free], steps))
-        values.append(_counted(domain, at))
-    solved = _solved(rows, values)
+    small, groups = _alike(names, sizes, depth)
+    steps = [step for step in product(range(depth + 1), repeat=len(groups)) if sum(step) <= depth]
+
+    def moved(step: Sequence[int]) -> dict[str, int]:
+        more = {name: by for group, by in zip(groups, step, strict=True) for name in group}
+        return {name: value + more.get(name, 0) for name, value in small.items()}
+
+    def at(values: Mapping[str, int]) -> list[int]:
+        return [values[group[0]] for group in groups]
+
+    counts = {step: _counted(domain, moved(step)) for step in steps}
+    solved = _solved([_monomials(at(moved(step)), steps) for step in steps], list(counts.values()))
+    box = _box(text, sizes)
     if solved is not None:
-        beyond = {name: value + (depth + 1) * (name in free) for name, value in small.items()}
-        if _at(solved, [beyond[name] for name in free], steps) == _counted(domain, beyond):
-            exact = _at(solved, [sizes[name] for name in free], steps)
-            if exact.denominator == 1 and exact >= 0:
+        beyond = moved((depth + 1,) * len(groups))
+        if _at(solved, at(beyond), steps) == _counted(domain, beyond):
+            exact = _at(solved, at(sizes), steps)
+            if exact.denominator == 1 and 0 <= exact <= box:
                 return exact.numerator
     share = Fraction(_counted(domain, small), max(1, _box(text, small)))
-    return max(1, round(share * _box(text, sizes)))
+    return max(1, round(share * box))
+
+
+def _alike(
+    names: Sequence[str], sizes: Sizes, depth: int
+) -> tuple[dict[str, int], list[tuple[str, ...]]]:
+    """Return small sizes in the order of the given ones, and which of them may grow together.
+
+    Up to ``depth`` steps of one group must not change the order, on which the number of points
+    depends: so sizes that are near each other are one group and keep their distances, and groups
+    are farther apart. What is small already stays what it is.
+    """
+    small: dict[str, int] = {}
+    groups: list[tuple[str, ...]] = []
+    apart = depth + 2
+    top = 0
+    blocks: list[list[str]] = []
+    for name in sorted(names, key=lambda one: sizes[one]):
+        if blocks and sizes[name] - sizes[blocks[-1][-1]] < apart:
+            blocks[-1].append(name)
+        else:
+            blocks.append([name])
+    for block in blocks:
+        first, last = sizes[block[0]], sizes[block[-1]]
+        start = max(top + apart, _SMALL)
+        is_small = first <= start
+        begin = first if is_small else start
+        small.update({name: begin + sizes[name] - first for name in block})
+        if not is_small:
+            groups.append(tuple(block))
+        top = begin + last - first
+    return small, groups
 
 
 def _box(text: str, sizes: Sizes) -> int:

@@ -20,9 +20,7 @@ from polygym.compiler.frontend.tc import (
     Definition,
     check_beginnings,
     hint_for_output,
-    library,
 )
-from polygym.compiler.frontend.tc import parse as parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import (
@@ -39,6 +37,7 @@ from polygym.programs.comprehensions import PREFIX
 from polygym.search.tune import Plan, Progress, Tuned, read_choice, tune
 from polygym.tc.arguments import expected_by, prepared, sizes_of_arguments
 from polygym.tc.builder import Builder, Options
+from polygym.tc.chosen import of_library, of_text
 from polygym.tc.gradient import Gradient, Part, check_gradient
 from polygym.tc.kernel import Kernel
 from polygym.tc.torch_tensors import as_arrays, call, torch_for
@@ -76,49 +75,14 @@ def define(
     mapped = replace(mapped, threads=mapped.threads if threads is None else threads)
     strategy = _strategy(schedule)
     chosen, parts = (
-        _of_library(text, name, gradient)
+        of_library(text, name, gradient)
         if text.startswith(PREFIX)
-        else _of_text(text, name, gradient)
+        else of_text(text, name, gradient)
     )
     found = Comprehension(chosen, mapped, strategy)
     if not parts:
         return found
     return found.with_gradient(*(Comprehension(part, mapped, strategy) for part in parts))
-
-
-def _of_library(
-    text: str, name: str | None, gradient: str | Sequence[str] | None
-) -> tuple[Definition, Sequence[Definition]]:
-    """Return one of the library's definitions, and those of its gradient."""
-    if name is not None:
-        raise InputError(f"{text} is one definition already: expected no name, found {name!r}")
-    if gradient is not None:
-        raise InputError(
-            f"{text} has the library's gradient; with_gradient() gives it another one: expected "
-            f"none here, found {gradient!r}"
-        )
-    name = text.removeprefix(PREFIX)
-    return library.definition(name), library.gradients(name)
-
-
-def _of_text(
-    text: str, name: str | None, gradient: str | Sequence[str] | None
-) -> tuple[Definition, Sequence[Definition]]:
-    """Return the definition that is chosen of a text, and those of its gradient."""
-    try:
-        definitions = {one.name: one for one in parse_text(text)}
-    except RecursionError:
-        raise InputError("the text nests too deeply, or a sum in it is too long") from None
-    parts = tuple(gradient) if isinstance(gradient, list | tuple) else (gradient,)
-    parts = () if gradient is None else parts
-    forward = [one for one in definitions if one not in parts]
-    if name is None and len(forward) > 1:
-        raise InputError(f"expected a name, one of {', '.join(forward)}")
-    chosen = next(iter(forward), "") if name is None else name
-    for one in (chosen, *parts):
-        if one not in definitions:
-            raise InputError(f"expected one of {', '.join(definitions)}, found {one!r}")
-    return definitions[chosen], [definitions[one] for one in parts]
 
 
 class Comprehension:

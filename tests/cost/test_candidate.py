@@ -1,0 +1,94 @@
+"""Features of candidates: the same whatever things are called, and of what decides time."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import parse
+from polygym.cost import NAMES, Features, features
+from polygym.cost.columns import CONTEXT, KNOWLEDGE, slog
+from polygym.programs.generate import generate
+from tests.sources import kernel_scop
+
+MACHINE = Machine(vector_bits=512, registers=32)
+MAPPINGS = (
+    "sequential",
+    "default threads=2",
+    "tile=8x16x4 unroll_jam=2",
+    "vector_bits=off pack=off",
+)
+
+
+def of(text: str, mapping: str, size: int = 64) -> Features:
+    scop = parse_text(text)
+    legal = LegalSchedule(scop, isl_schedule(scop))
+    sizes = {p.name: size + 7 * place for place, p in enumerate(scop.parameters)}
+    return features(legal, parse_mapping(mapping), sizes, MACHINE)
+
+
+def renamed(text: str) -> str:
+    """Return the program with other names for arrays, counters and the function."""
+    text = re.sub(r"\b([A-HX-Z]\d*)\b(?=\[)", r"array_\1", text)
+    return re.sub(r"\b([ijkl]\d*)\b", r"counter_\1", text).replace("random_", "other_")
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize("seed", [0, 3, 7, 11])
+def test_names_say_nothing(seed: int, mapping: str) -> None:
+    text = generate(seed)
+    first, second = of(text, mapping), of(renamed(text), mapping)
+    assert renamed(text) != text
+    np.testing.assert_allclose(first.vector, second.vector, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(first.context, second.context, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+@pytest.mark.parametrize("name", ["gemm", "lu", "fdtd-2d", "deriche", "durbin"])
+def test_every_kernel_has_finite_features(name: str, mapping: str) -> None:
+    scop = kernel_scop(name)
+    legal = LegalSchedule(scop, original(scop))
+    sizes = {p.name: 40 + place for place, p in enumerate(scop.parameters)}
+    found = features(legal, parse_mapping(mapping), sizes, MACHINE)
+    assert found.vector.shape == (len(NAMES),)
+    assert found.context.shape[1] == len(CONTEXT)
+    assert np.isfinite(found.vector).all()
+    assert np.isfinite(found.context).all()
+
+
+def column(found: Features, name: str) -> float:
+    return float(found.vector[NAMES.index(name)])
+
+
+def test_what_is_known_of_a_product() -> None:
+    """Lanes, copies, held sums, threads; tiles make traffic less, interchange makes it more."""
+    scop = kernel_scop("gemm")
+    sizes = dict.fromkeys(("ni", "nj", "nk"), 1000)
+    whole = LegalSchedule(scop, original(scop))
+    plain = features(whole, parse_mapping("sequential"), sizes, MACHINE)
+    fast = features(whole, parse_mapping("default threads=2"), sizes, MACHINE)
+    assert column(fast, "lanes_main") > column(plain, "lanes_main")
+    assert column(fast, "held_main") == 1.0
+    assert column(fast, "threads_main") == 2.0
+    assert column(fast, "copies_main") > 2.0
+    assert column(fast, "traffic_19_main") < column(plain, "traffic_19_main") - 2
+    assert column(fast, "total_cycles") < column(plain, "total_cycles")
+    turned = parse(
+        "[ni, nj, nk] -> { S0[i, j] -> [0, i, j, 0]; S1[i, k, j] -> [1, j, k, i] }", scop
+    )
+    bad = features(LegalSchedule(scop, turned), parse_mapping("sequential"), sizes, MACHINE)
+    assert column(bad, "traffic_15_main") > column(plain, "traffic_15_main")
+    # A cache that is larger is never filled more often.
+    traffic = [column(plain, f"total_{one}") for one in KNOWLEDGE if one.startswith("traffic")]
+    assert traffic == sorted(traffic, reverse=True)
+
+
+def test_the_scale_of_numbers() -> None:
+    assert slog(np.array([0.0, 1.0, -3.0])).tolist() == [0.0, 1.0, -2.0]
