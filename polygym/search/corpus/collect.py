@@ -40,6 +40,7 @@ from polygym.search.corpus.store import Corpus
 _COMPILE_SECONDS = 5.0
 _TIMEOUT_FACTOR = 20.0
 _AT_A_TIME = 8
+_MOST_BARREN = 20  # visits one after the other without a new row
 _CLOCK_SECONDS = 300.0
 _CLOCK = ("gemm", Dataset.SMALL)
 
@@ -96,7 +97,11 @@ class Collection:
     _clock: float = -inf
 
     def run(self) -> None:
-        """Collect until there are enough rows, the time is up, or Ctrl-C."""
+        """Collect until there are enough rows, the time is up, or Ctrl-C.
+
+        Raises:
+            InputError: there is nothing, or nothing more, to be measured.
+        """
         machine = fingerprint()
         self.corpus.add_machine(machine)
         self.rows = self.corpus.count()
@@ -104,14 +109,25 @@ class Collection:
         try:
             with closing(Compilers(_COMPILE_SECONDS, cores)) as compilers:
                 done = self.corpus.finished(machine.key, self.plan.seed)
-                number = 0
+                number = barren = 0
                 while not self._is_over:
                     if number not in done:
                         self._tick(compilers, machine.key)
+                        before = self.rows
                         self._visit(number, machine.key, compilers)
+                        barren = barren + 1 if self.rows == before else 0
+                        self._expect_rows(barren)
                     number += 1
         except KeyboardInterrupt:
             self.interrupted = True
+
+    def _expect_rows(self, barren: int) -> None:
+        """Give up where visit after visit has nothing new."""
+        if barren >= _MOST_BARREN:
+            reason = f"; the last: {self.skipped[-1]}" if self.skipped else ""
+            raise InputError(
+                f"expected candidates to measure, found none that is new in {barren} visits{reason}"
+            )
 
     @property
     def seconds(self) -> float:
