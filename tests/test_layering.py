@@ -14,7 +14,7 @@ PACKAGE = ROOT / "polygym"
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
     {"errors", "files", "lazy", "lru"},
-    {"native", "sqlite_errors"},
+    {"native", "sqlite_files"},
     {"compiler.ir"},
     {"compiler.poly"},
     {"compiler.frontend.c", "compiler.frontend.tc"},
@@ -67,7 +67,7 @@ HOMES = {
     "gymnasium": {"envs"},
     "torch": set(),
     "stable_baselines3": set(),
-    "sqlite3": {"search.sweep", "search.corpus", "sqlite_errors", "tc"},
+    "sqlite3": {"search.sweep", "search.corpus", "sqlite_files", "tc"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
     "multiprocessing": set(),

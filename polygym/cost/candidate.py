@@ -68,13 +68,13 @@ def features(
     """
     machine = machine or this_machine()
     tree = plan(_tree(legal), legal, mapping, machine, sizes)
-    return features_of(nests(legal, tree, sizes), mapping, machine)
+    return features_of(nests(legal, tree, sizes), mapping.threads)
 
 
-def features_of(found: tuple[Nest, ...], mapping: Mapping, machine: Machine) -> Features:
+def features_of(found: tuple[Nest, ...], threads: int) -> Features:
     """Return the features of loops."""
     seen = [Touched.of(one) for one in found]
-    known = np.array([knowledge(one, mapping, machine) for one in seen])
+    known = np.array([knowledge(one, threads) for one in seen])
     related = np.array([relations(one) for one in seen])
     cycles = known[:, KNOWLEDGE.index("cycles")]
     weights = np.exp2(cycles - cycles.max())

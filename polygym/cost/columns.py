@@ -34,8 +34,6 @@ from polygym.compiler.codegen.loop_annotation import (
     Sequential,
     Vector,
 )
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import Mapping
 from polygym.cost.nests import LINE, Floats, Nest, Reference, touched
 
 THRESHOLDS = tuple(2.0**power for power in range(2, 32, 2))
@@ -159,15 +157,11 @@ def _annotated(annotation: LoopAnnotation, nest: Nest) -> tuple[str, float, floa
         case Jam(copies):
             return "jam", float(copies), 1.0
         case Vector(bits, copies):
-            return "vector", float(copies), max(1.0, bits / (8 * _width(nest)))
+            return "vector", float(copies), _lanes(bits, nest)
         case Hold():
             return "hold", 1.0, 1.0
         case _:
             assert_never(annotation)
-
-
-def _width(nest: Nest) -> int:
-    return max((one.bytes for one in nest.references), default=8)
 
 
 def relations(seen: Touched) -> Floats:
@@ -188,109 +182,139 @@ def relations(seen: Touched) -> Floats:
     return found
 
 
-def knowledge(seen: Touched, mapping: Mapping, machine: Machine) -> Floats:
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is worked on at once: lanes of vectors, copies of them, sums that are held."""
+
+    vector_at: int | None
+    lanes: float
+    vectors: float
+    jams: float
+    held: bool
+
+    @staticmethod
+    def of(nest: Nest) -> _Block:
+        """Look at the annotations of a nest."""
+        vector_at, lanes, vectors, jams, held = None, 1.0, 1.0, 1.0, False
+        for place, annotation in enumerate(nest.annotations):
+            match annotation:
+                case Jam(copies):
+                    jams *= min(float(copies), nest.lengths[place])
+                case Vector(bits, copies):
+                    vector_at, lanes, vectors = place, _lanes(bits, nest), float(copies)
+                case Hold(statements):
+                    held = held or nest.work.name in statements
+                case _:
+                    pass
+        return _Block(vector_at, lanes, vectors, jams, held)
+
+    def filled(self, nest: Nest) -> float:
+        """Return how many lanes have something to do, on average: the last vector may be short."""
+        if self.vector_at is None:
+            return self.lanes
+        length = max(1.0, nest.lengths[self.vector_at])
+        return float(length / np.ceil(length / self.lanes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """What threads have of a nest; ``inside`` says that loops stand around the parallel one."""
+
+    threads: float
+    per_thread: float
+    starts: float
+    imbalance: float
+    inside: bool
+
+    @staticmethod
+    def of(nest: Nest, threads: int) -> _Sharing:
+        """Share a nest out by its outermost parallel loop."""
+        instances = float(nest.work.instances)
+        place = next((k for k, one in enumerate(nest.annotations) if isinstance(one, Parallel)), -1)
+        if place < 0 or threads == 1:
+            return _Sharing(1.0, instances, 0.0, 1.0, place > 0)
+        length, starts = nest.lengths[place], float(nest.outer[place])
+        busy = min(float(threads), length)
+        uneven = np.ceil(length / threads) * threads / max(1.0, length)
+        return _Sharing(busy, instances / busy / max(1.0, starts), starts, uneven, place > 0)
+
+
+def knowledge(seen: Touched, threads: int) -> Floats:
     """Return what the compiler knows of a nest: the columns :data:`KNOWLEDGE`."""
-    nest = seen.nest
-    work = nest.work
-    lanes, jams, vectors, held, parallel = 1.0, 1.0, 1.0, False, None
-    vector_at = None
-    for place, annotation in enumerate(nest.annotations):
-        match annotation:
-            case Jam(copies):
-                jams *= min(float(copies), nest.lengths[place])
-            case Vector(bits, copies):
-                lanes = max(1.0, bits / (8 * _width(nest)))
-                vectors, vector_at = float(copies), place
-            case Hold(statements):
-                held = held or work.name in statements
-            case Parallel() if parallel is None:
-                parallel = place
-            case _:
-                pass
-    filled = 1.0
-    if vector_at is not None:
-        length = max(1.0, nest.lengths[vector_at])
-        filled = length / (np.ceil(length / lanes) * lanes)
-    threads, per_thread, starts, imbalance = 1.0, float(work.instances), 0.0, 1.0
-    if parallel is not None and mapping.threads > 1:
-        shared = nest.lengths[parallel]
-        threads = min(float(mapping.threads), shared)
-        starts = nest.outer[parallel]
-        imbalance = np.ceil(shared / mapping.threads) * mapping.threads / max(1.0, shared)
-        per_thread = work.instances / threads / max(1.0, starts)
-    block = _block(nest, vector_at, lanes, vectors, jams, held=held)
-    working = seen.working_set
+    nest, work = seen.nest, seen.nest.work
+    block, sharing = _Block.of(nest), _Sharing.of(nest, threads)
+    accesses = _accesses(nest, block)
+    chain = _chain(nest, block)
+    lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
+    working = seen.working_set
     traffic = [_traffic(seen, working, cache) * nest.share for cache in CACHES]
     units = sum(abs(one.stride[-1]) <= 1.0 for one in nest.references) if len(nest.lengths) else 0
-    chain = _chain(nest, vectors, jams, held=held)
-    cycles = (
-        operations / (lanes * filled) * max(0.5, block[0], chain) / max(threads, 1.0) * imbalance
-    )
-    last = nest.lengths[-1] if len(nest.lengths) else 1.0
-    rounds = float(np.prod(nest.lengths[:-1])) * nest.share / threads
-    last_two = float(np.prod(nest.lengths[-2:]))
+    cycles = operations / lanes * max(0.5, accesses[0], chain) / sharing.threads * sharing.imbalance
     columns = [
         slog(operations),
         slog(float(work.instances)),
         slog(nest.share * 16),
         float(len(nest.lengths)),
-        slog(lanes * filled),
-        slog(jams * vectors),
-        float(held),
-        threads,
-        slog(per_thread),
-        slog(starts),
-        imbalance,
-        float(parallel is not None and parallel > 0),
-        slog(last),
-        slog(last_two),
-        *block,
+        slog(lanes),
+        slog(block.jams * block.vectors),
+        float(block.held),
+        sharing.threads,
+        slog(sharing.per_thread),
+        slog(sharing.starts),
+        sharing.imbalance,
+        float(sharing.inside),
+        slog(nest.lengths[-1] if len(nest.lengths) else 1.0),
+        slog(float(np.prod(nest.lengths[-2:]))),
+        *accesses,
         chain,
         units / max(1, len(nest.references)),
         slog(working[0]),
         *(slog(one) for one in traffic),
         *(slog(one / max(1.0, operations) * 64) for one in traffic),
         slog(cycles),
-        slog(rounds),
+        slog(float(np.prod(nest.lengths[:-1])) * nest.share / sharing.threads),
     ]
     return np.array(columns, dtype=np.float64)
 
 
-def _block(
-    nest: Nest, vector_at: int | None, lanes: float, vectors: float, jams: float, *, held: bool
-) -> tuple[float, float, float, float]:
+def _lanes(bits: int, nest: Nest) -> float:
+    """Return how many of the widest elements of a nest a vector has."""
+    return max(1.0, bits / (8 * max((one.bytes for one in nest.references), default=8)))
+
+
+def _accesses(nest: Nest, block: _Block) -> tuple[float, float, float, float]:
     """Return loads, gathers, broadcasts, and stores of a block of copies, each per operation."""
     loads = gathers = broadcasts = stores = 0.0
     jammed = [k for k, one in enumerate(nest.annotations) if isinstance(one, Jam)]
     for reference in nest.references:
         stride = reference.stride
-        along = abs(stride[vector_at]) if vector_at is not None else 0.0
+        along = abs(stride[block.vector_at]) if block.vector_at is not None else 0.0
         across = any(stride[k] for k in jammed)
-        times = (jams if across else 1.0) * (vectors if along else 1.0)
-        accesses = reference.reads * (0.0 if held and reference.writes else 1.0)
-        if vector_at is None:
+        times = (block.jams if across else 1.0) * (block.vectors if along else 1.0)
+        accesses = reference.reads * (0.0 if block.held and reference.writes else 1.0)
+        if block.vector_at is None:
             loads += accesses * times
         elif along == 0.0:
             broadcasts += accesses * times
         elif along <= 1.0:
             loads += accesses * times
         else:
-            gathers += accesses * times * lanes
-        if reference.writes and not held:
-            stores += reference.writes * times * (lanes if along > 1.0 else 1.0)
-    operations = max(1.0, nest.work.operations * jams * vectors)
+            gathers += accesses * times * block.lanes
+        if reference.writes and not block.held:
+            stores += reference.writes * times * (block.lanes if along > 1.0 else 1.0)
+    operations = max(1.0, nest.work.operations * block.jams * block.vectors)
     total = loads + gathers + broadcasts + stores
     return total / operations, gathers / operations, broadcasts / operations, stores / operations
 
 
-def _chain(nest: Nest, vectors: float, jams: float, *, held: bool) -> float:
+def _chain(nest: Nest, block: _Block) -> float:
     """Return how many cycles an operation waits for the one before it, as a sum's terms do."""
     if not nest.work.sums or not len(nest.lengths):
         return 0.0
     writes = next(one for one in nest.references if one.writes)
-    waits = held or writes.stride[-1] == 0.0
-    return 4.0 / (vectors * jams) if waits else 0.0
+    waits = block.held or writes.stride[-1] == 0.0
+    return 4.0 / (block.vectors * block.jams) if waits else 0.0
 
 
 def _traffic(seen: Touched, working: Floats, cache: float) -> float:

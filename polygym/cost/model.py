@@ -56,10 +56,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """What a model learns from: a row of features for each candidate, its time, and its case.
-
-    ``weights`` are those of rows, 1 as a rule.
-    """
+    """What a model learns from: a row of features for each candidate, its time, and its case."""
 
     features: Floats
     seconds: Floats

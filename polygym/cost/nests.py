@@ -45,8 +45,7 @@ class Reference:
     """Accesses of one array that move alike, as A[i - 1] and A[i + 1] do.
 
     ``moves`` has a row for every subscript and a column for every loop; ``spread`` says how far
-    apart the accesses are in every subscript, ``count`` how many they are. ``free`` are subscripts
-    that may be anything.
+    apart the accesses are in every subscript. ``free`` are subscripts that may be anything.
     """
 
     array: str
@@ -205,7 +204,7 @@ def _directions(
     found = np.zeros((depth, len(rows)))
     of_row = {rows[place]: inverse[:, column] for column, place in enumerate(kept)}
     for place, row in enumerate(rows):
-        if place in kept or (row in of_row and place not in kept):
+        if row in of_row:
             found[:, place] = of_row[row]
         elif any(row):
             vector = np.array(row, dtype=np.float64)

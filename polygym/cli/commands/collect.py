@@ -88,7 +88,7 @@ def command(
     limit = None if minutes is None else 60 * minutes
     plan = CollectPlan(Choice.of(patterns), rows, each, threads, seed, limit)
     stop = Stop()
-    with open_corpus(file, create=True) as corpus:
+    with open_corpus(file, begin=True) as corpus:
         before = corpus.count()
         latest: list[Collected] = []
         with stoppable(stop), collecting(str(file), rows, before, latest) as show:

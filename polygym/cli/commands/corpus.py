@@ -10,6 +10,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say
 from polygym.cli.tables import print_table
+from polygym.search.corpus.export import export as export_rows
 from polygym.search.corpus.merge import merge as merge_corpora
 from polygym.search.corpus.statistics import Statistics, statistics
 from polygym.search.corpus.store import open_corpus
@@ -76,7 +77,7 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> Answer:
     What is there already is not added again. Rows of different machines stay apart.
     """
     added = {}
-    with open_corpus(into, create=True) as corpus:
+    with open_corpus(into, begin=True) as corpus:
         for file in files:
             with open_corpus(file) as other:
                 added[str(file)] = merge_corpora(corpus, other)
@@ -98,8 +99,6 @@ def export(file: Path, parquet: Path, as_json: bool) -> Answer:
 
     It needs the package pyarrow: pip install 'polygym[cost]'.
     """
-    from polygym.search.corpus.export import export as export_rows
-
     with open_corpus(file) as corpus:
         rows = export_rows(corpus, parquet)
     if not as_json:

@@ -26,10 +26,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from polygym.errors import InternalError, LimitError
+from polygym.measure.worker.address_space import limit_to, mapped_bytes
 from polygym.native.libc import die_with
 
 Result = TypeVar("Result")
@@ -146,11 +146,7 @@ def _limit_memory(more: int) -> None:
 
     C++ complains on standard error before it gives up; whoever waits says it in a sentence.
     """
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    limit = pages * os.sysconf("SC_PAGE_SIZE") + more
-    soft = limit if most == resource.RLIM_INFINITY else min(limit, most)
-    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
+    limit_to(resource.RLIMIT_AS, mapped_bytes() + more)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 

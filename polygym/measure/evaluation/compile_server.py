@@ -25,7 +25,6 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import NoReturn
 
 from polygym.compiler.codegen.c_printer import print_c
@@ -36,6 +35,7 @@ from polygym.compiler.poly.schedule import parse
 from polygym.errors import PolygymError
 from polygym.measure.evaluation.compiler import OUT_OF_MEMORY
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
+from polygym.measure.worker.address_space import limit_to, resident_bytes
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Json
 from polygym.measure.worker.supervisor import ParentGoneError, ParentWatch
@@ -104,24 +104,15 @@ def _serve(channel: Channel) -> NoReturn:
     programs: dict[bytes, Program] = {}
     while True:
         body, blobs = channel.receive()
-        _limit_memory(body["memory"])
+        # Every demand beyond it is refused from now on. What follows depends on who is refused: an
+        # exception here, or the end of the process.
+        limit_to(resource.RLIMIT_AS, body["memory"])
         packed = blobs[0]
         if packed not in programs:
             programs = dict(list(programs.items())[-7:])
             programs[packed] = pickle.loads(packed)
         answer, result = _answer(body, programs[packed])
-        channel.send({**answer, "resident": _resident_bytes()}, result)
-
-
-def _limit_memory(limit: int) -> None:
-    """Have every demand beyond ``limit`` bytes refused from now on.
-
-    isl and LLVM need some hundred megabytes. What follows depends on who is refused: an exception
-    here, or the end of the process.
-    """
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    soft = limit if most == resource.RLIM_INFINITY else min(limit, most)
-    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
+        channel.send({**answer, "resident": resident_bytes()}, result)
 
 
 def _answer(body: Json, program: Program) -> tuple[Json, list[bytes]]:
@@ -156,9 +147,3 @@ _TASKS: dict[str, Callable[[Program, Json], object]] = {
     "problem": _compile_problem,
     "c": _print_c,
 }
-
-
-def _resident_bytes() -> int:
-    """Return how much memory this process holds."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")

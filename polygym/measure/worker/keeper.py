@@ -15,9 +15,9 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import assert_never
 
+from polygym.measure.worker.address_space import mapped_bytes
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Failed, Job, Verdict, job_to_message, verdict_from_json
 from polygym.measure.worker.memory import HeldSet, SharedSet, room
@@ -157,7 +157,7 @@ class Keeper:
             try:
                 die_with(supervisor)
                 # The programs may take what the problem's own memory leaves of the limit.
-                limit = _address_space() + room([one.size for one in target.problem.buffers])
+                limit = mapped_bytes() + room([one.size for one in target.problem.buffers])
                 limit += target.memory_limit - target.problem.memory + _LINKER_RESERVE
                 runner_main(theirs, target.memory, self._progress, limit, rehearsal)
             finally:
@@ -206,9 +206,3 @@ def _death(exit_code: int, phase: Phase) -> Outcome:
     if phase is Phase.LOADING:
         return DoesNotCompile(f"linking: the linker ended with {crash.name}")
     return crash
-
-
-def _address_space() -> int:
-    """Return the bytes of address space that this process has mapped."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.compiler.codegen.llvm import loader
+from polygym.measure.worker.address_space import limit_to
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.compare import first_difference
 from polygym.measure.worker.job import (
@@ -231,11 +232,7 @@ def _confine(descriptor: int, address_space: int) -> None:
     os.closerange(descriptor + 1, _MANY_FILES if soft == resource.RLIM_INFINITY else soft)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Other compilers keep copies of tiles on the stack: more than the usual 8 MB.
-    _, most = resource.getrlimit(resource.RLIMIT_STACK)
-    stack = _STACK if most == resource.RLIM_INFINITY else min(_STACK, most)
-    resource.setrlimit(resource.RLIMIT_STACK, (stack, most))
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    bound = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+    limit_to(resource.RLIMIT_STACK, _STACK)
+    limit_to(resource.RLIMIT_AS, address_space)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")  # when the machine runs out of memory, this process goes first

@@ -18,13 +18,13 @@ from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Strategy
-from polygym.episodes.episode import Phase, Task, TaskOptions
+from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import play, policy
 from polygym.errors import PolygymError
-from polygym.measure.evaluation.patience import Patience
 from polygym.programs import Program
+from polygym.search.explore.explorer import schedule_of
 from polygym.search.explore.neighbourhood import changed, place_of_parent
-from polygym.search.tune.candidates import STRATEGIES, Genes
+from polygym.search.tune.candidates import STRATEGIES, Genes, schedules_of
 
 POLICIES = ("bias_coeff_0", "bias_coeff_0", "uniform", "bias_select_dep", "earliest")
 _STRATEGIES = 5
@@ -41,6 +41,7 @@ class Candidates:
 
     program: Program
     start: Mapping
+    genes: Genes
     dice: np.random.Generator
     count: int
     pool: list[Schedule] = field(default_factory=list)
@@ -50,7 +51,8 @@ class Candidates:
     @staticmethod
     def of(program: Program, start: Mapping, dice: np.random.Generator, count: int) -> Candidates:
         """Return the candidates of a program; constructing its schedules takes some seconds."""
-        found = Candidates(program, start, dice, count)
+        genes = Genes.of(program.scop, (ISL,), dict(program.parameters), start)
+        found = Candidates(program, start, genes, dice, count)
         isl = _by_strategies(program, dice)
         first = original(program.scop)
         found.ready = [(first, SEQUENTIAL), (first, start), *((one, start) for one in isl)]
@@ -63,11 +65,10 @@ class Candidates:
         size = min(size, self.count - len(self.told))
         fresh = self.ready[:size]
         del self.ready[:size]
-        genes = self._genes()
         tries = 0
         while len(fresh) < size and tries < _ATTEMPTS * size:
             tries += 1
-            one = self._near(genes) if self._is_near() else self._any(genes)
+            one = self._near() if self._is_near() else self._any()
             if one not in self.told and one not in fresh:
                 fresh.append(one)
         return fresh
@@ -79,19 +80,16 @@ class Candidates:
     def _is_near(self) -> bool:
         return len(self.told) > _NEAR_FROM * self.count and bool(self.dice.random() < 0.5)
 
-    def _genes(self) -> Genes:
-        return Genes.of(self.program.scop, (ISL,), dict(self.program.parameters), self.start)
-
-    def _mapping(self, genes: Genes) -> Mapping:
+    def _mapping(self) -> Mapping:
         if self.dice.random() < _DEFAULT:
             return self.start
-        return genes.random(self.dice).mapping
+        return self.genes.random(self.dice).mapping
 
-    def _any(self, genes: Genes) -> tuple[Schedule, Mapping]:
+    def _any(self) -> tuple[Schedule, Mapping]:
         schedule = self.pool[int(self.dice.integers(len(self.pool)))]
-        return schedule, self._mapping(genes)
+        return schedule, self._mapping()
 
-    def _near(self, genes: Genes) -> tuple[Schedule, Mapping]:
+    def _near(self) -> tuple[Schedule, Mapping]:
         """Return a change of one of the best."""
         ranked = sorted(self.told, key=lambda one: -self.told[one])
         schedule, mapping = ranked[place_of_parent(len(ranked), self.dice)]
@@ -103,16 +101,9 @@ class Candidates:
 
 def _by_strategies(program: Program, dice: np.random.Generator) -> list[Schedule]:
     """Return schedules of isl's: the usual one, and some of the others."""
-    patience = Patience(_SECONDS)
     others: list[Strategy] = [one for one in STRATEGIES if one != ISL]
     order = [others[k] for k in dice.permutation(len(others))[: _STRATEGIES - 1]]
-    found = []
-    for one in (ISL, *order):
-        try:
-            found.append(patience.schedule(one, program.scop))
-        except PolygymError:
-            continue
-    return list(dict.fromkeys(found))
+    return list(schedules_of(program.scop, _SECONDS, (ISL, *order)).values())
 
 
 def _played(program: Program, dice: np.random.Generator) -> Iterator[Schedule]:
@@ -122,8 +113,8 @@ def _played(program: Program, dice: np.random.Generator) -> Iterator[Schedule]:
         choose = policy(POLICIES[int(dice.integers(len(POLICIES)))])
         own = np.random.default_rng(int(dice.integers(2**62)))
         try:
-            episode = play(task.start(), choose, own)
-            if episode.phase is not Phase.INVALID:
-                yield episode.schedule()
+            found = schedule_of(play(task.start(), choose, own))
         except PolygymError:
             continue
+        if isinstance(found, Schedule):
+            yield found

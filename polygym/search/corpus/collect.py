@@ -19,21 +19,20 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
-from pathlib import Path
 
 import numpy as np
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.measure.worker.outcome import Status
-from polygym.programs import Program, is_path, load_program
+from polygym.programs import Program, load_program
 from polygym.search.corpus.candidates import Candidates
 from polygym.search.corpus.machine import fingerprint
-from polygym.search.corpus.plan import USUAL, Choice, case_of, program_of
+from polygym.search.corpus.plan import USUAL, Choice, chosen
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.store import Corpus
 
@@ -108,7 +107,7 @@ class Collection:
         cores = sorted(os.sched_getaffinity(0))
         try:
             with closing(Compilers(_COMPILE_SECONDS, cores)) as compilers:
-                done = self.corpus.finished(machine.key, self.plan.seed)
+                done = self.corpus.finished(machine.key, self.plan.threads, self.plan.seed)
                 number = barren = 0
                 while not self._is_over:
                     if number not in done:
@@ -154,19 +153,26 @@ class Collection:
     def _visit(self, number: int, machine: str, compilers: Compilers) -> None:
         """Sample one case; what cannot be run at all is left out, and said."""
         plan = self.plan
-        visit: Visit | None = None
         try:
             with self.waiting():
-                program = program_of(plan.choice, plan.seed, number)
-                case = case_of(program)
-                start = replace(DEFAULT, threads=plan.threads)
-                dice = np.random.default_rng([plan.seed, number, 1])
-                candidates = Candidates.of(program, start, dice, plan.each)
-            text = _text(case.program)
-            visit = Visit(case, number, plan.seed, plan.threads, machine, time.time(), text=text)
-            place = self.corpus.begin(visit)
-            watch = LoadWatch()
-            self._sample(place, visit, program, start, candidates, compilers)
+                found = chosen(plan.choice, plan.seed, number)
+        except PolygymError as error:
+            self.skipped.append(f"visit {number}: {error}")
+            return
+        visit = Visit(
+            found.case, number, plan.seed, plan.threads, machine, time.time(), text=found.text
+        )
+        if (before := self.corpus.case_of(visit.key)) not in (None, visit.case):
+            self.skipped.append(f"visit {number}: it was begun with {before}")
+            return
+        place = self.corpus.begin(visit)
+        watch = LoadWatch()
+        try:
+            start = replace(DEFAULT, threads=plan.threads)
+            dice = np.random.default_rng([plan.seed, number, 1])
+            with self.waiting():
+                candidates = Candidates.of(found.program, start, dice, plan.each)
+            self._sample(place, visit, found.program, candidates, compilers)
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
             return
@@ -181,17 +187,15 @@ class Collection:
         place: int,
         visit: Visit,
         program: Program,
-        start: Mapping,
         candidates: Candidates,
         compilers: Compilers,
     ) -> None:
         known = self.corpus.known(place)
-        number = 0
         options = EvaluationOptions(
             threads=self.plan.threads,
             timeout_factor=_TIMEOUT_FACTOR,
             compile_seconds=_COMPILE_SECONDS,
-            mapping=start,
+            mapping=candidates.start,
         )
         best = 0.0
         with Evaluator(program, options, compiler=compilers) as evaluator:
@@ -209,12 +213,11 @@ class Collection:
                             return
                         with self.waiting():
                             found = _row(evaluator.evaluate(schedule, mapping))
-                        self.corpus.add(place, number, found)
+                        self.corpus.add(place, found)
                         self.rows += 1
                         self.statuses[found.status] = self.statuses.get(found.status, 0) + 1
                         best = max(best, found.speedup)
                         self.show(Collected(visit, found, self.rows, best))
-                    number += 1
                     candidates.learn((schedule, mapping), found.speedup)
 
 
@@ -228,13 +231,3 @@ def _row(found: Evaluation) -> Row:
         found.baseline_seconds,
         f"{found.error_type}: {found.error_details}"[:200] if found.error_type else "",
     )
-
-
-def _text(program: str) -> str:
-    """Return the source of a program that is a file."""
-    if not is_path(program):
-        return ""
-    try:
-        return Path(program).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{program}: cannot be read: {error}") from None

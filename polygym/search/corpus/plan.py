@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
+from pathlib import Path
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from polybench import Dataset
 from polygym.compiler.frontend.tc import library
 from polygym.cost.reach import reach
 from polygym.errors import InputError, PolygymError
-from polygym.programs import Program, load_program
+from polygym.programs import Program, is_path, load_program
+from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import PREFIX as RANDOM
 from polygym.programs.selection import selected
 from polygym.search.corpus.rows import Case
@@ -68,7 +70,7 @@ class Choice:
             case "kernels":
                 names = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
             case _:
-                names = [f"tc:{name}" for name in library.definitions()]
+                names = [f"{COMPREHENSION}{name}" for name in library.definitions()]
         return names[int(dice.integers(len(names)))]
 
 
@@ -76,8 +78,17 @@ USUAL = Choice()
 """All kinds of programs."""
 
 
-def program_of(choice: Choice, seed: int, number: int) -> Program:
-    """Return the program of a visit at its sizes.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a visit is of: a program at sizes, as a case, and the text of a user's file."""
+
+    program: Program
+    case: Case
+    text: str
+
+
+def chosen(choice: Choice, seed: int, number: int) -> Chosen:
+    """Return what a visit is of.
 
     What cannot be read, or is far too large at all sizes, is replaced by the next that the dice
     say.
@@ -86,7 +97,8 @@ def program_of(choice: Choice, seed: int, number: int) -> Program:
     for _ in range(_ATTEMPTS):
         name = choice.program(dice)
         try:
-            return sized(name, dice)
+            program = sized(name, dice)
+            return Chosen(program, Case(_short(name), program.parameters), _text(name))
         except PolygymError as error:
             last = error
     raise InputError(f"no program among the first {_ATTEMPTS} can be measured; the last: {last}")
@@ -114,9 +126,19 @@ def sized(name: str, dice: np.random.Generator) -> Program:
     return found
 
 
-def case_of(program: Program) -> Case:
-    """Return a program and its sizes as a case."""
-    return Case(program.name, program.parameters)
+def _short(name: str) -> str:
+    """Return what a program is called in a corpus, which may be read where its file is not."""
+    return Path(name).name if is_path(name) else name
+
+
+def _text(name: str) -> str:
+    """Return the source of a program that is a file."""
+    if not is_path(name):
+        return ""
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: cannot be read: {error}") from None
 
 
 def work(program: Program, sizes: dict[str, int]) -> float:

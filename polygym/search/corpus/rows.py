@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from polygym.measure.worker.outcome import Status
+
+VisitKey: TypeAlias = tuple[str, int, int, int]
+"""What a visit is known by: its machine, its threads, its seed, its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program at sizes: what candidates are compared within."""
+    """A program at sizes: what candidates are compared within; a file has its name alone."""
 
     program: str
     parameters: tuple[tuple[str, int], ...]
@@ -63,3 +67,8 @@ class Visit:
     moment: float
     others: float = 0.0
     text: str = ""
+
+    @property
+    def key(self) -> VisitKey:
+        """What it is known by."""
+        return self.machine, self.threads, self.seed, self.number

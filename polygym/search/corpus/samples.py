@@ -42,23 +42,17 @@ class Group:
         return str(self.visit.case)
 
 
-def groups(corpus: Corpus, machine: str | None = None) -> list[Group]:
-    """Return the rows that ran, by case."""
-    by_visit: dict[tuple[str, int, int], list[Row]] = defaultdict(list)
-    visits: dict[tuple[str, int, int], Visit] = {}
-    for found in corpus.all(machine):
-        key = (found.visit.machine, found.visit.seed, found.visit.number)
-        visits[key] = found.visit
-        by_visit[key].append(found.row)
+def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) -> list[Group]:
+    """Return the rows that ran, by case; cases with fewer than ``fewest`` are left out."""
     by_case: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     first: dict[tuple[object, ...], Visit] = {}
-    for key, rows in by_visit.items():
-        visit, strange = visits[key], outliers(rows)
+    for visit, rows in corpus.visits(machine):
+        strange = outliers(rows)
         case = (visit.case, visit.text, visit.machine, visit.threads)
         first.setdefault(case, visit)
         by_case[case] += [row for row in rows if row.is_ok and row not in strange]
     return [
-        Group(first[case], tuple(rows)) for case, rows in by_case.items() if len(rows) >= _FEWEST
+        Group(first[case], tuple(rows)) for case, rows in by_case.items() if len(rows) >= fewest
     ]
 
 

@@ -7,7 +7,8 @@ table          one row for
 ``machines``   a kind of machine, by its key, with its fingerprint
 ``programs``   a program, with its source text if that is a user's file
 ``cases``      a program at sizes
-``visits``     a time that a case was sampled on a machine; ``done`` once all its rows are there
+``visits``     a time that a case was sampled on a machine; ``done`` once all its rows are there;
+               ``place`` is its number, below 0 where it comes from another corpus
 ``texts``      a schedule or a mapping, which many rows have
 ``rows``       a candidate that was measured; the same one on the same kind of machine once;
                ``sum`` is a check sum of what it says
@@ -29,7 +30,7 @@ CREATE TABLE cases (number INTEGER PRIMARY KEY, program INTEGER NOT NULL REFEREN
 CREATE TABLE visits (number INTEGER PRIMARY KEY, kase INTEGER NOT NULL REFERENCES cases,
     place INTEGER NOT NULL, seed INTEGER NOT NULL, threads INTEGER NOT NULL,
     machine TEXT NOT NULL REFERENCES machines, moment REAL NOT NULL, others REAL NOT NULL,
-    done INTEGER NOT NULL DEFAULT 0, UNIQUE (machine, seed, place));
+    done INTEGER NOT NULL DEFAULT 0, UNIQUE (machine, threads, seed, place));
 CREATE TABLE texts (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE rows (visit INTEGER NOT NULL REFERENCES visits, place INTEGER NOT NULL,
     kase INTEGER NOT NULL REFERENCES cases, machine TEXT NOT NULL,

@@ -13,19 +13,17 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import log
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any
 
 from polygym.programs import is_path
-from polygym.programs.generate import PREFIX as RANDOM
-from polygym.search.corpus.rows import Row
-from polygym.search.corpus.store import Corpus, Found
+from polygym.programs.comprehensions import PREFIX as COMPREHENSION
+from polygym.programs.generate import is_generated
+from polygym.search.corpus.rows import Case, Row
+from polygym.search.corpus.store import Corpus
 from polygym.search.explore.means import geometric_mean
 
 _OUTLIER = log(1.33)
 _BUSY = 0.25
-
-Key: TypeAlias = tuple[str, int, int]
-"""A visit: its machine, its seed, its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,9 @@ def kind_of(program: str) -> str:
     >>> [kind_of(name) for name in ("random:3", "tc:matmul", "gemm", "mine.c")]
     ['random', 'comprehensions', 'kernels', 'files']
     """
-    if program.startswith(RANDOM):
+    if is_generated(program):
         return "random"
-    if program.startswith("tc:"):
+    if program.startswith(COMPREHENSION):
         return "comprehensions"
     return "files" if is_path(program) else "kernels"
 
@@ -85,32 +83,30 @@ def outliers(rows: Iterable[Row]) -> set[Row]:
 
 def statistics(corpus: Corpus) -> Statistics:
     """Count what is in a corpus."""
-    visits: dict[Key, list[Found]] = defaultdict(list)
-    cases: dict[tuple[object, ...], list[float]] = defaultdict(list)
+    cases: dict[tuple[Case, str, int], list[float]] = defaultdict(list)
     kinds: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     by_machine: Counter[str] = Counter()
-    visits_of: dict[str, dict[Key, float]] = defaultdict(dict)
-    for found in corpus.all():
-        visit = found.visit
-        place = (visit.machine, visit.seed, visit.number)
-        visits[place].append(found)
-        cases[visit.case, visit.machine, visit.threads].append(found.row.speedup)
-        kinds[kind_of(visit.case.program)] += 1
-        statuses[found.row.status.value] += 1
-        by_machine[visit.machine] += 1
-        visits_of[visit.machine][place] = visit.others
-    strange = sum(len(outliers(one.row for one in group)) for group in visits.values())
-    bests = [max(values) for values in cases.values() if max(values) > 0]
+    loads: dict[str, list[float]] = defaultdict(list)
+    strange = 0
+    for visit, rows in corpus.visits():
+        strange += len(outliers(rows))
+        cases[visit.case, visit.machine, visit.threads] += [row.speedup for row in rows]
+        kinds[kind_of(visit.case.program)] += len(rows)
+        statuses.update(row.status.value for row in rows)
+        by_machine[visit.machine] += len(rows)
+        loads[visit.machine].append(visit.others)
+    known = {case: values for case, values in cases.items() if values}
+    bests = [max(values) for values in known.values() if max(values) > 0]
     ratios = [
         max(values) / median(value for value in values if value)
-        for values in cases.values()
+        for values in known.values()
         if sum(value > 0 for value in values) > 1
     ]
     return Statistics(
         sum(by_machine.values()),
-        len({visit[0].visit.case.program for visit in visits.values()}),
-        len({case for case, *_ in cases}),
+        len({case.program for case, *_ in known}),
+        len({case for case, *_ in known}),
         dict(kinds.most_common()),
         dict(statuses.most_common()),
         strange,
@@ -123,8 +119,8 @@ def statistics(corpus: Corpus) -> Statistics:
                 machine.cores,
                 machine.llvm,
                 by_machine[key],
-                len(visits_of[key]),
-                sum(others > _BUSY for others in visits_of[key].values()),
+                len(loads[key]),
+                sum(others > _BUSY for others in loads[key]),
                 _drift(corpus, key),
             )
             for key, machine in corpus.machines().items()

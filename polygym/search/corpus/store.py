@@ -8,11 +8,10 @@ loses what is in flight and nothing else.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +21,9 @@ import polygym
 from polygym.errors import InputError
 from polygym.measure.worker.outcome import Status
 from polygym.search.corpus.machine import Fingerprint
-from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
 from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
-from polygym.sqlite_errors import explained
+from polygym.sqlite_files import create, explained, transaction
 
 _PATIENCE_SECONDS = 60.0
 _DIGITS = 6
@@ -69,9 +68,10 @@ class Corpus:
             place = self._place("programs", "name, text", (visit.case.program, visit.text))
             parameters = json.dumps(dict(visit.case.parameters))
             case = self._place("cases", "program, parameters", (place, parameters))
-            key = (visit.machine, visit.seed, visit.number)
             row = self.connection.execute(
-                "SELECT number, kase FROM visits WHERE machine = ? AND seed = ? AND place = ?", key
+                "SELECT number, kase FROM visits WHERE machine = ? AND threads = ? "
+                "AND seed = ? AND place = ?",
+                visit.key,
             ).fetchone()
             if row is not None:
                 if row[1] != case:
@@ -95,7 +95,17 @@ class Corpus:
             )
             return int(cursor.lastrowid or 0)
 
-    def add(self, visit: int, place: int, row: Row) -> None:
+    def case_of(self, key: VisitKey) -> Case | None:
+        """Return what a visit is of; None where there is none."""
+        query = (
+            "SELECT p.name, c.parameters FROM visits v JOIN cases c ON c.number = v.kase "
+            "JOIN programs p ON p.number = c.program "
+            "WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
+        )
+        found = self.connection.execute(query, key).fetchone()
+        return None if found is None else Case(found[0], tuple(json.loads(found[1]).items()))
+
+    def add(self, visit: int, row: Row) -> None:
         """Add a row to a visit; what is there of the same candidate stays."""
         row = replace(
             row, seconds=_rounded(row.seconds), baseline_seconds=_rounded(row.baseline_seconds)
@@ -103,11 +113,10 @@ class Corpus:
         with self.transaction():
             texts = [self._place("texts", "text", (one,)) for one in _texts(row)]
             self.connection.execute(
-                "INSERT OR IGNORE INTO rows SELECT ?, ?, kase, machine, threads, ?, ?, ?, ?, ?, ?, "
-                "?, ? FROM visits WHERE number = ?",
+                "INSERT OR IGNORE INTO rows SELECT number, "
+                "(SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = number), "
+                "kase, machine, threads, ?, ?, ?, ?, ?, ?, ?, ? FROM visits WHERE number = ?",
                 (
-                    visit,
-                    place,
                     *texts,
                     row.status.value,
                     row.seconds,
@@ -131,17 +140,18 @@ class Corpus:
             values = (machine, moment, seconds)
             self.connection.execute("INSERT INTO clocks VALUES (?, ?, ?)", values)
 
-    def finished(self, machine: str, seed: int) -> set[int]:
-        """Return the visits of a seed that are finished on a kind of machine."""
-        query = "SELECT place FROM visits WHERE machine = ? AND seed = ? AND done = 1"
-        return {int(place) for (place,) in self.connection.execute(query, (machine, seed))}
+    def finished(self, machine: str, threads: int, seed: int) -> set[int]:
+        """Return the visits of a seed that are finished, with so many threads on such machines."""
+        query = (
+            "SELECT place FROM visits WHERE machine = ? AND threads = ? AND seed = ? AND done = 1"
+        )
+        found = self.connection.execute(query, (machine, threads, seed))
+        return {int(place) for (place,) in found}
 
-    def rows_of(self, visit: int) -> dict[int, Row]:
-        """Return the rows of a visit by their places."""
+    def rows_of(self, visit: int) -> tuple[Row, ...]:
+        """Return the rows of a visit, in the order in which they were measured."""
         query = f"{_SELECT} WHERE r.visit = ? ORDER BY r.place"
-        return {
-            int(values[0]): _row(values[1:]) for values in self.connection.execute(query, (visit,))
-        }
+        return tuple(_row(values[1:]) for values in self.connection.execute(query, (visit,)))
 
     def known(self, visit: int) -> dict[tuple[str, str], Row]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
@@ -158,6 +168,12 @@ class Corpus:
 
     def all(self, machine: str | None = None) -> Iterator[Found]:
         """Yield all rows, visit by visit, of one kind of machine or of each."""
+        for visit, rows in self.visits(machine):
+            for row in rows:
+                yield Found(visit, row)
+
+    def visits(self, machine: str | None = None) -> Iterator[tuple[Visit, tuple[Row, ...]]]:
+        """Yield all visits with their rows, those of one kind of machine or of each."""
         query = (
             "SELECT v.number, p.name, p.text, c.parameters, v.place, v.seed, v.threads, v.machine, "
             "v.moment, v.others FROM visits v JOIN cases c ON c.number = v.kase "
@@ -169,8 +185,7 @@ class Corpus:
                 continue
             case = Case(name, tuple(json.loads(parameters).items()))
             visit = Visit(case, place, seed, threads, key, moment, others, text)
-            for row in self.rows_of(number).values():
-                yield Found(visit, row)
+            yield visit, self.rows_of(number)
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, nothing if it is whole."""
@@ -226,15 +241,8 @@ class Corpus:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All of it, or nothing."""
-        with explained(self.path, _WHAT):
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self.connection.execute("ROLLBACK")
-                raise
+        with transaction(self.connection, self.path, _WHAT):
+            yield
 
     def _place(self, table: str, columns: str, values: Sequence[object]) -> int:
         """Return the number of a row of a table, which is added where it is missing."""
@@ -301,13 +309,13 @@ def _row(values: Sequence[object]) -> Row:
     return found
 
 
-def open_corpus(path: Path, *, create: bool = False) -> Corpus:
+def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
     """Open the file of a corpus, or begin one.
 
     Raises:
         InputError: there is none, or it is damaged, or of another version.
     """
-    if not path.exists() and not create:
+    if not path.exists() and not begin:
         raise InputError(f"{path}: expected a corpus, found no such file")
     if not path.exists():
         _create(path)
@@ -331,14 +339,11 @@ def open_corpus(path: Path, *, create: bool = False) -> Corpus:
 def _create(path: Path) -> None:
     """Make an empty corpus: under another name until it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with explained(path, _WHAT):
-        connection = sqlite3.connect(beside, isolation_level=None)
-        try:
-            connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-            connection.execute(
-                "INSERT INTO corpus VALUES (1, ?, ?, ?)", (FORMAT, VERSION, polygym.__version__)
-            )
-        finally:
-            connection.close()
-    os.replace(beside, path)
+
+    def fill(connection: sqlite3.Connection) -> None:
+        connection.executescript(f"BEGIN; {TABLES} COMMIT;")
+        connection.execute(
+            "INSERT INTO corpus VALUES (1, ?, ?, ?)", (FORMAT, VERSION, polygym.__version__)
+        )
+
+    create(path, _WHAT, fill)

@@ -14,10 +14,10 @@ from typing import Any
 
 from polygym.errors import InputError
 from polygym.search.explore.conditions import differences
-from polygym.search.sweep.schema import LATER_TABLES, TABLES
+from polygym.search.sweep.schema import LATER_TABLES, TABLES, WHOLE
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.store import Store
-from polygym.sqlite_errors import explained
+from polygym.sqlite_files import create, explained
 
 STORE = "sweep.sqlite"
 
@@ -42,19 +42,12 @@ def create_or_open(folder: Path, setting: SweepSetting) -> Store:
                 f"{'; '.join(found)}; --out another folder begins a new one"
             )
         return store
-    # Under another name until it is complete: a process that is killed leaves no half a store.
-    beside = folder / f".{STORE}.new"
-    beside.unlink(missing_ok=True)  # one that was killed has left it; the folder is ours alone
-    with explained(path):
-        connection = sqlite3.connect(beside, isolation_level=None)
-        try:
-            connection.executescript(f"PRAGMA journal_mode = DELETE; BEGIN; {TABLES} COMMIT;")
-            connection.execute(
-                "INSERT INTO setting VALUES (1, ?)", (json.dumps(setting.to_json()),)
-            )
-        finally:
-            connection.close()
-        os.replace(beside, path)
+
+    def fill(connection: sqlite3.Connection) -> None:
+        connection.executescript(f"PRAGMA journal_mode = DELETE; BEGIN; {TABLES} COMMIT;")
+        connection.execute("INSERT INTO setting VALUES (1, ?)", (json.dumps(setting.to_json()),))
+
+    create(path, WHOLE, fill)
     return open_store(path)
 
 
@@ -65,7 +58,7 @@ def open_store(path: Path) -> Store:
         InputError: there is none, or it is damaged.
     """
     connection = connect(path, writing=True)
-    with explained(path):
+    with explained(path, WHOLE):
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -82,7 +75,7 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
     """
     if not path.is_file():
         raise InputError(f"{path}: expected the store of a sweep, found no such file")
-    with explained(path):
+    with explained(path, WHOLE):
         mode = "mode=rw" if writing else "mode=ro"
         log = path.with_name(f"{path.name}-wal")
         if not (writing or log.exists() or os.access(path.parent, os.W_OK)):
@@ -104,7 +97,7 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
 
 def stored_setting(path: Path, connection: sqlite3.Connection) -> dict[str, Any]:
     """Return the setting of a store, as JSON."""
-    with explained(path):
+    with explained(path, WHOLE):
         row = connection.execute("SELECT document FROM setting").fetchone()
     try:
         document = json.loads(row[0]) if row else None

@@ -28,8 +28,9 @@ from polygym.search.sweep.rows import (
     Run,
     Timing,
 )
+from polygym.search.sweep.schema import WHOLE
 from polygym.search.sweep.setting import SweepSetting, setting_from_json
-from polygym.sqlite_errors import explained
+from polygym.sqlite_files import explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def read(folder: Path) -> Contents:
     """
     path = folder / STORE
     connection = connect(path, writing=False)
-    with closing(connection), explained(path):
+    with closing(connection), explained(path, WHOLE):
         setting = setting_from_json(stored_setting(path, connection))
         connection.execute("BEGIN")
         try:

@@ -21,6 +21,8 @@ import json
 
 from polygym.search.sweep.rows import Timing
 
+WHOLE = "the whole store of a sweep"
+
 _TIMING = """status TEXT NOT NULL, seconds REAL NOT NULL, baseline_seconds REAL NOT NULL,
     samples TEXT NOT NULL, baseline_samples TEXT NOT NULL, detail TEXT NOT NULL"""
 

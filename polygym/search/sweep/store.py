@@ -11,7 +11,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -26,8 +26,8 @@ from polygym.search.sweep.rows import (
     Run,
     Timing,
 )
-from polygym.search.sweep.schema import TIMING_VALUES, packed
-from polygym.sqlite_errors import explained
+from polygym.search.sweep.schema import TIMING_VALUES, WHOLE, packed
+from polygym.sqlite_files import transaction
 
 
 class Store:
@@ -182,18 +182,8 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with explained(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # SQLite may have rolled back already, where the disk is full for example; what it
-                # says to another attempt would hide why.
-                if self._connection.in_transaction:
-                    with suppress(sqlite3.Error):
-                        self._connection.execute("ROLLBACK")
-                raise
+        with transaction(self._connection, self.path, WHOLE):
+            yield
 
     def _update_kernel(self, kernel: str, assignment: str, value: object) -> None:
         self._connection.execute(f"UPDATE kernels SET {assignment} WHERE name = ?", (value, kernel))

@@ -6,6 +6,7 @@ What there is to choose from for a mapping is in :mod:`polygym.search.explore.ne
 from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, TypeAlias
@@ -34,14 +35,16 @@ STRATEGIES: tuple[Strategy, ...] = (
 """Every combination of what isl can be told about fusion and shapes, and the order of the text."""
 
 
-def schedules_of(scop: Scop, seconds: float = inf) -> dict[Way, Schedule]:
+def schedules_of(
+    scop: Scop, seconds: float = inf, strategies: Sequence[Strategy] = STRATEGIES
+) -> dict[Way, Schedule]:
     """Return the schedules of a program, those that isl finds; equal ones count once.
 
     All of them together may take so many seconds, what is usual at the most; the rest is left out.
     """
     found: dict[Way, Schedule] = {}
     patience = Patience(seconds)
-    for strategy in STRATEGIES:
+    for strategy in strategies:
         try:
             schedule = patience.schedule(strategy, scop)
         except PolygymError:

@@ -19,11 +19,12 @@ from polygym.search.corpus.plan import (
     TEST_KERNELS,
     USUAL,
     Choice,
-    program_of,
+    chosen,
     sized,
     work,
 )
 from polygym.search.corpus.rows import Row
+from polygym.search.corpus.samples import groups, learnable
 from polygym.search.corpus.store import open_corpus
 
 SMALL = Choice(("mvt", "random:17", "tc:matmul"))
@@ -34,7 +35,7 @@ def plan(rows: int, **more: object) -> CollectPlan:
 
 
 def collected(path: Path, asked: CollectPlan) -> list[Row]:
-    with open_corpus(path, create=True) as corpus:
+    with open_corpus(path, begin=True) as corpus:
         Collection(corpus, asked).run()
         return [found.row for found in corpus.all()]
 
@@ -52,7 +53,7 @@ def test_it_goes_on_in_the_middle_of_a_visit(tmp_path: Path) -> None:
     assert len(second) == 10
     assert second[:4] == first
     with open_corpus(path) as corpus:
-        assert corpus.finished(next(iter(corpus.machines())), 0) == {0}
+        assert corpus.finished(next(iter(corpus.machines())), 1, 0) == {0}
         assert corpus.check() == []
         for found in corpus.all():
             program = load_program(
@@ -70,7 +71,7 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
         if found.rows == 3:
             raise KeyboardInterrupt
 
-    with open_corpus(tmp_path / "c.sqlite", create=True) as corpus:
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         collection = Collection(corpus, plan(100), stop)
         collection.run()
         assert collection.interrupted
@@ -81,12 +82,44 @@ def test_what_cannot_be_run_is_left_out(tmp_path: Path) -> None:
     bad = tmp_path / "bad.c"
     bad.write_text("void f(int n, double A[n]) {\n#pragma scop\n A[n * n] = 1;\n#pragma endscop\n}")
     choice = Choice((str(bad),))
-    with open_corpus(tmp_path / "c.sqlite", create=True) as corpus:
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
         collection = Collection(corpus, CollectPlan(choice, rows=3))
         with pytest.raises(InputError, match=r"found none that is new in 20 visits; the last: vis"):
             collection.run()
         assert corpus.count() == 0
         assert "visit 0: no program among the first" in collection.skipped[0]
+
+
+def test_a_file_is_known_by_its_name_and_its_text(tmp_path: Path) -> None:
+    """Its folder is nobody's business, and the corpus is enough to read it again."""
+    mine = tmp_path / "somewhere" / "mine.c"
+    mine.parent.mkdir()
+    mine.write_text(
+        "void f(int n, double A[n]) {\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) A[i] = A[i] * 2;\n#pragma endscop\n}"
+    )
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        Collection(corpus, CollectPlan(Choice((str(mine),)), rows=3, each=3)).run()
+        (visit,) = (found for found, _ in corpus.visits())
+        assert (visit.case.program, visit.text) == ("mine.c", mine.read_text())
+        (group,) = groups(corpus, fewest=3)
+    mine.unlink()
+    found = learnable([group])
+    assert len(found.samples) == 3
+    assert found.names == (str(visit.case),)
+
+
+def test_another_choice_goes_on_beside_what_was_begun(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    for name in ("mvt", "tc:matmul"):
+        with open_corpus(path, begin=True) as corpus:
+            wanted = corpus.count() + 3
+            collection = Collection(corpus, CollectPlan(Choice((name,)), rows=wanted, each=6))
+            collection.run()
+            assert corpus.count() == wanted
+            assert {visit.case.program for visit, _ in corpus.visits()} >= {name}
+    (skipped,) = collection.skipped
+    assert skipped.startswith("visit 0: it was begun with mvt(n=")
 
 
 def test_test_kernels_are_never_drawn() -> None:
@@ -110,8 +143,9 @@ def test_sizes_give_the_work_that_is_wanted(name: str) -> None:
 
 
 def test_a_visit_is_the_same_every_time() -> None:
-    first, second = (program_of(USUAL, 3, 5) for _ in range(2))
-    assert (first.name, first.parameters) == (second.name, second.parameters)
+    first, second = (chosen(USUAL, 3, 5) for _ in range(2))
+    assert first.case == second.case
+    assert first.program.scop == second.program.scop
 
 
 def test_plans_that_make_no_sense_are_refused() -> None:

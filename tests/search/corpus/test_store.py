@@ -32,11 +32,11 @@ def row(number: int, baseline: float = 1.0) -> Row:
 
 
 def filled(path: Path, machine: Fingerprint, numbers: range, place: int = 0) -> Path:
-    with open_corpus(path, create=True) as corpus:
+    with open_corpus(path, begin=True) as corpus:
         corpus.add_machine(machine)
         found = corpus.begin(visit(place, machine))
         for number in numbers:
-            corpus.add(found, number, row(number))
+            corpus.add(found, row(number))
         corpus.finish(found, 0.1)
         corpus.tick(machine.key, 1.0, 0.01)
     return path
@@ -46,14 +46,14 @@ def test_a_row_is_there_once_and_as_it_was(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.sqlite", HERE, range(5))
     with open_corpus(path) as corpus:
         again = corpus.begin(visit(1))
-        corpus.add(again, 0, replace(row(3), seconds=9.0))  # the same candidate, measured again
-        corpus.add(again, 1, row(17))
+        corpus.add(again, replace(row(3), seconds=9.0))  # the same candidate, measured again
+        corpus.add(again, row(17))
         assert corpus.count() == 6
         rows = [found.row for found in corpus.all()]
         assert sorted(rows, key=lambda one: one.seconds) == [*map(row, range(5)), row(17)]
         assert corpus.check() == []
         assert corpus.known(again)["schedule 3", "default"] == row(3)
-        assert corpus.finished(HERE.key, 7) == {0}
+        assert corpus.finished(HERE.key, 2, 7) == {0}
     with pytest.raises(InputError, match="expected visit 0 of seed 7 to be of mvt"):
         open_corpus(path).begin(visit(0, case=Case("mvt", ())))
 
@@ -76,14 +76,27 @@ def test_machines_never_mix(tmp_path: Path) -> None:
 
 
 def test_merging_takes_what_is_new(tmp_path: Path) -> None:
-    """Visits of one seed and number are of one collection, or get a number of their own."""
+    """A visit of the same case is the same; another one gets a number that nothing else has."""
     first = filled(tmp_path / "a.sqlite", HERE, range(4))
     second = filled(tmp_path / "b.sqlite", HERE, range(2, 9))
+    with open_corpus(second) as other:
+        strange = other.begin(visit(1, case=Case("mvt", ())))
+        other.add(strange, row(30))
     with open_corpus(first) as corpus, open_corpus(second) as other:
-        assert merge(corpus, other) == 5
-        assert corpus.count() == 9
-        assert {found.visit.number for found in corpus.all()} == {0, 1}
-        assert merge(corpus, other) == 0
+        corpus.add(corpus.begin(visit(1)), row(10))
+        for added in (6, 0, 0):
+            assert merge(corpus, other) == added
+            assert corpus.count() == 11
+            assert {key.number: len(rows) for key, rows in corpus.visits()} == {0: 9, 1: 1, -1: 1}
+        assert corpus.finished(HERE.key, 2, 7) == {0}
+
+
+def test_as_many_threads_are_visits_of_their_own(tmp_path: Path) -> None:
+    with open_corpus(filled(tmp_path / "c.sqlite", HERE, range(3))) as corpus:
+        alone = corpus.begin(replace(visit(0), threads=1))
+        corpus.add(alone, row(0))
+        assert {found.threads: len(rows) for found, rows in corpus.visits()} == {2: 3, 1: 1}
+        assert corpus.finished(HERE.key, 1, 7) == set()
 
 
 def test_what_was_measured_beside_a_strange_original_is_an_outlier() -> None:
@@ -152,7 +165,7 @@ def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:
 
         def fill() -> None:
             for number in range(2, 5000):
-                corpus.add(1, number, row(number))
+                corpus.add(1, row(number))
 
         with pytest.raises(OSError, match="full"):
             fill()

@@ -236,6 +236,6 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(tmp_path: Path) -> N
 
 
 def test_what_a_killed_beginning_has_left_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / f".{STORE}.new").write_text("half a store")
+    (tmp_path / f".{STORE}.999999999.new").write_text("half a store")
     create_or_open(tmp_path, SETTING).close()
     assert [path.name for path in tmp_path.iterdir()] == [STORE]

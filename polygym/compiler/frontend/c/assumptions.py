@@ -67,7 +67,10 @@ def _argument(node: Any) -> Any:
 
 def _assumption(node: Any, affine: Affine, environment: Environment) -> Assumption:
     parts = tuple((affine.condition(part, environment), c_text(part)) for part in _parts(node))
-    return Assumption(affine.condition(node, environment), c_text(node), parts)
+    whole = parts[0][0]
+    for condition, _ in parts[1:]:
+        whole = whole.intersect(condition).coalesce()
+    return Assumption(whole, c_text(node), parts)
 
 
 def _parts(condition: Any) -> Iterator[Any]:

@@ -1,0 +1,81 @@
+"""SQLite's files: made whole or not at all, changed by transactions, complaints as errors of ours.
+
+What SQLite complains of is an InputError where the file is damaged, an OSError where the disk is
+full.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from polygym.errors import InputError
+
+# SQLite's names of what is the machine's trouble and not the file's.
+_OF_THE_SYSTEM = {
+    "SQLITE_FULL": errno.ENOSPC,
+    "SQLITE_IOERR": errno.EIO,
+    "SQLITE_READONLY": errno.EROFS,
+    "SQLITE_BUSY": errno.EBUSY,
+    "SQLITE_CANTOPEN": errno.EACCES,
+}
+
+
+@contextmanager
+def explained(path: Path, what: str) -> Iterator[None]:
+    """Inside, what SQLite complains of is an InputError, or an OSError where the disk is full.
+
+    ``what`` is what the file is expected to be.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        for prefix, number in _OF_THE_SYSTEM.items():
+            if name.startswith(prefix):
+                raise OSError(number, str(error), str(path)) from None
+        raise InputError(
+            f"{path}: expected {what}, found a file that SQLite cannot use: {error}"
+        ) from None
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, path: Path, what: str) -> Iterator[None]:
+    """All that is written inside, or nothing; on the disk when it ends."""
+    with explained(path, what):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            # SQLite may have rolled back already, where the disk is full for example; what it says
+            # to another attempt would hide why.
+            if connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+            raise
+
+
+def create(path: Path, what: str, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a file, under another name until it is whole: who is killed leaves no half a file."""
+    _remove_left_behind(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with explained(path, what), closing(sqlite3.connect(beside, isolation_level=None)) as file:
+            fill(file)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what processes that were killed while they made the file have left."""
+    for beside in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        number = beside.name.split(".")[-2]
+        if number.isdigit() and not Path("/proc", number).exists():
+            beside.unlink(missing_ok=True)
