@@ -107,7 +107,10 @@ def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
         with suppress(*_SIMPLER_MAY_DO), bounded("generating loops", most):
             return _lowered(mapped, replace(goal, whole=True))
     with bounded("generating loops", most * _PATIENCE):
-        return _lowered(mapped, replace(goal, sizes=None, whole=True))
+        found = _lowered(mapped, replace(goal, sizes=None, whole=True))
+        if sizes is not None:
+            check_by_running(found.loops[0].body, mapped, legal, sizes)
+        return found
 
 
 def _with_proofs(way: Way, sizes: Sizes | None) -> Way:

@@ -5,6 +5,8 @@
 ``generate``            a tree becomes isl's loops, and these the IR
 ``check_order``         by sets: do the loops keep the order of every pair of instances?
 ``check_by_running``    by running them without arrays: do they follow the tree?
+``check_reached``       where that is too much: does each of some instances run, once?
+``probes``, ``times``   these instances; when an instance runs, as the tree says
 ``interpreter``         runs loops, all iterations or a sample of them
 ``split_points``        where what runs in a loop changes: what a sample must not miss
 ``check_ranges``        does the arithmetic of indices fit 64 bits?

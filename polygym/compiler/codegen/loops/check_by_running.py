@@ -6,14 +6,12 @@ domains meet. That is nothing to trust. So loops are run here, without any array
 instances must hold every instance of every domain once, and their values along the tree must not
 fall.
 
-The values of an instance along the tree are those of the members on its way down, tiles included,
-and the number of its branch at every sequence: (⌊i/32⌋, 1, i, j).
-
 Loops for all sizes run at small ones, which differ from each other, so that a confusion of two of
 them shows; twice, with larger and with smaller ones. Loops for given sizes run at those: all of
 them where that is little, else a sample. Of every loop then run the first iteration, the last one,
 those around the values where isl's pieces meet, and some between; what runs must be of the domains,
-once, and in order. (That nothing is missing cannot be seen so.)
+once, and in order. That nothing is missing is not to be seen so; some instances are therefore
+looked for (:mod:`polygym.compiler.codegen.loops.check_reached`).
 
 What this shows it shows for what was run; the outputs at full size are compared as well.
 """
@@ -26,10 +24,12 @@ import islpy as isl
 
 from polygym.compiler.codegen.boxes import Box
 from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
+from polygym.compiler.codegen.loops.check_reached import check_reached
 from polygym.compiler.codegen.loops.interpreter import Point, runner, sampler
 from polygym.compiler.codegen.loops.ir import Node
+from polygym.compiler.codegen.loops.times import times_along
 from polygym.compiler.codegen.sizes import Sizes, known_sizes
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
+from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule, point_of
 
@@ -79,17 +79,18 @@ def _check_sample(
     body: Node, tree: Tree, legal: LegalSchedule, boxes: list[Box], sizes: Sizes
 ) -> None:
     """Check part of what loops for given sizes run."""
-    names, values = tuple(sizes), tuple(sizes.values())
-    found = sampler(body, names)(*values)
+    sampled = sampler(body, tuple(sizes))(*sizes.values())
+    found = [point for point, _, _ in sampled]
     contains = {box.statement: box.contains for box in boxes}
     if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
         raise WrongLoopsError(WRONG_INSTANCES)
     _check_order(found, tree, legal, sizes)
+    check_reached(body, tree, legal, sampled, contains, sizes)
 
 
 def _check_order(found: list[Point], tree: Tree, legal: LegalSchedule, sizes: Sizes) -> None:
     times = {
-        statement.name: _values_along(tree, legal, statement.name)
+        statement.name: times_along(tree, legal, statement.name)
         for statement in legal.scop.statements
     }
     values = tuple(sizes.values())
@@ -124,40 +125,3 @@ def _parameters(scop: Scop, smallest: int) -> dict[str, int] | None:
     )
     found = dict(zip(order, values, strict=False))
     return {name: found.get(name, smallest + place) for place, name in enumerate(names)}
-
-
-def _values_along(
-    tree: Tree, legal: LegalSchedule, statement: str
-) -> Callable[..., tuple[int, ...]]:
-    """Return the function from an instance and the sizes to its values along the tree."""
-    names = legal.schedule.parameters
-    own = [f"i{place}" for place in range(legal.scop.statement(statement).depth)]
-    sizes = {name: f"p{place}" for place, name in enumerate(names)}
-
-    def value(part: Part, place: int) -> str:
-        row = part.rows[place]
-        terms = [f"{a}*{name}" for a, name in zip(row.iterators, own, strict=True) if a]
-        terms += [f"{a}*{sizes[name]}" for a, name in zip(row.parameters, names, strict=True) if a]
-        total = " + ".join([*terms, str(row.constant)])
-        return f"({total})" if part.size == 1 else f"({total})//{part.size}"
-
-    entries: list[str] = []
-    while not isinstance(tree, Leaf):
-        match tree:
-            case Band(statements, members, child):
-                place = statements.index(statement)
-                entries += [
-                    " + ".join(value(part, place) for part in member.parts) for member in members
-                ]
-                tree = child
-            case Sequence(branches):
-                number = next(
-                    k for k, branch in enumerate(branches) if statement in branch.statements
-                )
-                entries.append(str(number))
-                tree = branches[number].child
-    scop_names = [parameter.name for parameter in legal.scop.parameters]
-    arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
-    text = f"lambda {', '.join(arguments)}: ({''.join(f'{entry}, ' for entry in entries)})"
-    found: Callable[..., tuple[int, ...]] = eval(text, {})
-    return found

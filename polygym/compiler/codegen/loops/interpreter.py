@@ -3,7 +3,8 @@
 ``runner`` makes a function that returns the instances that loops run, ``sampler`` one that returns
 some of them: of every loop the first iteration, the last one, those where conditions inside turn
 over (:mod:`polygym.compiler.codegen.loops.split_points`) and some between, more of outer loops than
-of inner ones.
+of inner ones. ``follower`` makes one that returns what runs of a statement while every counter has
+the value that it is told.
 
 Example: for ``for (c0 = 0; c0 <= n - 1; c0++) S(c0);`` the first is ::
 
@@ -33,16 +34,28 @@ from polygym.compiler.codegen.loops.ir import (
     Number,
     Operation,
     Variable,
+    instances_in,
 )
+from polygym.compiler.codegen.loops.names import counter_place
 from polygym.compiler.codegen.loops.split_points import turns
 
 Point: TypeAlias = tuple[str, tuple[int, ...]]
 """An instance: the statement and the values of its iterators."""
 
+Counters: TypeAlias = tuple[int | None, ...]
+"""The values of the counters c0, c1, …; None stands for a loop that is not there."""
+
+Execution: TypeAlias = tuple[Point, int, Counters]
+"""An instance that ran, by which statement of the loops' text, and where the counters stood."""
+
 _MOST_ITERATIONS = 500_000
 
-# How many iterations of a loop a sample has, the outermost loop first, and the rest as the last.
+# How many iterations of a loop a sample has, and how many of them stand together at each end, the
+# outermost loop first, and the rest as the last; by what that is multiplied until there are enough.
 _KEPT = (40, 10, 5, 3, 2)
+_ENDS = (8, 3, 1, 1, 1)
+_MORE = (1, 2, 4, 8, 16)
+_ENOUGH = 1_000
 _MOST_SAMPLED = 30_000
 
 _INFIX = {
@@ -69,9 +82,37 @@ def runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
     return _Text(_Counted()).function(body, parameters)
 
 
-def sampler(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
-    """Return the function from the values of parameters to some of the instances that run."""
-    return _SampledText(_Sampled()).function(body, parameters)
+def sampler(body: Node, parameters: Sequence[str]) -> Callable[..., list[Execution]]:
+    """Return the function from the values of parameters to some of the instances that run.
+
+    Where loops are few or short, more of them is taken, until there is enough or all.
+    """
+    sampled = _Sampled()
+    run = _SampledText(sampled).function(body, parameters)
+
+    def enough(*values: int) -> list[Execution]:
+        found: list[Execution] = []
+        for more in _MORE:
+            before = len(found)
+            sampled.begin(more)
+            found = run(*values)
+            if len(found) >= _ENOUGH or len(found) == before:
+                break
+        return found
+
+    return enough
+
+
+def follower(
+    body: Node, parameters: Sequence[str], statement: str
+) -> Callable[..., list[Execution]] | None:
+    """Return the function from the values of parameters and of counters to the instances that run.
+
+    None where the statement is nowhere in the loops.
+    """
+    if not any(instance.statement == statement for instance in instances_in(body)):
+        return None
+    return _FollowedText(_Pinned(), statement).function(body, parameters)
 
 
 class _Counted:
@@ -95,51 +136,75 @@ class _Sampled:
 
     def __init__(self) -> None:
         """Nothing has run yet."""
+        self.begin(1)
+
+    def begin(self, more: int) -> None:
+        """Begin a sample with so many times as much of every loop as usual."""
+        self.more = more
         self.left = _MOST_SAMPLED
         self.random = Random(0)
 
     def __call__(
-        self, lower: int, end: int, step: int, kept: int, turns: Sequence[int]
+        self, lower: int, end: int, step: int, level: int, turns: Sequence[int]
     ) -> Sequence[int]:
         """Return some iterations of one loop."""
         if self.left <= 0:
             return ()
+        kept, ends = self.more * _KEPT[level], _ENDS[level]
         iterations = range(lower, end, step)
         if len(iterations) <= kept:
             self.left -= len(iterations)
             return iterations
         last = len(iterations) - 1
-        places = {0, last}
+        at_ends = {*range(ends), *range(last + 1 - ends, last + 1)}
+        places = set(at_ends)
         for turn in turns:
             place = (turn - lower) // step
             places.update(near for near in (place, place + 1, place - 1) if 0 <= near <= last)
         if len(places) > kept:
-            places = {0, last, *self.random.sample(sorted(places), kept - 2)}
+            rest = sorted(places - at_ends)
+            places = {*at_ends, *self.random.sample(rest, max(0, kept - len(at_ends)))}
         while len(places) < kept:
             places.add(self.random.randrange(last))
         self.left -= len(places)
         return [iterations[place] for place in sorted(places)]
 
 
+class _Pinned(_Counted):
+    """``range``, of which a single iteration is wanted."""
+
+    def __call__(
+        self, lower: int, end: int, step: int, values: Counters = (), place: int = 0
+    ) -> Sequence[int]:
+        """Return the iteration in which the counter has its value; all of them if it has none."""
+        value = values[place] if place < len(values) else None
+        if value is None:
+            return super().__call__(lower, end, step)
+        return (value,) if value in range(lower, end, step) else ()
+
+
 class _Text:
     """Loops as the text of a Python function that returns the instances in their order."""
+
+    # What the function is given besides the parameters.
+    _arguments: tuple[str, ...] = ()
 
     def __init__(self, counted: Callable[..., Sequence[int]]) -> None:
         self.counted = counted
         self.lines: list[str] = []
         self.names: dict[str, str] = {}
 
-    def function(self, body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
+    def function(self, body: Node, parameters: Sequence[str]) -> Callable[..., list[Any]]:
         """Write the function, and return it, ready to be called."""
         for name in parameters:
             self._name(name)
-        self.lines.append(f"def run({', '.join(self.names.values())}):")
+        self.lines.append(f"def run({', '.join([*self.names.values(), *self._arguments])}):")
         self.lines += ["  found = []", "  add = found.append"]
         self._node(body, 1)
         self.lines.append("  return found")
         space: dict[str, Any] = {"counted": self.counted}
         exec("\n".join(self.lines), space)
-        run: Callable[..., list[Point]] = space["run"]
+        run: Callable[..., list[Any]] = space["run"]
         return run
 
     def _name(self, variable: str) -> str:
@@ -168,9 +233,13 @@ class _Text:
                     self._node(otherwise, depth + 1)
             case Instance(statement, iterators):
                 point = "".join(f"{self._index(index)}, " for index in iterators)
-                self.lines.append(f"{lead}add(({statement!r}, ({point})))")
+                self.lines.append(f"{lead}add({self._entry(f'({statement!r}, ({point}))')})")
             case _:
                 assert_never(node)
+
+    def _entry(self, point: str) -> str:
+        """Return what is found of an instance."""
+        return point
 
     def _more(self, loop: Loop) -> str:
         """Return further arguments with which a loop's iterations are chosen."""
@@ -199,7 +268,31 @@ class _Text:
                 assert_never(index)
 
 
-class _SampledText(_Text):
+class _PlacedText(_Text):
+    """Loops that say of every instance which statement of the text has run it, and the counters."""
+
+    def __init__(self, counted: Callable[..., Sequence[int]]) -> None:
+        super().__init__(counted)
+        self._leaves = 0
+        self._around: dict[int, str] = {}
+
+    def _node(self, node: Node, depth: int) -> None:
+        if not isinstance(node, Loop):
+            super()._node(node, depth)
+            return
+        place = counter_place(node.variable)
+        self._around[place] = self._name(node.variable)
+        super()._node(node, depth)
+        del self._around[place]
+
+    def _entry(self, point: str) -> str:
+        self._leaves += 1
+        places = range(max(self._around, default=-1) + 1)
+        counters = "".join(f"{self._around.get(place)}, " for place in places)
+        return f"({point}, {self._leaves - 1}, ({counters}))"
+
+
+class _SampledText(_PlacedText):
     """Loops of which only some iterations run."""
 
     _level = 0
@@ -211,5 +304,24 @@ class _SampledText(_Text):
         self._level -= is_loop
 
     def _more(self, loop: Loop) -> str:
-        kept = _KEPT[min(max(self._level, 1), len(_KEPT)) - 1]
-        return f", {kept}, ({''.join(f'{self._index(turn)}, ' for turn in turns(loop))})"
+        level = min(max(self._level, 1), len(_KEPT)) - 1
+        return f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in turns(loop))})"
+
+
+class _FollowedText(_PlacedText):
+    """Loops around one statement, whose counters have the values of the tuple ``at``."""
+
+    _arguments = ("at",)
+
+    def __init__(self, counted: Callable[..., Sequence[int]], statement: str) -> None:
+        super().__init__(counted)
+        self.statement = statement
+
+    def _node(self, node: Node, depth: int) -> None:
+        if any(instance.statement == self.statement for instance in instances_in(node)):
+            super()._node(node, depth)
+        else:
+            self.lines.append(f"{'  ' * depth}pass")
+
+    def _more(self, loop: Loop) -> str:
+        return f", at, {counter_place(loop.variable)}"

@@ -21,12 +21,15 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import parse
 from polygym.errors import LimitError
+from polygym.programs import load_program
 from tests.compiler.codegen.mapped import scop_of
 
 Tampering = Callable[[Node], Node | None]
@@ -156,3 +159,66 @@ def test_loops_that_run_far_too_often_are_refused() -> None:
     idle = Loop("w0", Number(1), Number(10_000_000), 1, Guard(Number(0), body, None))
     with pytest.raises(LimitError, match="far more often"):
         check_by_running(Block((body, idle)), tree, legal)
+
+
+LARGE = {"n": 61, "m": 67, "p": 71, "t": 40}
+
+
+def large(legal: LegalSchedule) -> dict[str, int]:
+    """Return sizes at which there are too many instances to run all."""
+    return {one.name: LARGE.get(one.name, 61) for one in legal.scop.parameters}
+
+
+@pytest.mark.parametrize(("name", "mapping"), [*CASES, ("jacobi", "sequential")])
+def test_long_loops_pass(name: str, mapping: str) -> None:
+    body, tree, legal = generated(name, mapping)
+    check_by_running(body, tree, legal, large(legal))
+
+
+@pytest.mark.parametrize("tamper", [shorter, later])
+@pytest.mark.parametrize(("name", "mapping"), [("product", "tile=4"), ("lu", "sequential")])
+def test_what_is_missing_at_an_end_of_long_loops_is_seen(
+    name: str, mapping: str, tamper: Tampering
+) -> None:
+    """A sample of what runs is right; that a corner does not run is seen as it is looked for."""
+    body, tree, legal = generated(name, mapping)
+    changed = list(everywhere(body, tamper))
+    assert changed
+    for wrong in changed:
+        with pytest.raises(LimitError, match="do not run every instance once"):
+            check_by_running(wrong, tree, legal, large(legal))
+
+
+def test_what_runs_once_more_in_long_loops_is_seen() -> None:
+    """The last iteration of the outermost loop runs an instance of the one before it again."""
+    body, tree, legal = generated("product", "sequential")
+    seen = 0
+
+    def again(node: Node) -> Node | None:
+        """Run an instance at the iteration after its own, too, if that is the last."""
+        if not isinstance(node, Loop) or not isinstance(node.body, Instance):
+            return None
+        late = replaced_in(node.body, {node.variable: plus(Variable(node.variable), -1)})
+        last = Operation(IndexOperator.EQUAL, (Variable(node.variable), node.upper))
+        return replace(node, body=Block((node.body, Guard(last, late, None))))
+
+    for wrong in everywhere(body, again):
+        seen += 1
+        with pytest.raises(LimitError, match=r"every instance once|wrong order"):
+            check_by_running(wrong, tree, legal, large(legal))
+    assert seen
+
+
+def test_loops_that_isl_gets_wrong_for_large_sizes_are_not_used() -> None:
+    """Isl runs one instance of S2 three times, whatever it is told; all else is right."""
+    program = load_program("cholesky", parameters={"n": 74})
+    schedule = (
+        "[n] -> { S0[i, j, k] -> [i + 6j + k - 4, 4i + 3j + 7k + 4, 5j + 6k + 5, "
+        "10j + 6k + 2n + 1]; S1[i, j] -> [i + 7j, 4i + 10j + 2, 11j + 4, 16j + 2n]; S2[i, k] -> "
+        "[5i + 3k - 1, 8i + 6k + 2, 4i + 7k + 2, 10i + 6k + 2n - 2]; S3[i] -> [8i, 14i, 11i, "
+        "16i + 2n - 2] }"
+    )
+    legal = LegalSchedule(program.scop, parse(schedule, program.scop))
+    for mapping in ("sequential", "default"):
+        with pytest.raises(LimitError, match="too irregular"):
+            lower(legal, parse_mapping(mapping), {"n": 74})

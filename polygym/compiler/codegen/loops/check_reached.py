@@ -1,0 +1,145 @@
+"""Instances are looked for in loops that are too long to be run: is each of them run, once?
+
+What a sample of the iterations runs cannot show that something is missing, or runs elsewhere, too.
+So some instances are chosen, those at the corners of every domain, some inside it
+(:mod:`polygym.compiler.codegen.loops.probes`), and neighbours of these and of some that ran, which
+are close to where isl's pieces meet. Each says which iteration of every loop has to run it; that
+one alone is run, and has to run it once.
+
+Which iteration that is, the tree says: counter number k has the value of member number k. But isl
+may count differently: where statements take turns at 2i and 2i + 1 it moves one of them, and where
+there are gaps it may leave them out, so that with v of the tree
+
+    counter = (v + shift) / scale
+
+Both numbers are constants of a statement in the text of the loops, and are read off two instances
+that ran there. Example: if v = 4, 6, 10 ran at the counters 5, 6, 8, then scale = 2, shift = 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from polygym.compiler.codegen.boxes import Values
+from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WrongLoopsError
+from polygym.compiler.codegen.loops.interpreter import Counters, Execution, follower
+from polygym.compiler.codegen.loops.ir import Node
+from polygym.compiler.codegen.loops.probes import probes
+from polygym.compiler.codegen.loops.times import times_along
+from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.trees.tree import Tree
+from polygym.compiler.poly.legality import LegalSchedule
+
+T = TypeVar("T")
+
+# How many instances of one place in the text the numbers are read off and compared with, and beside
+# how many of a statement others are looked for.
+_READ = 40
+_NEIGHBOURED = 40
+
+
+def check_reached(
+    body: Node,
+    tree: Tree,
+    legal: LegalSchedule,
+    sampled: list[Execution],
+    contains: Mapping[str, Callable[[Values], bool]],
+    sizes: Sizes,
+) -> None:
+    """Refuse loops that leave out one of some instances, or run it more than once.
+
+    ``sampled`` is what ran, ``contains`` says of every statement what its instances are.
+
+    Raises:
+        WrongLoopsError: they do.
+    """
+    values, known = tuple(sizes.values()), tuple(sizes.items())
+    ran: dict[str, dict[int, list[tuple[Values, Counters]]]] = {name: {} for name in contains}
+    for (name, point), place, counters in sampled:
+        ran[name].setdefault(place, []).append((point, counters))
+    for statement in legal.scop.statements:
+        name = statement.name
+        times = times_along(tree, legal, name, branches=False)
+        countings = {
+            _counting([(times(*point, *values), counters) for point, counters in _some(own, _READ)])
+            for own in ran[name].values()
+        }
+        run = follower(body, tuple(sizes), name)
+        if run is None or not countings or None in countings:
+            continue
+        chosen = probes(statement.domain, known)
+        some = _some([point for own in ran[name].values() for point, _ in own], _NEIGHBOURED)
+        for point in {*chosen, *filter(contains[name], _beside([*chosen, *some]))}:
+            time = times(*point, *values)
+            places = {counting.at(time) for counting in countings if counting is not None}
+            found = {one for at in places if at is not None for one in run(*values, at)}
+            if sum(instance == (name, point) for instance, _, _ in found) != 1:
+                raise WrongLoopsError(WRONG_INSTANCES)
+
+
+def _some(ran: list[T], count: int) -> list[T]:
+    """Return some of a list, from its beginning to its end."""
+    if len(ran) <= count:
+        return ran
+    return [ran[k * (len(ran) - 1) // (count - 1)] for k in range(count)]
+
+
+def _beside(points: Iterable[Values]) -> Iterator[Values]:
+    """Yield the neighbours of points: one iterator is one more or less."""
+    for point in points:
+        for place, value in enumerate(point):
+            for other in (value - 1, value + 1):
+                yield (*point[:place], other, *point[place + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How counters follow from values along the tree: for every loop a shift and a scale."""
+
+    loops: tuple[tuple[int, int] | None, ...]
+
+    def at(self, time: Values) -> Counters | None:
+        """Return where the counters stand at a time; None where they never stand so."""
+        found: list[int | None] = list(time)
+        for place, loop in enumerate(self.loops):
+            if loop is None:
+                continue
+            if place >= len(time):
+                break
+            shift, scale = loop
+            if (time[place] + shift) % scale:
+                return None
+            found[place] = (time[place] + shift) // scale
+        return tuple(found)
+
+
+def _counting(ran: Iterable[tuple[Values, Counters]]) -> _Counting | None:
+    """Return how the counters of one place in the text follow; None where they do not."""
+    columns = list(zip(*(counters for _, counters in ran), strict=True))
+    times = list(zip(*(time for time, _ in ran), strict=True))
+    loops: list[tuple[int, int] | None] = []
+    for place, column in enumerate(columns[: len(times)]):
+        loop = None
+        if None not in column:
+            pairs = sorted({(value, at) for value, at in zip(times[place], column, strict=True)})
+            loop = _read_off(pairs)
+            if loop is None:
+                return None
+        loops.append(loop)
+    return _Counting(tuple(loops))
+
+
+def _read_off(pairs: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the shift and the scale by which values become counters.
+
+    >>> _read_off([(4, 5), (6, 6), (10, 8)]), _read_off([(4, 5)]), _read_off([(4, 5), (5, 7)])
+    ((6, 2), (1, 1), None)
+    """
+    (first, at), (last, end) = pairs[0], pairs[-1]
+    scale = 1 if first == last else 0 if at == end else (last - first) // (end - at)
+    if scale < 1:
+        return None
+    shift = at * scale - first
+    return (shift, scale) if all(v + shift == c * scale for v, c in pairs) else None

@@ -1,0 +1,50 @@
+"""When an instance runs, as the tree says: its values along the way down.
+
+They are those of the members of bands, tiles included, and the number of its branch at every
+sequence: (⌊i/32⌋, 1, i, j).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
+from polygym.compiler.poly.legality import LegalSchedule
+
+
+def times_along(
+    tree: Tree, legal: LegalSchedule, statement: str, *, branches: bool = True
+) -> Callable[..., tuple[int, ...]]:
+    """Return the function from an instance and the sizes to its values along the tree.
+
+    Without ``branches`` they are those of members alone.
+    """
+    names = legal.schedule.parameters
+    own = [f"i{place}" for place in range(legal.scop.statement(statement).depth)]
+    sizes = {name: f"p{place}" for place, name in enumerate(names)}
+
+    def value(part: Part, place: int) -> str:
+        row = part.rows[place]
+        terms = [f"{a}*{name}" for a, name in zip(row.iterators, own, strict=True) if a]
+        terms += [f"{a}*{sizes[name]}" for a, name in zip(row.parameters, names, strict=True) if a]
+        total = " + ".join([*terms, str(row.constant)])
+        return f"({total})" if part.size == 1 else f"({total})//{part.size}"
+
+    entries: list[str] = []
+    while not isinstance(tree, Leaf):
+        match tree:
+            case Band(statements, members, child):
+                place = statements.index(statement)
+                entries += [
+                    " + ".join(value(part, place) for part in member.parts) for member in members
+                ]
+                tree = child
+            case Sequence(parts):
+                number = next(k for k, part in enumerate(parts) if statement in part.statements)
+                entries += [str(number)] if branches else []
+                tree = parts[number].child
+    scop_names = [parameter.name for parameter in legal.scop.parameters]
+    arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
+    text = f"lambda {', '.join(arguments)}: ({''.join(f'{entry}, ' for entry in entries)})"
+    found: Callable[..., tuple[int, ...]] = eval(text, {})
+    return found
