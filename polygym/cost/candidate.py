@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,12 +12,14 @@ from polygym.compiler.codegen.machine import Machine, this_machine
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.sizes import Sizes, row_at_sizes
 from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.memory import Memory
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Member, Tree, path
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost.columns import KNOWLEDGE, RELATIONS, Touched, context, knowledge, relations, slog
 from polygym.cost.nests import Floats, Nest, nest
-from polygym.cost.reach import reach
+from polygym.cost.reach import Work, reach
 
 NAMES = (
     *(f"{name}_sum" for name in KNOWLEDGE),
@@ -30,6 +33,14 @@ NAMES = (
 """What the columns of :attr:`Features.vector` are."""
 
 
+_CYCLES = KNOWLEDGE.index("cycles")
+_TOTALS = [
+    _CYCLES,
+    KNOWLEDGE.index("operations"),
+    *(k for k, name in enumerate(KNOWLEDGE) if name.startswith("traffic")),
+]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
     """The features of a candidate: one vector, and the loop context of its heaviest statement."""
@@ -38,24 +49,47 @@ class Features:
     context: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """What there is to say about one statement's loops."""
+
+    touched: Touched
+    knowledge: Floats
+    relations: Floats
+
+
 def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
     """Return the loops of every statement in a planned tree."""
-    parameters = legal.schedule.parameters
-    found = []
-    for work in reach(legal.scop, sizes):
-        members = path(tree, work.name)
-        offsets = [_offsets(member, parameters, sizes) for member in members]
-        found.append(nest(work, members, offsets))
-    return tuple(found)
+    return tuple(
+        _nest(work, path(tree, work.name), legal.schedule.parameters, sizes)
+        for work in reach(legal.scop, sizes)
+    )
 
 
-def _offsets(member: Member, parameters: tuple[str, ...], sizes: Sizes) -> list[int]:
-    return [row_at_sizes(part.rows[0], parameters, sizes).constant for part in member.parts]
+def _nest(
+    work: Work, members: tuple[Member, ...], parameters: tuple[str, ...], sizes: Sizes
+) -> Nest:
+    offsets = [
+        [row_at_sizes(part.rows[0], parameters, sizes).constant for part in member.parts]
+        for member in members
+    ]
+    return nest(work, members, offsets)
+
+
+def _seen(one: Nest, threads: int) -> _Seen:
+    touched = Touched.of(one)
+    return _Seen(touched, knowledge(touched, threads), relations(touched))
 
 
 @lru_cache(maxsize=64)
 def _tree(legal: LegalSchedule) -> Tree:
     return build_tree(legal)
+
+
+@lru_cache(maxsize=16)
+def _memory(_scop: Scop, _sizes: tuple[tuple[str, int], ...], _machine: Machine) -> Memory:
+    """Return what is remembered of plans for a program at given sizes on a machine."""
+    return Memory()
 
 
 def features(
@@ -67,32 +101,38 @@ def features(
         LimitError: isl would take too long.
     """
     machine = machine or this_machine()
-    tree = plan(_tree(legal), legal, mapping, machine, sizes)
-    return features_of(nests(legal, tree, sizes), mapping.threads)
+    memory = _memory(legal.scop, tuple(sizes.items()), machine)
+    tree = plan(_tree(legal), legal, mapping, machine, sizes, memory)
+    parameters, threads = legal.schedule.parameters, mapping.threads
+    return _together(
+        [
+            memory.of(
+                ("seen", work.name, members, parameters, threads),
+                lambda work=work, members=members: _seen(  # type: ignore[misc]
+                    _nest(work, members, parameters, sizes), threads
+                ),
+            )
+            for work in reach(legal.scop, sizes)
+            for members in (path(tree, work.name),)
+        ]
+    )
 
 
 def features_of(found: tuple[Nest, ...], threads: int) -> Features:
     """Return the features of loops."""
-    seen = [Touched.of(one) for one in found]
-    known = np.array([knowledge(one, threads) for one in seen])
-    related = np.array([relations(one) for one in seen])
-    cycles = known[:, KNOWLEDGE.index("cycles")]
+    return _together([_seen(one, threads) for one in found])
+
+
+def _together(seen: Sequence[_Seen]) -> Features:
+    """Add statements up, each with its share of the work."""
+    known = np.array([one.knowledge for one in seen])
+    related = np.array([one.relations for one in seen])
+    cycles = known[:, _CYCLES]
     weights = np.exp2(cycles - cycles.max())
     weights /= weights.sum()
     main = int(cycles.argmax())
-    traffic = [k for k, name in enumerate(KNOWLEDGE) if name.startswith("traffic")]
-    totals = [_total(known[:, k]) for k in traffic]
+    totals = slog(np.sum(np.exp2(known[:, _TOTALS]) - 1.0, axis=0))
     vector = np.concatenate(
-        [
-            weights @ known,
-            known[main],
-            weights @ related,
-            [float(len(found)), _total(cycles), _total(known[:, 0])],
-            totals,
-        ]
+        [weights @ known, known[main], weights @ related, [float(len(seen))], totals]
     )
-    return Features(vector, context(seen[main]))
-
-
-def _total(logarithms: Floats) -> float:
-    return float(slog(np.sum(np.exp2(logarithms) - 1.0)))
+    return Features(vector, context(seen[main].touched))

@@ -21,7 +21,9 @@ give 1, 8, 64; a nest with one loop more between them gives the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import assert_never
 
 import numpy as np
@@ -88,6 +90,19 @@ KNOWLEDGE = (
     "cycles",
     "loop_overhead",
 )
+
+# The columns that are no numbers of any size.
+_AS_THEY_ARE = np.array(
+    [
+        name
+        in (
+            "depth", "held", "threads", "imbalance", "waves", "memory_per_operation",
+            "gathers_per_operation", "broadcasts_per_operation", "stores_per_operation", "chain",
+            "unit_strides",
+        )
+        for name in KNOWLEDGE
+    ]
+)  # fmt: skip
 
 
 def slog(values: Floats | float) -> Floats:
@@ -247,35 +262,37 @@ def knowledge(seen: Touched, threads: int) -> Floats:
     chain = _chain(nest, block)
     lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
-    working = seen.working_set
+    working: list[float] = seen.working_set.tolist()
     traffic = [_traffic(seen, working, cache) * nest.share for cache in CACHES]
     units = sum(abs(one.stride[-1]) <= 1.0 for one in nest.references) if len(nest.lengths) else 0
     cycles = operations / lanes * max(0.5, accesses[0], chain) / sharing.threads * sharing.imbalance
+    lengths: list[float] = nest.lengths.tolist()
     columns = [
-        slog(operations),
-        slog(float(work.instances)),
-        slog(nest.share * 16),
-        float(len(nest.lengths)),
-        slog(lanes),
-        slog(block.jams * block.vectors),
+        operations,
+        float(work.instances),
+        nest.share * 16,
+        float(len(lengths)),
+        lanes,
+        block.jams * block.vectors,
         float(block.held),
         sharing.threads,
-        slog(sharing.per_thread),
-        slog(sharing.starts),
+        sharing.per_thread,
+        sharing.starts,
         sharing.imbalance,
         float(sharing.inside),
-        slog(nest.lengths[-1] if len(nest.lengths) else 1.0),
-        slog(float(np.prod(nest.lengths[-2:]))),
+        lengths[-1] if lengths else 1.0,
+        prod(lengths[-2:]),
         *accesses,
         chain,
         units / max(1, len(nest.references)),
-        slog(working[0]),
-        *(slog(one) for one in traffic),
-        *(slog(one / max(1.0, operations) * 64) for one in traffic),
-        slog(cycles),
-        slog(float(np.prod(nest.lengths[:-1])) * nest.share / sharing.threads),
+        working[0],
+        *traffic,
+        *(one / max(1.0, operations) * 64 for one in traffic),
+        cycles,
+        prod(lengths[:-1]) * nest.share / sharing.threads,
     ]
-    return np.array(columns, dtype=np.float64)
+    found = np.array(columns, dtype=np.float64)
+    return np.asarray(np.where(_AS_THEY_ARE, found, slog(found)))
 
 
 def _lanes(bits: int, nest: Nest) -> float:
@@ -317,7 +334,7 @@ def _chain(nest: Nest, block: _Block) -> float:
     return 4.0 / (block.vectors * block.jams) if waits else 0.0
 
 
-def _traffic(seen: Touched, working: Floats, cache: float) -> float:
+def _traffic(seen: Touched, working: Sequence[float], cache: float) -> float:
     """Return the bytes that come into a cache while all loops run.
 
     The outermost loop whose working set fits brings it in once in each of its executions. What the
@@ -327,13 +344,13 @@ def _traffic(seen: Touched, working: Floats, cache: float) -> float:
     count = len(nest.lengths)
     fits = next((k for k in range(count + 1) if working[k] <= cache), count)
     if fits == 0:
-        return float(working[0])
-    around = float(np.prod(nest.lengths[: fits - 1]))
-    found = 0.0
-    for reference, sizes in zip(nest.references, seen.bytes, strict=True):
-        moves = bool(np.any(reference.moves[:, fits - 1])) if len(reference.moves) else False
-        found += sizes[fits] * around * (nest.lengths[fits - 1] if moves else 1.0)
-    return found
+        return working[0]
+    around = float(nest.outer[fits - 1])
+    again = around * float(nest.lengths[fits - 1])
+    return sum(
+        float(sizes[fits]) * (again if reference.moves[:, fits - 1].any() else around)
+        for reference, sizes in zip(nest.references, seen.bytes, strict=True)
+    )
 
 
 __all__ = [

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -68,28 +68,30 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """The loops around a statement, outermost first."""
+    """The loops around a statement, outermost first.
+
+    For every loop, ``outer`` is the product of the lengths of the loops around it (topdown) and
+    ``inner`` how many instances one of its executions has at most (bottomup); ``share`` is how many
+    of the instances of the box of all loops there are.
+    """
 
     work: Work
     lengths: Floats
     annotations: tuple[LoopAnnotation, ...]
     tiled: tuple[bool, ...]
     references: tuple[Reference, ...]
+    outer: Floats = field(init=False)
+    inner: Floats = field(init=False)
+    share: float = field(init=False)
 
-    @property
-    def outer(self) -> Floats:
-        """For every loop, the product of the lengths of the loops around it (topdown)."""
-        return np.asarray(np.concatenate([[1.0], np.cumprod(self.lengths)[:-1]]), dtype=np.float64)
-
-    @property
-    def inner(self) -> Floats:
-        """For every loop, how many instances one of its executions has at most (bottomup)."""
-        return np.asarray(np.cumprod(self.lengths[::-1])[::-1], dtype=np.float64)
-
-    @property
-    def share(self) -> float:
-        """How many of the instances of the box of all loops there are."""
-        return float(min(1.0, self.work.instances / max(1.0, float(np.prod(self.lengths)))))
+    def __post_init__(self) -> None:
+        """Multiply lengths, from the outside and from the inside."""
+        inner = np.cumprod(self.lengths[::-1])[::-1]
+        every = float(inner[0]) if len(inner) else 1.0
+        outer = np.concatenate([[1.0], np.cumprod(self.lengths)[:-1]])
+        object.__setattr__(self, "outer", outer)
+        object.__setattr__(self, "inner", inner)
+        object.__setattr__(self, "share", float(min(1.0, self.work.instances / max(1.0, every))))
 
 
 def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
@@ -149,7 +151,6 @@ def _length(work: Work, member: Member, constants: Sequence[int], outer: Sequenc
     return float(min(found, _inside(part.rows[0].iterators, part.size, tiles, points)))
 
 
-@lru_cache(maxsize=65536)
 def _inside(
     row: tuple[int, ...],
     size: int,
@@ -166,21 +167,31 @@ def _inside(
         sizes[one] = min(width, sizes.get(one, width))
     if not any(row):
         return 1
-    rows = (*points, *sizes)
-    kept = [rows[place] for place in independent(rows)]
-    if not kept:
-        return math.inf
-    matrix = np.array(kept, dtype=np.float64).T
-    factors, *_ = np.linalg.lstsq(matrix, np.array(row, dtype=np.float64), rcond=None)
-    if not np.allclose(matrix @ factors, row, atol=1e-9):
+    factors = _factors(row, (*points, *sizes))
+    if factors is None:
         return math.inf
     reach = sum(
         abs(factor) * (sizes[one] - 1)
-        for one, factor in zip(kept, factors, strict=True)
+        for one, factor in factors
         if one in sizes and one not in points
     )
-    values = math.floor(float(reach) + 1e-9) + 1
-    return int(-(-values // size))
+    values = math.floor(reach + 1e-9) + 1
+    return -(-values // size)
+
+
+@lru_cache(maxsize=65536)
+def _factors(
+    row: tuple[int, ...], rows: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[tuple[int, ...], float], ...] | None:
+    """Return a row as a sum of the independent ones among others; None where it is none."""
+    kept = [rows[place] for place in independent(rows)]
+    if not kept:
+        return None
+    matrix = np.array(kept, dtype=np.float64).T
+    factors, *_ = np.linalg.lstsq(matrix, np.array(row, dtype=np.float64), rcond=None)
+    if not np.allclose(matrix @ factors, row, atol=1e-9):
+        return None
+    return tuple(zip(kept, map(float, factors), strict=True))
 
 
 @lru_cache(maxsize=4096)
@@ -242,34 +253,41 @@ def _references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference
 def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
     """Return, for every loop, the elements and the bytes of whole lines inside one execution.
 
-    The last entry is that of the statement alone, inside no loop.
+    The last entry is that of the statement alone, inside no loop. (These are a few numbers for each
+    of many candidates, with which plain floats are quicker than arrays.)
     """
-    count = len(nest.lengths)
+    lengths: list[float] = nest.lengths.tolist()
+    count = len(lengths)
     if not len(reference.moves):
         return np.ones(count + 1), np.full(count + 1, float(reference.bytes))
-    moves, lengths = np.abs(reference.moves), nest.lengths
-    steps = moves * (lengths - 1.0)
-    # What the loops from each one on do together: sums from behind.
-    reach = np.concatenate(
-        [np.cumsum(steps[:, ::-1], axis=1)[:, ::-1], np.zeros((len(moves), 1))], axis=1
-    )
-    spread = np.array(reference.spread, dtype=np.float64).reshape(-1, 1)
-    extents = np.array(reference.extents, dtype=np.float64).reshape(-1, 1)
-    ranges = np.minimum(reach + spread + 1.0, extents)
-    for place, is_free in enumerate(reference.free):
-        if is_free:
-            own = np.concatenate([nest.inner, [1.0]])
-            ranges[place] = np.minimum(own, extents[place])
-    matters = np.any(moves > 0, axis=0)
-    iterations = np.where(matters, lengths, 1.0)
-    most = np.concatenate([np.cumprod(iterations[::-1])[::-1], [1.0]])
-    most *= reference.reads + reference.writes
-    if any(reference.free):
-        most[:] = np.inf
-    elements = np.minimum(np.prod(ranges, axis=0), most)
-    # Along a line of memory: the last subscript, as far as it is dense.
-    along = np.minimum(ranges[-1], elements)
-    lines = (elements / along) * np.maximum(
-        1.0, np.minimum(along, reach[-1] * reference.bytes / LINE + 1.0)
-    )
-    return elements, lines * LINE
+    moves: list[list[float]] = np.abs(reference.moves).tolist()
+    dimensions = range(len(moves))
+    accesses = float(reference.reads + reference.writes)
+    any_free = any(reference.free)
+    reach = [0.0] * len(moves)
+    most = inner = 1.0
+    elements, lines = [0.0] * (count + 1), [0.0] * (count + 1)
+    for place in range(count, -1, -1):
+        if place < count:
+            # What this loop and those inside it do together.
+            steps = lengths[place] - 1.0
+            for one in dimensions:
+                reach[one] += moves[one][place] * steps
+            inner *= lengths[place]
+            if any(moves[one][place] > 0 for one in dimensions):
+                most *= lengths[place]
+        ranges = [
+            min(
+                inner if reference.free[one] else reach[one] + reference.spread[one] + 1.0,
+                float(reference.extents[one]),
+            )
+            for one in dimensions
+        ]
+        found = math.prod(ranges)
+        if not any_free:
+            found = min(found, most * accesses)
+        # Along a line of memory: the last subscript, as far as it is dense.
+        along = min(ranges[-1], found)
+        dense = max(1.0, min(along, reach[-1] * reference.bytes / LINE + 1.0))
+        elements[place], lines[place] = found, found / along * dense * LINE
+    return np.array(elements), np.array(lines)

@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import ceil, floor, prod
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -45,6 +46,10 @@ _COUNTED = 6
 _SMALL = 8
 
 
+Corner: TypeAlias = int | Fraction
+"""A coordinate of a corner."""
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
     """An access: a row of coefficients for every subscript, and what is added to it.
@@ -66,7 +71,7 @@ class Work:
 
     name: str
     depth: int
-    corners: tuple[tuple[Fraction, ...], ...]
+    corners: tuple[tuple[Corner, ...], ...]
     instances: int
     operations: int
     touches: tuple[Touch, ...]
@@ -74,12 +79,17 @@ class Work:
 
     def span(self, row: Sequence[int], offset: int, size: int = 1) -> tuple[int, int]:
         """Return the least and the greatest value of ⌊(row + offset) / size⌋."""
-        values = [
-            sum(a * x for a, x in zip(row, corner, strict=True)) + offset for corner in self.corners
-        ]
-        if not values:
+        if not self.corners:
             return 0, -1
-        return ceil(min(values)) // size, floor(max(values)) // size
+        least, greatest = _ends(self, tuple(row))
+        return (least + offset) // size, (greatest + offset) // size
+
+
+@lru_cache(maxsize=65536)
+def _ends(work: Work, row: tuple[int, ...]) -> tuple[int, int]:
+    """Return the least and the greatest integer that a row takes."""
+    values = [sum(a * x for a, x in zip(row, corner, strict=True)) for corner in work.corners]
+    return ceil(min(values)), floor(max(values))
 
 
 @lru_cache(maxsize=256)
@@ -159,9 +169,9 @@ def _touch(
     return Touch(access.array, size, writes, tuple(rows), tuple(offsets), extents)
 
 
-def _corners(points: isl.Set) -> Iterator[tuple[Fraction, ...]]:
+def _corners(points: isl.Set) -> Iterator[tuple[Corner, ...]]:
     """Yield the corners of the convex pieces of a set without parameters."""
-    found: dict[tuple[Fraction, ...], None] = {}
+    found: dict[tuple[Corner, ...], None] = {}
     for piece in points.make_disjoint().get_basic_sets():
         hull = piece.remove_divs()
 
@@ -174,10 +184,11 @@ def _corners(points: isl.Set) -> Iterator[tuple[Fraction, ...]]:
     yield from found
 
 
-def _value(form: isl.Aff) -> Fraction:
+def _value(form: isl.Aff) -> Corner:
     """Return the value of a form that is a constant."""
     down = integer(form.get_denominator_val())
-    return Fraction(integer(form.get_constant_val().mul(isl.Val(down))), down)
+    up = integer(form.get_constant_val().mul(isl.Val(down)))
+    return up // down if up % down == 0 else Fraction(up, down)
 
 
 def instances(text: str, sizes: Sizes) -> int:
@@ -188,6 +199,8 @@ def instances(text: str, sizes: Sizes) -> int:
     (10, 1999000)
     """
     domain = isl.Set(text)
+    if at_sizes(domain, sizes).is_box():
+        return _box(text, sizes)
     depth = domain.dim(isl.dim_type.set)
     names = [
         name

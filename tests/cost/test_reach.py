@@ -68,3 +68,13 @@ def test_random_programs_are_understood() -> None:
             assert work.instances > 0
             assert work.operations > 0
             assert all(row is not None for one in work.touches for row in one.subscripts)
+
+
+def test_a_box_of_many_loops_is_counted_at_once() -> None:
+    """A convolution has seven loops; a polynomial of that degree would have 3,432 coefficients."""
+    text = (
+        "[a, b, c, d, e, f, g] -> { S[i0, i1, i2, i3, i4, i5, i6] : 0 <= i0 < a and 0 <= i1 < b "
+        "and 0 <= i2 < c and 0 <= i3 < d and 0 <= i4 < e and 0 <= i5 < f and 0 <= i6 < g }"
+    )
+    sizes = dict(zip("abcdefg", (32, 16, 24, 56, 56, 3, 3), strict=True))
+    assert instances(text, sizes) == 32 * 16 * 24 * 56 * 56 * 9

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TypeAlias
 
 from polygym.compiler.ir.expr import Access, Expression, loads
@@ -99,6 +100,10 @@ class Statement:
     text: str
     place: Place
 
+    def __hash__(self) -> int:
+        """Return a hash that is quick: a program is the key of much that is remembered."""
+        return hash((self.name, self.domain))
+
     @property
     def depth(self) -> int:
         """The number of loops around the statement."""
@@ -107,7 +112,7 @@ class Statement:
     @property
     def reads(self) -> tuple[Access, ...]:
         """Every access that the body reads."""
-        return loads(self.body)
+        return _reads(self)
 
     @property
     def own_reads(self) -> frozenset[int]:
@@ -121,6 +126,11 @@ class Statement:
             if (access.array, access.relation) == (self.write.array, self.write.relation)
             and not access.gathered
         )
+
+
+@lru_cache(maxsize=4096)
+def _reads(statement: Statement) -> tuple[Access, ...]:
+    return loads(statement.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,10 @@ class Scop:
     schedule: str
     contraction: bool = True
     unused_arguments: tuple[tuple[str, str], ...] = ()
+
+    def __hash__(self) -> int:
+        """Return a hash that is quick: a program is the key of much that is remembered."""
+        return hash((self.name, self.schedule, self.statements))
 
     def widest(self, statements: Iterable[str]) -> int:
         """Return the bytes of the widest element that statements read or write."""

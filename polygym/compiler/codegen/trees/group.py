@@ -61,5 +61,8 @@ def holding(group: Group, setting: Setting) -> Group:
         name: (*group.around.rows[name], *(member.rows[number] for member in others))
         for number, name in enumerate(group.statements)
     }
-    found = holdable(setting.scop, group.statements, group.statements, standing)
+    found = setting.memory.of(
+        ("held", group.statements, tuple(standing.items())),
+        lambda: holdable(setting.scop, group.statements, group.statements, standing),
+    )
     return replace(group, held=found)

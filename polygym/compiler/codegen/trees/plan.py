@@ -22,13 +22,14 @@ outermost coincident loop on every way down becomes parallel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.packable import packing_of
 from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.levels import levels
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.points import arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
@@ -55,17 +56,29 @@ def plan(
     mapping: Mapping,
     machine: Machine,
     sizes: Sizes | None = None,
+    memory: Memory = NOTHING,
 ) -> Tree:
-    """Return the tree of loops that a mapping makes of a schedule's tree."""
+    """Return the tree of loops that a mapping makes of a schedule's tree.
+
+    ``memory`` is that of earlier plans for the same program at the same sizes on the same machine.
+    """
     known, parameters = known_sizes(legal.scop, sizes), legal.schedule.parameters
     threads = Threads(legal.scop, mapping, parameters, known)
     if mapping.leaves_order:
         return threads.inside(tree, parallel=False) if mapping.shares else tree
     with bounded("mapping the schedule to the machine"):
         names = tuple(part.statement for part in legal.schedule.statements)
-        around = Around(all_pairs(legal.scop), {name: () for name in names}, parameters)
-        packing = packing_of(legal.scop, mapping, sizes, parts(tree, names))
-        setting = Setting(legal.scop, mapping, machine, packing, known)
+        around = memory.of(
+            ("root", parameters),
+            lambda: Around(
+                all_pairs(legal.scop), {name: () for name in names}, parameters, memory=memory
+            ),
+        )
+        packing = memory.of(
+            ("packing", tree, mapping.pack),
+            lambda: packing_of(legal.scop, mapping, sizes, parts(tree, names)),
+        )
+        setting = Setting(legal.scop, mapping, machine, packing, known, memory)
         return _Planner(setting, threads).tree(tree, around)
 
 
@@ -126,7 +139,7 @@ class _Planner:
         pattern = self.mapping.tile or (SINKING,)
         sizes = _untiled(sizes_for(pattern, len(band.members)), tiled)
         tiles = self._tiles(band, sizes, around)
-        inner = replace(around, parallel=tiles.parallel)
+        inner = around.with_threads(parallel=tiles.parallel)
         now = _both(tiled, sizes)
         mapped = (
             Branch(
@@ -181,7 +194,7 @@ class _Planner:
         sizes = _untiled(sizes, before)
         tiles = self._tiles(Band(band.statements, points, inside), sizes, around)
         now = _both(before, sizes)
-        tree = self.band(inside, (*now, *rest), replace(below, parallel=tiles.parallel))
+        tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.parallel))
         return tiles.around(Band(band.statements, through.staying, tree))
 
     def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
@@ -192,7 +205,7 @@ class _Planner:
         members, parallel = self.threads.shared(
             band.statements, band.members, parallel=tiles.parallel
         )
-        below = replace(around.inside(band.members, band.statements), parallel=parallel)
+        below = around.inside(band.members, band.statements).with_threads(parallel=parallel)
         return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
 
     def _tiles(self, band: Band, sizes: tuple[int, ...], around: Around) -> _Tiles:

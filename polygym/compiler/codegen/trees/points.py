@@ -85,6 +85,14 @@ class Arrangement:
 
 def arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
     """Return who does what among the points of a band below which there are no more loops."""
+    mapping = setting.mapping
+    asked = setting.has_vectors, mapping.registers, mapping.unroll_jam == 1, setting.packing
+    return setting.memory.of(
+        ("arrangement", band, around, asked), lambda: _arrangement(band, around, setting)
+    )
+
+
+def _arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
     together = _together(band, around, (), setting)
     fallback = None
     for candidate in _candidates(band, around, together, setting):

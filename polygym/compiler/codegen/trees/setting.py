@@ -10,6 +10,7 @@ from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.packable import Packing
 from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.moves import Moves, table
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.ir.scop import Scop
@@ -29,6 +30,7 @@ class Setting:
     machine: Machine
     packing: Packing | None = None
     sizes: Sizes | None = None
+    memory: Memory = NOTHING
 
     @property
     def has_vectors(self) -> bool:
@@ -51,4 +53,9 @@ class Setting:
         members: Sequence[Member],
     ) -> tuple[Dictionary[str, Moves], ...]:
         """Return how accesses move with every member, inside of loops with the ``outer`` rows."""
-        return table(self.scop, statements, outer, [one.rows for one in members], self.packing)
+        rows = tuple(one.rows for one in members)
+        around = tuple(tuple(outer[name]) for name in statements)
+        return self.memory.of(
+            ("moves", statements, around, rows, self.packing),
+            lambda: table(self.scop, statements, outer, rows, self.packing),
+        )

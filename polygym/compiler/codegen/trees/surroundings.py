@@ -5,45 +5,66 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.pairs import still_unordered, untouched, within
 from polygym.compiler.codegen.trees.tree import Member, point
 from polygym.compiler.poly.distance import Pairs
 from polygym.compiler.poly.schedule import Row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Around:
     """The surroundings (within one process: pairs hold isl's objects).
 
     ``pairs`` are those that no loop around orders, ``rows`` the point loops around each statement,
     ``parameters`` the names in every row, ``parallel`` whether one of the loops around is parallel.
+    With a ``memory`` the same way down leads to the same object.
     """
 
     pairs: tuple[Pairs, ...]
     rows: Mapping[str, tuple[Row, ...]]
     parameters: tuple[str, ...]
     parallel: bool = False
+    memory: Memory = NOTHING
 
     def within(self, statements: tuple[str, ...]) -> Around:
         """Return what surrounds a branch."""
-        return replace(self, pairs=within(self.pairs, statements))
+        return self.memory.of(
+            ("within", self, statements),
+            lambda: replace(self, pairs=within(self.pairs, statements)),
+        )
+
+    def with_threads(self, *, parallel: bool) -> Around:
+        """Return the same, where a loop around is parallel or none is."""
+        return self.memory.of(
+            ("with_threads", self, parallel), lambda: replace(self, parallel=parallel)
+        )
 
     def inside(self, members: Sequence[Member], statements: tuple[str, ...]) -> Around:
         """Return what surrounds the body of some loops over points."""
-        pairs = self.pairs
+        found = self
         for member in members:
-            pairs = still_unordered(pairs, statements, member.rows, self.parameters)
-        rows = {
-            name: (*self.rows[name], *(member.rows[place] for member in members))
-            for place, name in enumerate(statements)
-        }
-        return replace(self, pairs=pairs, rows={**self.rows, **rows})
+            found = found._in_loop(member.rows, statements)
+        return found
+
+    def _in_loop(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Around:
+        def make() -> Around:
+            pairs = still_unordered(self.pairs, statements, rows, self.parameters)
+            own = {
+                name: (*self.rows[name], row) for name, row in zip(statements, rows, strict=True)
+            }
+            return replace(self, pairs=pairs, rows={**self.rows, **own})
+
+        return self.memory.of(("in_loop", self, rows, statements), make)
 
     def reviewed(
         self, members: Sequence[Member], statements: tuple[str, ...]
     ) -> tuple[Member, ...]:
         """Return points with their coincidence decided for the pairs that are alive here."""
-        return tuple(
-            point(member.rows, untouched(self.pairs, statements, member.rows, self.parameters))
-            for member in members
+        return tuple(self._reviewed(member.rows, statements) for member in members)
+
+    def _reviewed(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Member:
+        return self.memory.of(
+            ("reviewed", self, rows, statements),
+            lambda: point(rows, untouched(self.pairs, statements, rows, self.parameters)),
         )

@@ -1,0 +1,48 @@
+"""What is remembered while one schedule is planned under many mappings.
+
+Planning asks again and again what does not depend on the mapping, or on a part of it alone: how
+accesses move, which pairs are still unordered below some loops, which loop runs in vectors. With a
+memory such questions are answered once. It belongs to one program and one process, and is handed
+in by who plans many mappings; without one every answer is worked out, so that the effort that a
+plan takes never depends on what was planned before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+_MOST = 20_000
+
+
+class Memory:
+    """Answers by question; a question names who asks and all that the answer depends on."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._known: dict[Hashable, Any] = {}
+
+    def of(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
+        """Return the answer to a question, which is worked out if it is new."""
+        try:
+            found: Answer = self._known[question]
+        except KeyError:
+            found = answer()
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[question] = found
+        return found
+
+
+class Nothing(Memory):
+    """A memory that keeps nothing."""
+
+    def of(self, question: Hashable, answer: Callable[[], Answer]) -> Answer:
+        """Work the answer out."""
+        return answer()
+
+
+NOTHING = Nothing()
+"""No memory."""

@@ -1,0 +1,51 @@
+"""Plans with a memory are the plans without one, and an answer is worked out once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory
+from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.strategy import ISL
+from polygym.programs import load_program
+from polygym.search.tune.candidates import Genes
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "lu", "correlation", "random:4", "tc:mlp1"])
+def test_a_memory_changes_no_plan(name: str) -> None:
+    program = load_program(name)
+    scop = program.scop
+    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    start = replace(DEFAULT, threads=2)
+    genes = Genes.of(scop, (ISL,), sizes, start)
+    dice = np.random.default_rng(0)
+    memory = Memory()
+    mappings = [start, *(genes.random(dice).mapping for _ in range(7))]
+    orders = [LegalSchedule(scop, found(scop)) for found in (original, isl_schedule)]
+    for mapping in mappings:
+        for legal in orders:
+            tree = build_tree(legal)
+            with_memory = plan(tree, legal, mapping, Machine(), sizes, memory)
+            assert with_memory == plan(tree, legal, mapping, Machine(), sizes)
+
+
+def test_a_question_is_answered_once() -> None:
+    asked: list[int] = []
+
+    def answer() -> int:
+        asked.append(1)
+        return 7
+
+    memory = Memory()
+    assert [memory.of("q", answer) for _ in range(3)] == [7, 7, 7]
+    assert len(asked) == 1
+    assert [NOTHING.of("q", answer) for _ in range(3)] == [7, 7, 7]
+    assert len(asked) == 4
