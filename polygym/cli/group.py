@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": "Play a found schedule again, check it, measure it.",
     "collect": "Measure many candidates of many programs, to learn from.",
     "corpus": "Look at what was collected; check, merge, export it.",
+    "cost": "Make models of cost from a corpus; look at them.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 

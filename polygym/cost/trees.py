@@ -16,13 +16,14 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polygym.cost.candidate import NAMES
-from polygym.cost.model import VERSION, Card, Objective, Samples
+from polygym.cost.model import VERSION, Card, Model, Objective, Samples
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -84,6 +85,7 @@ class TreeModel:
         Raises:
             InputError: the file is no model, or one of another version of features.
         """
+        expect_lightgbm()
         import lightgbm
 
         try:
@@ -125,11 +127,47 @@ def train(
     return TreeModel(tuple(members), replace(about, seconds=time.monotonic() - started))
 
 
-def _grown(samples: Samples, options: TreeOptions) -> Any:
-    try:
-        import lightgbm
-    except ImportError:
-        raise InputError("models of cost need LightGBM: pip install 'polygym[cost]'") from None
+def expect_lightgbm() -> None:
+    """Refuse to go on without LightGBM.
+
+    Raises:
+        InputError: it is not there.
+    """
+    if find_spec("lightgbm") is None:
+        raise InputError("models of cost need LightGBM: pip install 'polygym[cost]'")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correction:
+    """A model of other programs, if there is one, and what one program's measurements add to it."""
+
+    other: Model | None
+    own: TreeModel
+
+    @property
+    def card(self) -> Card:
+        """What the correction is made of."""
+        return self.own.card
+
+    def scores(self, features: Floats) -> Floats:
+        """Return the scores of candidates, a row for every member of the correction."""
+        found = self.own.scores(features)
+        return found if self.other is None else found + self.other.scores(features).mean(axis=0)
+
+
+def correction(samples: Samples, other: Model | None, options: TreeOptions) -> Correction:
+    """Grow trees on what another model leaves wrong (AutoTVM, equation 4)."""
+    base = None if other is None else other.scores(samples.features).mean(axis=0)
+    expect_lightgbm()
+    card = Card("correction", options.objective.value, len(samples), 1, 1, options.seed)
+    return Correction(other, TreeModel((_grown(samples, options, base),), card))
+
+
+def _grown(samples: Samples, options: TreeOptions, base: Floats | None = None) -> Any:
+    """Return trees that add up to the scores, from ``base`` on."""
+    expect_lightgbm()
+    import lightgbm
+
     scores = samples.scores
     parameters: dict[str, Any] = {
         "num_leaves": options.leaves,
@@ -150,7 +188,7 @@ def _grown(samples: Samples, options: TreeOptions) -> Any:
             parameters["objective"] = "huber"
         case Objective.RANK:
             parameters["objective"] = _PairGradient(scores, samples.cases)
-    data = lightgbm.Dataset(samples.features, scores, free_raw_data=False)
+    data = lightgbm.Dataset(samples.features, scores, init_score=base, free_raw_data=False)
     return lightgbm.train(parameters, data, options.rounds)
 
 

@@ -115,3 +115,22 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
 def test_few_rows_are_refused() -> None:
     with pytest.raises(InputError, match="at least 4 rows, found 2"):
         train(samples(7, 1, 2), FEW)
+
+
+def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> None:
+    """It ranks what anyone knows: a product in vectors and threads before one without."""
+    model = shipped()
+    assert model is not None
+    assert PATH.stat().st_size <= 2_000_000
+    card = model.card
+    assert card.processor
+    assert card.notes["validation"]["spearman"] >= 0.75
+    program = load_program("gemm")
+    legal = LegalSchedule(program.scop, isl_schedule(program.scop))
+    sizes = dict(program.parameters)
+    rows = [
+        features(legal, parse_mapping(text), sizes).vector
+        for text in ("threads=2", "vector_bits=off registers=off tile=off unroll_jam=1")
+    ]
+    fast, slow = model.scores(np.array(rows))[0]
+    assert fast > slow

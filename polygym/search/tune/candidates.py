@@ -74,7 +74,18 @@ class Played:
         return f"{self.policy}#{self.index}"
 
 
-Way: TypeAlias = Strategy | Played
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A schedule that is a change of one that did well, by its number in the search."""
+
+    index: int
+
+    def __str__(self) -> str:
+        """Return what it is called."""
+        return f"edited#{self.index}"
+
+
+Way: TypeAlias = Strategy | Played | Edited
 """How a schedule was found."""
 
 

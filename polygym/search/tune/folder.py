@@ -25,7 +25,7 @@ from polygym.search.explore.conditions import differences
 from polygym.search.explore.folder import BEST, BEST_C, SUMMARY, expect_none
 from polygym.search.explore.journal import Journal
 from polygym.search.explore.setting import FORMAT, VERSION, Setting
-from polygym.search.tune.candidates import Candidate, Played
+from polygym.search.tune.candidates import Candidate, Edited, Played
 from polygym.search.tune.tuned import Tuned
 from polygym.search.tune.tuner import Plan, Progress, tune
 
@@ -59,7 +59,7 @@ class TuningFiles:
         """Return the files of a new search; none may be there."""
         if given is not None:
             expect_none(given, (TRIALS, BEST, BEST_C, SUMMARY))
-        seeds = [one for one in seeds if not isinstance(one.strategy, Played)]
+        seeds = [one for one in seeds if not isinstance(one.strategy, Played | Edited)]
         return TuningFiles(setting, plan, given, seeds)
 
     @staticmethod

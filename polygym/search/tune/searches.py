@@ -6,74 +6,40 @@ and then a gene is rolled anew.
 
 *random*: dice alone.
 
+*model* and *filter*: what a model of cost expects to be fast, which learns from what was measured
+(:mod:`polygym.search.tune.by_model`).
+
 *policy*: schedules that a policy of the gym constructs, each under the mapping to start from; about
 every second candidate is one of the four best so far with its mapping changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.shipped import shipped
+from polygym.cost.trees import expect_lightgbm
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
 from polygym.errors import InputError
 from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.explore.neighbourhood import changed, place_of_parent
+from polygym.search.tune.by_model import ByModel, Filtered, LookedAt
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named
+from polygym.search.tune.dice import Random
 
 PREFIX = "policy:"
 _ELITES = 0.1
 _MUTATION = 0.07
-_ATTEMPTS = 30
 _CHANGED = 0.5
 
 # So many episodes one after the other that find nothing new: then there is nothing more to find.
 _FRUITLESS = 50
-
-
-class Random:
-    """Dice alone, after the seeds.
-
-    With ``is_by_generation`` what comes next depends on a whole generation, which is asked for at
-    once; else it may be asked for bit by bit. So many as ``at_a_time`` are compiled, on all cores,
-    before they are measured.
-    """
-
-    is_by_generation = False
-    at_a_time = 16
-
-    def __init__(self, genes: Genes, seeds: Sequence[Candidate], dice: np.random.Generator) -> None:
-        """Begin with the seeds."""
-        self.genes, self.dice = genes, dice
-        self.found: dict[Candidate, float] = {}
-        self._seeds = list(seeds)
-
-    def generation(self, count: int) -> list[Candidate]:
-        """Return candidates to try, none twice or again: the seeds, then what the dice say."""
-        return self._filled(count, lambda: self.genes.random(self.dice))
-
-    def learn(self, candidate: Candidate, speedup: float) -> None:
-        """Remember it, so that it is not tried again."""
-        self.found[candidate] = speedup
-
-    def _filled(self, count: int, make: Callable[[], Candidate]) -> list[Candidate]:
-        chosen: dict[Candidate, None] = {}
-        while self._seeds and len(chosen) < count:
-            seed = self._seeds.pop(0)
-            if seed not in self.found:
-                chosen[seed] = None
-        attempts = 0
-        while len(chosen) < count and attempts < _ATTEMPTS * count:
-            attempts += 1
-            candidate = make()
-            if candidate not in self.found:
-                chosen[candidate] = None
-        return list(chosen)
 
 
 class Genetic(Random):
@@ -167,11 +133,12 @@ class Explorer:
 
 
 SEARCHES: dict[str, type[Random]] = {"genetic": Genetic, "random": Random}
+BY_MODEL: dict[str, type[ByModel]] = {"model": ByModel, "filter": Filtered}
 
 
 def search_names() -> tuple[str, ...]:
     """Return what a search may be called."""
-    return (*SEARCHES, *(f"{PREFIX}{name}" for name in POLICIES))
+    return (*SEARCHES, *BY_MODEL, *(f"{PREFIX}{name}" for name in POLICIES))
 
 
 def make_search(
@@ -181,13 +148,15 @@ def make_search(
     seeds: Sequence[Candidate],
     seed: int,
     known: dict[Way, Schedule],
+    sizes: Mapping[str, int],
 ) -> Random:
-    """Return the search of a name, or the one that a policy leads.
+    """Return the search of a name, or the one that a policy leads, for a program at ``sizes``.
 
     ``known`` has the schedules by name, and gets those that the search finds.
 
     Raises:
-        InputError: there is no such search, or the space is too large for a policy.
+        InputError: there is no such search, or the space is too large for a policy, or a package
+            that models need is missing.
     """
     check_search(search)
     dice = np.random.default_rng(seed)
@@ -195,6 +164,9 @@ def make_search(
         return ByPolicy(genes, seeds, dice, Explorer(scop, search, "policy", seed, known))
     if search in SEARCHES:
         return SEARCHES[search](genes, seeds, dice)
+    if search in BY_MODEL:
+        expect_lightgbm()
+        return BY_MODEL[search](genes, seeds, dice, LookedAt(scop, sizes, known), shipped())
     name = search.removeprefix(PREFIX)
     return ByPolicy(genes, seeds, dice, Explorer(scop, POLICIES[name], name, seed, known))
 

@@ -29,8 +29,17 @@ from polygym.measure.evaluation.patience import schedule_within
 from polygym.measure.worker.outcome import Status
 from polygym.programs import Program
 from polygym.search.explore.tried_again import evaluate, evaluate_together
-from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named, schedules_of
-from polygym.search.tune.searches import Random, check_search, make_search
+from polygym.search.tune.candidates import (
+    Candidate,
+    Edited,
+    Genes,
+    Played,
+    Way,
+    named,
+    schedules_of,
+)
+from polygym.search.tune.dice import Random
+from polygym.search.tune.searches import check_search, make_search
 from polygym.search.tune.tuned import Tuned
 
 # How many are measured together in the end; the runs of the original take so long in all.
@@ -70,9 +79,9 @@ class Progress:
 class Plan:
     """How a tuner goes about it.
 
-    ``search`` is ``genetic``, ``random``, ``policy:`` and the name of one, or a policy. ``seconds``
-    limits it: no candidate is begun behind, but one is tried in any case, the usual one. ``jobs``
-    says how many are compiled at a time, None that each core has one.
+    ``search`` is a name of :func:`search_names`, such as ``genetic`` or ``model``, or a policy.
+    ``seconds`` limits it: no candidate is begun behind, but one is tried in any case, the usual
+    one. ``jobs`` says how many are compiled at a time, None that each core has one.
     """
 
     generations: int = 10
@@ -133,8 +142,9 @@ def tune(
     as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program.scop, known, start)
     begin += [one for one in as_is if one not in begin]
     begin += _adopted(seeds, program.scop, known, start)
-    genes = Genes.of(program.scop, ways, dict(program.parameters), start)
-    search = make_search(plan.search, program.scop, genes, begin, plan.seed, known)
+    sizes = dict(program.parameters)
+    genes = Genes.of(program.scop, ways, sizes, start)
+    search = make_search(plan.search, program.scop, genes, begin, plan.seed, known, sizes)
     options = EvaluationOptions(
         threads=start.threads, compile_seconds=_COMPILE_SECONDS, mapping=start
     )
@@ -162,7 +172,7 @@ def _adopted(
     """Return what did well elsewhere as candidates here; a schedule that does not exist is none."""
     found = []
     for seed in seeds:
-        if isinstance(seed.strategy, Played):
+        if isinstance(seed.strategy, Played | Edited):
             continue
         try:
             schedule = schedule_within(seed.strategy, scop)

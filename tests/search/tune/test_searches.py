@@ -11,7 +11,8 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions
 from polygym.programs import load_scop
 from polygym.search.tune.candidates import STRATEGIES, Candidate, Genes, Played, Way, schedules_of
-from polygym.search.tune.searches import SEARCHES, Genetic, Random, make_search
+from polygym.search.tune.dice import Random
+from polygym.search.tune.searches import SEARCHES, Genetic, make_search
 
 START = replace(DEFAULT, threads=2)
 GENES = Genes.of(load_scop("tc:matmul"), STRATEGIES, {"M": 26, "K": 100, "N": 7}, START)
@@ -48,7 +49,7 @@ def by_policy(name: str, known: dict[Way, Schedule], seed: int = 0) -> Random:
     known |= schedules_of(scop)
     genes = Genes.of(scop, tuple(known), {"n": 40}, START)
     begin = [Candidate(way, START) for way in known]
-    return make_search(f"policy:{name}", scop, genes, begin, seed, known)
+    return make_search(f"policy:{name}", scop, genes, begin, seed, known, {"n": 40})
 
 
 def test_a_policy_finds_schedules_and_changes_the_mappings_of_the_best() -> None:

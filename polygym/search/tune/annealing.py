@@ -1,0 +1,50 @@
+"""Simulated annealing: chains that walk uphill, and less and less often downhill.
+
+A step proposes a neighbour for every chain. It is taken where its score is not lower, else with
+probability exp(Δ / T), where T falls from 1 to 0 during a run. Scores are in units of how much
+those of the chains differ, so T means the same for every model. Chains persist: a later run, when
+the model has learned more, goes on where the last one has ended (AutoTVM, section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from polygym.search.tune.candidates import Candidate
+
+CHAINS = 128
+
+
+class Chains:
+    """Chains, and where they are."""
+
+    def __init__(self, begin: Sequence[Candidate], dice: np.random.Generator) -> None:
+        """Begin with one chain at each of some candidates."""
+        self.at = list(begin)
+        self._dice = dice
+
+    def run(
+        self,
+        steps: int,
+        neighbour: Callable[[Candidate], Candidate],
+        score: Callable[[Sequence[Candidate]], np.ndarray],
+    ) -> dict[Candidate, float]:
+        """Walk, and return the score of every candidate that was looked at."""
+        now = score(self.at)
+        seen = dict(zip(self.at, map(float, now), strict=True))
+        known = now[np.isfinite(now)]
+        unit = float(known.std()) if len(known) else 0.0
+        for step in range(steps):
+            temperature = (1.0 - step / steps) * (unit or 1.0)
+            proposed = [neighbour(one) for one in self.at]
+            found = score(proposed)
+            seen.update(zip(proposed, map(float, found), strict=True))
+            with np.errstate(invalid="ignore", over="ignore"):
+                chance = np.exp(np.minimum(0.0, found - now) / temperature)
+            taken = self._dice.random(len(proposed)) < np.nan_to_num(chance)
+            for place in np.flatnonzero(taken | ~np.isfinite(now)):
+                self.at[int(place)] = proposed[int(place)]
+            now = np.where(taken | ~np.isfinite(now), found, now)
+        return seen

@@ -1,0 +1,207 @@
+"""Searches that a model of cost leads: it learns from what was measured and says what to try next.
+
+*model*: chains of annealing (:mod:`polygym.search.tune.annealing`) walk over schedules and mappings
+to where the model expects speed; of all that they have seen a good and diverse part is measured
+(:mod:`polygym.search.tune.diversity`), with one in twenty by dice alone. Moves change an entry of
+the mapping, or take another schedule: one of isl's, or an edit of one of the best so far, which is
+legal (:mod:`polygym.search.tune.edits`).
+
+*filter*: dice alone, many at a time, of which the model's first are measured.
+
+The model is the sum of two (AutoTVM, equation 4): one that has learned from other programs, if
+there is one, and the correction that this program's measurements ask for. Before there are enough
+of these, and without the other one, dice decide. All of it follows from the seed and from what was
+measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+
+import numpy as np
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.candidate import NAMES, features
+from polygym.cost.model import Model, Samples
+from polygym.cost.trees import Correction, TreeOptions, correction
+from polygym.errors import PolygymError
+from polygym.search.explore.neighbourhood import changed, place_of_parent
+from polygym.search.tune.annealing import CHAINS, Chains
+from polygym.search.tune.candidates import Candidate, Edited, Genes, Way, named
+from polygym.search.tune.dice import Random
+from polygym.search.tune.diversity import diverse
+from polygym.search.tune.edits import edited
+
+# Fewer measurements than these say nothing; after so many new ones the model learns again.
+_ENOUGH, _NEW = 12, 12
+_STEPS = 6
+_DICE = 0.05
+_OF_MAPPING = 0.85
+_EDITS = 2  # new schedules before each run of the chains, while they are not too many
+_MOST_EDITS = 40
+_DIVERSITY = 0.1
+_PER_CHOSEN = 32  # of so many by dice the filter lets one through
+
+_LOCAL = TreeOptions(rounds=80, leaves=12, rate=0.1, least_rows=4, columns=0.6)
+
+
+class ByModel(Random):
+    """Annealing on a model that learns as it goes."""
+
+    def __init__(
+        self,
+        genes: Genes,
+        seeds: Sequence[Candidate],
+        dice: np.random.Generator,
+        looked_at: LookedAt,
+        other: Model | None = None,
+    ) -> None:
+        """Begin with the seeds; ``other`` has learned from other programs."""
+        super().__init__(genes, seeds, dice)
+        self._looked_at = looked_at
+        self._other = other
+        self._model: Correction | None = None
+        self._learned_from = 0
+        self._chains: Chains | None = None
+        self._edits = 0
+
+    def generation(self, count: int) -> list[Candidate]:
+        """Return the seeds, then what the model expects to be fast."""
+        ready: list[Candidate] = []
+        if not self._seeds and (self._other is not None or self._has_enough):
+            self._learn_again()
+            ready = self._expected(count)
+        return self._filled(
+            count,
+            lambda: (
+                ready.pop(0)
+                if ready and self.dice.random() >= _DICE
+                else self.genes.random(self.dice)
+            ),
+        )
+
+    @property
+    def _has_enough(self) -> bool:
+        return sum(speedup > 0 for speedup in self.found.values()) >= _ENOUGH
+
+    def _learn_again(self) -> None:
+        """Fit the correction to what was measured, if much of it is new."""
+        if not self._has_enough or len(self.found) - self._learned_from < _NEW:
+            return
+        self._learned_from = len(self.found)
+        worst = min(speedup for speedup in self.found.values() if speedup > 0)
+        rows, seconds = [], []
+        for candidate, speedup in self.found.items():
+            row = self._looked_at.features(candidate)
+            if row is not None:
+                rows.append(row)
+                # What failed is slower than all that did not.
+                seconds.append(1.0 / speedup if speedup > 0 else 2.0 / worst)
+        samples = Samples(np.array(rows), np.array(seconds), np.zeros(len(rows), dtype=np.int64))
+        self._model = correction(samples, self._other, _LOCAL)
+
+    def _score(self, candidates: Sequence[Candidate]) -> np.ndarray:
+        """Return how fast candidates are expected to be; -inf where there are no features."""
+        rows = [self._looked_at.features(one) for one in candidates]
+        found = np.full(len(rows), -np.inf)
+        known = [place for place, row in enumerate(rows) if row is not None]
+        if known:
+            chosen = np.array([rows[place] for place in known])
+            model = self._model or self._other
+            found[known] = 0.0 if model is None else model.scores(chosen).mean(axis=0)
+        return found
+
+    def _expected(self, count: int) -> list[Candidate]:
+        """Return new candidates, the most promising and most diverse ones first."""
+        self._edit()
+        if self._chains is None:
+            begin = [self.genes.random(self.dice) for _ in range(CHAINS // 2)]
+            good = self._best() or [Candidate(self.genes.strategies[0], self.genes.start)]
+            begin += [good[place % len(good)] for place in range(CHAINS - len(begin))]
+            self._chains = Chains(begin, self.dice)
+        seen = self._chains.run(_STEPS, self._neighbour, self._score)
+        fresh = {
+            one: score
+            for one, score in seen.items()
+            if one not in self.found and np.isfinite(score)
+        }
+        return self._chosen(fresh, count)
+
+    def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
+        if not fresh:
+            return []
+        ranked = sorted(fresh, key=lambda one: -fresh[one])[: 8 * count]
+        spread = float(np.std([fresh[one] for one in ranked])) or 1.0
+        scores = {one: fresh[one] / spread for one in ranked}
+        entries = {one: tuple(self.genes.values(one).values()) for one in ranked}
+        return diverse(scores, entries, count, _DIVERSITY)
+
+    def _best(self) -> list[Candidate]:
+        ranked = sorted(self.found, key=lambda one: -self.found[one])
+        return [one for one in ranked if self.found[one] > 0][:8]
+
+    def _neighbour(self, candidate: Candidate) -> Candidate:
+        if self.dice.random() < _OF_MAPPING:
+            return Candidate(candidate.strategy, changed(candidate.mapping, self.dice))
+        ways = self._looked_at.ways
+        return Candidate(ways[int(self.dice.integers(len(ways)))], candidate.mapping)
+
+    def _edit(self) -> None:
+        """Add legal changes of the best schedules to those that there are."""
+        best = self._best()
+        for _ in range(_EDITS if best and self._edits < _MOST_EDITS else 0):
+            parent = best[place_of_parent(len(best), self.dice)]
+            if self._looked_at.edit(parent.strategy, Edited(self._edits), self.dice):
+                self._edits += 1
+
+
+class Filtered(ByModel):
+    """Dice alone, of whose many proposals the model lets the best through."""
+
+    def _expected(self, count: int) -> list[Candidate]:
+        proposed = [self.genes.random(self.dice) for _ in range(_PER_CHOSEN * count)]
+        fresh = [one for one in dict.fromkeys(proposed) if one not in self.found]
+        scores = self._score(fresh)
+        return [fresh[place] for place in np.argsort(-scores, kind="stable")[:count]]
+
+
+class LookedAt:
+    """A program's schedules, with the features of every candidate that was looked at."""
+
+    def __init__(self, scop: Scop, sizes: Dictionary[str, int], known: dict[Way, Schedule]) -> None:
+        """Look at nothing yet; ``known`` gets the schedules that are found."""
+        self._scop = scop
+        self._sizes = {one.name: sizes[one.name] for one in scop.parameters}
+        self._known = known
+        self._legal: dict[Way, LegalSchedule] = {}
+        self._features: dict[Candidate, np.ndarray | None] = {}
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """The schedules that there are, by name."""
+        return tuple(self._known)
+
+    def features(self, candidate: Candidate) -> np.ndarray | None:
+        """Return the features of a candidate; None where isl would take too long."""
+        if candidate not in self._features:
+            self._features[candidate] = self._worked_out(candidate)
+        return self._features[candidate]
+
+    def _worked_out(self, candidate: Candidate) -> np.ndarray | None:
+        way = candidate.strategy
+        try:
+            if way not in self._legal:
+                self._legal[way] = LegalSchedule(self._scop, self._known[way])
+            found = features(self._legal[way], candidate.mapping, self._sizes).vector
+        except PolygymError:
+            return None
+        assert found.shape == (len(NAMES),)
+        return found
+
+    def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
+        """Add a change of a schedule under a name; return whether there is one that is new."""
+        found = edited(self._known[way], self._scop, dice)
+        return found is not None and named(self._known, name, found) == name

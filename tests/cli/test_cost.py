@@ -1,0 +1,90 @@
+"""``polygym cost``: a model from a corpus, what it says of itself, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.strategy import ISL
+from polygym.measure.worker.outcome import Status
+from polygym.programs import load_program
+from polygym.search.corpus.machine import Fingerprint
+from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.search.corpus.store import open_corpus
+from polygym.search.tune.candidates import Genes
+from tests.cli.test_commands import call, call_json
+
+pytest.importorskip("lightgbm")
+
+HERE = Fingerprint("some CPU", "f00", 2, ("L2 unified 2048K",), "22.1")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a corpus of four programs, one of which is a test kernel, with times by dice."""
+    path = tmp_path_factory.mktemp("corpus") / "c.sqlite"
+    dice = np.random.default_rng(0)
+    with open_corpus(path, begin=True) as corpus:
+        corpus.add_machine(HERE)
+        for number, name in enumerate(("mvt", "random:17", "tc:matmul", "bicg")):
+            program = load_program(name)
+            case = Case(name, program.parameters)
+            visit = corpus.begin(Visit(case, number, 0, 2, HERE.key, 1.0))
+            genes = Genes.of(program.scop, (ISL,), dict(program.parameters), DEFAULT)
+            schedule = str(original(program.scop))
+            for _ in range(9):
+                mapping = str(genes.random(dice).mapping)
+                seconds = float(dice.uniform(1, 2))
+                corpus.add(visit, Row(schedule, mapping, mapping, Status.OK, seconds, 2.0))
+            corpus.finish(visit, 0.0)
+    return path
+
+
+def test_a_model_is_made_and_shown(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    model = str(tmp_path / "m.model")
+    few = ("--rounds", "12")
+    code, text, _ = call(capsys, "cost", "train", str(corpus), model, *few, "--folds", "3")
+    assert code == 0
+    assert "3 cases of 3 programs" in text
+    assert "on programs left out: rank correlation" in text
+    code, found = call_json(capsys, "cost", "show", model)
+    assert code == 0
+    assert found["programs"] == 3
+    assert found["notes"]["left_out"] == 1
+    assert found["notes"]["validation"]["cases"] == 3
+    assert -1 <= found["notes"]["validation"]["spearman"] <= 1
+    assert 0 < sum(found["columns"].values()) <= 1.0001
+    again = str(tmp_path / "again.model")
+    code, made = call_json(capsys, "cost", "train", str(corpus), again, *few, "--folds", "0")
+    assert (code, made["file"]) == (0, again)
+    _, shown = call_json(capsys, "cost", "show", again)
+    assert shown["columns"] == found["columns"]
+    assert "validation" not in shown["notes"]
+
+
+def test_what_makes_no_sense_is_refused(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "m.model")
+    for arguments, message in (
+        (("train", str(tmp_path / "none.sqlite"), out), "expected a corpus, found no such file"),
+        (("train", str(corpus), out, "--machine", "abc"), "--machine: expected one of"),
+        (("train", str(corpus), out, "--folds", "9"), "expected at most as many as programs"),
+        (("show", str(corpus)), "expected a model of trees"),
+    ):
+        code, _, error = call(capsys, "cost", *arguments)
+        assert code == 2
+        assert message in error
+    both = tmp_path / "both.sqlite"
+    both.write_bytes(corpus.read_bytes())
+    with open_corpus(both) as opened:
+        opened.add_machine(Fingerprint("another", "0", 1, (), "1"))
+    code, _, error = call(capsys, "cost", "train", str(both), out)
+    assert code == 2
+    assert "found nothing" in error

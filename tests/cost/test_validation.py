@@ -1,0 +1,76 @@
+"""Validation: what is left out was never learned from, and the figures are what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polygym.cost.model import Samples
+from polygym.cost.nests import Floats
+from polygym.cost.validation import Score, spearman, validated
+from polygym.errors import InputError
+
+
+def samples(cases: int = 12, each: int = 9) -> tuple[Samples, list[str]]:
+    """Return rows whose first feature is the score; two cases are of one program."""
+    dice = np.random.default_rng(0)
+    rows = dice.normal(size=(cases * each, 3))
+    seconds = np.exp2(-rows[:, 0])
+    return (
+        Samples(rows, seconds, np.arange(cases * each) // each),
+        [f"program {case // 2}" for case in range(cases)],
+    )
+
+
+def test_a_program_is_learned_from_or_asked_about_and_never_both() -> None:
+    data, programs = samples()
+    learned: list[set[str]] = []
+
+    def fit(part: Samples) -> Score:
+        learned.append({programs[int(case)] for case in part.cases})
+
+        def score(rows: Floats) -> Floats:
+            asked = {
+                programs[int(case)]
+                for row in rows
+                for case in data.cases[np.all(data.features == row, axis=1)]
+            }
+            assert not asked & learned[-1]
+            return rows[:, 0]
+
+        return score
+
+    found = validated(data, programs, 3, fit)
+    assert (found.cases, found.programs) == (12, 6)
+    assert (found.spearman, found.share) == (1.0, 1.0)
+    assert len(learned) == 3
+    assert set.union(*learned) == set(programs)
+
+
+def test_a_model_that_is_wrong_is_said_to_be() -> None:
+    data, programs = samples()
+    found = validated(data, programs, 2, lambda _: lambda rows: -rows[:, 0])
+    assert found.spearman == -1.0
+    assert found.share < 0.2
+    constant = validated(data, programs, 2, lambda _: lambda rows: np.zeros(len(rows)))
+    assert constant.spearman == 0.0
+    with pytest.raises(InputError, match="found 7 of 6"):
+        validated(data, programs, 7, lambda _: lambda rows: rows[:, 0])
+
+
+@given(st.lists(st.integers(-50, 50), min_size=3, max_size=12), st.data())
+def test_the_rank_correlation_is_that_of_the_definition(
+    values: list[int], data: st.DataObject
+) -> None:
+    """Without ties it is 1 - 6·Σd²/(n³ - n), whatever the values are."""
+    first = np.array(sorted(set(values)), dtype=float)
+    if len(first) < 3:
+        return
+    order = data.draw(st.permutations(range(len(first))))
+    second = np.array(order, dtype=float)
+    count = len(first)
+    apart = np.arange(count) - second
+    wanted = 1 - 6 * float(apart @ apart) / (count**3 - count)
+    assert spearman(first**3, second) == pytest.approx(wanted)

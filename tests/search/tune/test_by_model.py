@@ -1,0 +1,173 @@
+"""A model leads the search: legal edits, diverse choices, chains that climb, better than dice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.compiler.poly.strategy import ISL
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import Samples
+from polygym.cost.trees import TreeOptions, correction, train
+from polygym.programs import load_program
+from polygym.search.tune.annealing import Chains
+from polygym.search.tune.by_model import LookedAt
+from polygym.search.tune.candidates import Candidate, Edited, Genes, Way, schedules_of
+from polygym.search.tune.diversity import diverse
+from polygym.search.tune.edits import edited
+from polygym.search.tune.searches import make_search
+
+pytest.importorskip("lightgbm")
+
+START = replace(DEFAULT, threads=2)
+SIZES = {"ni": 200, "nj": 220, "nk": 240}
+
+
+def fitness(candidate: Candidate) -> float:
+    """Return a made-up speedup of a mapping, which features can tell; 0 is a failure."""
+    mapping = candidate.mapping
+    if mapping.unroll_jam == 12:
+        return 0.0
+    score = 1.0 + (mapping.vector_bits != 0) + (mapping.vector_copies in (2, 3))
+    score += sum(16 <= size <= 64 for size in (mapping.tile or ())[:2])
+    return score + (mapping.unroll_jam == 4)
+
+
+def searched(name: str, seed: int, count: int = 96) -> list[tuple[Candidate, float]]:
+    scop = load_program("gemm").scop
+    known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
+    genes = Genes.of(scop, tuple(known), SIZES, START)
+    search = make_search(name, scop, genes, [Candidate(ISL, START)], seed, known, SIZES)
+    tried = []
+    while len(tried) < count:
+        for one in search.generation(16):
+            search.learn(one, fitness(one))
+            tried.append((one, fitness(one)))
+            assert is_legal(scop, known[one.strategy])
+    return tried
+
+
+def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves() -> None:
+    def mean(name: str) -> float:
+        late = [speedup for _, speedup in searched(name, 1)[48:]]
+        return float(np.mean(late))
+
+    dice = mean("random")
+    assert mean("model") > dice + 0.5
+    assert mean("filter") > dice + 0.3
+    first = [one for one, _ in searched("model", 2, 48)]
+    assert first == [one for one, _ in searched("model", 2, 48)]
+    assert len(set(first)) == len(first)
+    assert first[0] == Candidate(ISL, START)
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "lu", "random:4"])
+def test_edits_are_legal_and_new(name: str) -> None:
+    scop = load_program(name).scop
+    schedule = isl_schedule(scop)
+    dice = np.random.default_rng(0)
+    found = set()
+    for _ in range(12):
+        other = edited(schedule, scop, dice)
+        if other is not None:
+            assert other != schedule
+            assert is_legal(scop, other)
+            assert parse(str(other), scop) == other
+            found.add(other)
+            schedule = other
+    assert len(found) >= 4
+
+
+def test_an_edit_is_a_schedule_of_the_search_with_a_name() -> None:
+    scop = load_program("gemm").scop
+    known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
+    looked_at = LookedAt(scop, SIZES, known)
+    dice = np.random.default_rng(0)
+    assert any(looked_at.edit(ISL, Edited(0), dice) for _ in range(5))
+    assert str(looked_at.ways[-1]) == "edited#0"
+    row = looked_at.features(Candidate(Edited(0), START))
+    assert row is not None
+    assert row.shape == (len(NAMES),)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 3), st.tuples(st.integers(0, 2), st.integers(0, 2))),
+        min_size=1,
+        max_size=8,
+    ),
+    st.integers(1, 4),
+    st.floats(0, 2),
+)
+@settings(deadline=None)
+def test_the_choice_is_near_the_best_of_all_sets(
+    things: list[tuple[float, tuple[int, int]]], count: int, alpha: float
+) -> None:
+    """At least 1 - 1/e of it, which every greedy choice under a submodular function reaches."""
+    scores = {place: score for place, (score, _) in enumerate(things)}
+    entries = {place: entry for place, (_, entry) in enumerate(things)}
+
+    def value(chosen: Sequence[int]) -> float:
+        new = {pair for one in chosen for pair in enumerate(entries[one])}
+        return sum(scores[one] for one in chosen) + alpha * len(new)
+
+    count = min(count, len(things))
+    found = diverse(scores, entries, count, alpha)
+    assert len(set(found)) == count
+    best = max(value(chosen) for chosen in combinations(scores, count))
+    assert value(found) >= (1 - 1 / np.e) * best - 1e-9
+
+
+def test_chains_climb_and_go_on_where_they_ended() -> None:
+    """On a hill over tile sizes they come close to its top, which dice rarely do."""
+
+    def at(size: int) -> Candidate:
+        return Candidate(ISL, replace(START, tile=(size,)))
+
+    def score(candidates: Sequence[Candidate]) -> np.ndarray:
+        sizes = [(one.mapping.tile or (0,))[0] for one in candidates]
+        return np.array([-abs(size - 300.0) if size < 600 else -np.inf for size in sizes])
+
+    dice = np.random.default_rng(0)
+
+    def neighbour(one: Candidate) -> Candidate:
+        assert one.mapping.tile
+        return at(max(1, one.mapping.tile[0] + int(dice.integers(-20, 21))))
+
+    chains = Chains([at(size) for size in (10, 50, 550, 599)], dice)
+    first = max(score(chains.at))
+    for _ in range(8):
+        seen = chains.run(30, neighbour, score)
+    assert max(score(chains.at)) > -20 > first
+    assert set(chains.at) <= set(seen)
+
+
+def test_a_correction_begins_with_what_another_model_knows() -> None:
+    dice = np.random.default_rng(0)
+    rows = dice.normal(size=(400, len(NAMES)))
+    seconds = np.exp2(-rows[:, 0])
+    other = train(Samples(rows, seconds, np.arange(400) // 20), TreeOptions(rounds=60))
+    own = rows[:40]
+    found = correction(
+        Samples(own, np.exp2(-own[:, 0] - own[:, 1]), np.zeros(40, dtype=np.int64)),
+        other,
+        TreeOptions(rounds=60, least_rows=4, leaves=8),
+    )
+    fresh = dice.normal(size=(200, len(NAMES)))
+    truth = fresh[:, 0] + fresh[:, 1]
+
+    def agreement(scores: np.ndarray) -> float:
+        return float(np.corrcoef(scores, truth)[0, 1])
+
+    assert agreement(found.scores(fresh)[0]) > agreement(other.scores(fresh)[0])
+    assert agreement(found.scores(fresh)[0]) > 0.75
