@@ -43,10 +43,15 @@ _TOTALS = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """The features of a candidate: one vector, and the loop context of its heaviest statement."""
+    """The features of a candidate: one vector, and the loops of its heaviest statement."""
 
     vector: Floats
-    context: Floats
+    heaviest: Touched
+
+    @property
+    def context(self) -> Floats:
+        """The loop context of the heaviest statement, a row for every loop."""
+        return context(self.heaviest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,4 +140,4 @@ def _together(seen: Sequence[_Seen]) -> Features:
     vector = np.concatenate(
         [weights @ known, known[main], weights @ related, [float(len(seen))], totals]
     )
-    return Features(vector, context(seen[main].touched))
+    return Features(vector, seen[main].touched)

@@ -9,10 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.cost.candidate import NAMES
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.cost.candidate import NAMES, features
 from polygym.cost.model import Acquisition, Objective, Samples, acquired
+from polygym.cost.shipped import PATH, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, importances, train
 from polygym.errors import InputError
+from polygym.programs import load_program
 
 WIDTH = len(NAMES)
 FEW = TreeOptions(rounds=60, leaves=7)
