@@ -2,8 +2,9 @@
 
 ``reach`` is what statements do at given sizes, whatever the schedule; ``nests`` the loops around
 them in a planned tree; ``columns`` numbers of these, and ``candidate`` the numbers of a schedule
-under a mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones, whose
-``validation`` asks about programs that they have not seen; one is ``shipped`` with the package.
+under a mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones,
+whose ``validation`` asks about programs that they have not seen; one is ``shipped`` with the
+package.
 """
 
 from __future__ import annotations
