@@ -29,7 +29,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import exp, log
 from pathlib import Path
 from statistics import fmean, median
@@ -70,12 +70,14 @@ class Task:
     contender: str
     seed: int
     start: str
+    dataset: str
+    threads: int
     trials: int
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
+    def key(self) -> tuple[str, ...]:
         """What it is known by in the journal."""
-        return self.program, self.contender, self.seed, self.start
+        return tuple(map(str, asdict(self).values()))
 
 
 def searching(task: Task, genes: Genes, begin: Sequence[Candidate], looked_at: LookedAt) -> Random:
@@ -94,9 +96,10 @@ def searching(task: Task, genes: Genes, begin: Sequence[Candidate], looked_at: L
             return ByModel(genes, begin, dice, looked_at, shipped())
 
 
-def searched(task: Task, dataset: Dataset, threads: int) -> list[float]:
+def searched(task: Task) -> list[float]:
     """Return the speedup of every trial."""
-    program = load_program(task.program, dataset=dataset)
+    threads = task.threads
+    program = load_program(task.program, dataset=Dataset[task.dataset.upper()])
     known: dict[Way, Schedule] = dict(schedules_of(program.scop, 20.0))
     start = replace(DEFAULT, threads=threads)
     genes = Genes.of(program.scop, tuple(known), dict(program.parameters), start)
@@ -135,14 +138,16 @@ def searched(task: Task, dataset: Dataset, threads: int) -> list[float]:
 def report(rows: Sequence[dict[str, object]]) -> None:
     """Print what there is."""
     runs: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
-    for start in sorted({str(row["start"]) for row in rows}):
+    kinds = ("start", "dataset", "threads", "trials")
+    for kind in sorted({tuple(str(row[name]) for name in kinds) for row in rows}):
         runs.clear()
         for row in rows:
-            if row["start"] == start:
+            if tuple(str(row[name]) for name in kinds) == kind:
                 runs[str(row["contender"])][str(row["program"]), int(str(row["seed"]))] = list(
                     row["speedups"]  # type: ignore[call-overload]
                 )
-        _print(start, runs)
+        start, dataset, threads, _ = kind
+        _print(f"{start}, {dataset}, threads {threads}", runs)
 
 
 def _print(start: str, runs: dict[str, dict[tuple[str, int], list[float]]]) -> None:
@@ -195,10 +200,11 @@ def main() -> int:
     journal = options.out / "journal.jsonl"
     lines = journal.read_text().splitlines() if journal.exists() else []
     rows = [json.loads(line) for line in lines if line.endswith("}")]
-    done = {(r["program"], r["contender"], r["seed"], r["start"]) for r in rows}
+    done = {tuple(str(row[name]) for name in Task.__dataclass_fields__) for row in rows}
     started = time.monotonic()
+    asked = (options.start, options.dataset, options.threads, options.trials)
     tasks = [
-        Task(program, contender, seed, options.start, options.trials)
+        Task(program, contender, seed, *asked)
         for seed in range(options.seeds)
         for program in options.programs
         for contender in options.contenders
@@ -210,17 +216,12 @@ def main() -> int:
             if task.key in done:
                 continue
             try:
-                found = searched(task, Dataset[options.dataset.upper()], options.threads)
+                found = searched(task)
             except PolygymError as error:
                 print(f"{task.program} {task.contender} {task.seed}: {error}", file=sys.stderr)
                 continue
             row = {
-                "program": task.program,
-                "contender": task.contender,
-                "seed": task.seed,
-                "start": task.start,
-                "dataset": options.dataset,
-                "threads": options.threads,
+                **asdict(task),
                 "machine": this_machine().processor,
                 "speedups": found,
             }

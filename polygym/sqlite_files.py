@@ -65,6 +65,7 @@ def create(path: Path, what: str, fill: Callable[[sqlite3.Connection], None]) ->
     """Make a file, under another name until it is whole: who is killed leaves no half a file."""
     _remove_left_behind(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    beside.unlink(missing_ok=True)  # of another process that had this number
     try:
         with explained(path, what), closing(sqlite3.connect(beside, isolation_level=None)) as file:
             fill(file)

@@ -123,11 +123,6 @@ def features(
     )
 
 
-def features_of(found: tuple[Nest, ...], threads: int) -> Features:
-    """Return the features of loops."""
-    return _together([_seen(one, threads) for one in found])
-
-
 def _together(seen: Sequence[_Seen]) -> Features:
     """Add statements up, each with its share of the work."""
     known = np.array([one.knowledge for one in seen])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
@@ -95,14 +96,19 @@ class TreeModel:
             version, names = document["version"], tuple(document["names"])
             card = Card(**document["card"])
             members = document["members"]
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+            if version == VERSION and names == NAMES:
+                members = [lightgbm.Booster(model_str=one) for one in members]
+        except (
+            OSError, EOFError, ValueError, KeyError, TypeError, zlib.error,
+            lightgbm.basic.LightGBMError,
+        ) as error:  # fmt: skip
             raise InputError(f"{path}: expected a model of trees, found: {error}") from None
         if version != VERSION or names != NAMES:
             raise InputError(
                 f"{path}: expected a model of features of version {VERSION}, found {version}; it "
                 "has to be trained again"
             )
-        return TreeModel(tuple(lightgbm.Booster(model_str=one) for one in members), card, names)
+        return TreeModel(tuple(members), card, names)
 
 
 def train(

@@ -43,12 +43,10 @@ def validated(
     folds: int,
     fit: Callable[[Samples], Score],
     seed: int = 0,
-    show: Callable[[int], None] = lambda _: None,
 ) -> Validation:
     """Return how good models are on programs that they have not learned from.
 
-    ``programs`` names the program of every case, ``fit`` makes a model of samples; ``show`` is
-    called after every fold.
+    ``programs`` names the program of every case, ``fit`` makes a model of samples.
 
     Raises:
         InputError: there are fewer programs than folds.
@@ -71,7 +69,6 @@ def validated(
             scores, seconds = model(samples.features[own]), samples.seconds[own]
             correlations.append(spearman(scores, -seconds))
             shares.append(float(seconds.min() / seconds[int(scores.argmax())]))
-        show(number + 1)
     return Validation(
         len(shares),
         len(names),

@@ -112,9 +112,14 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(json.dumps({**document, "version": 99}).encode()))
     with pytest.raises(InputError, match="version 1, found 99"):
         TreeModel.load(path)
-    path.write_bytes(gzip.compress(json.dumps(document).encode())[:-20])
-    with pytest.raises(InputError, match="expected a model of trees"):
-        TreeModel.load(path)
+    whole = gzip.compress(json.dumps(document).encode())
+    turned = bytearray(whole)
+    turned[len(whole) // 2] ^= 0xFF
+    strange = gzip.compress(json.dumps({**document, "members": ["no trees"]}).encode())
+    for damaged in (whole[:-20], bytes(turned), strange):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="expected a model of trees"):
+            TreeModel.load(path)
 
 
 def test_few_rows_are_refused() -> None:

@@ -137,7 +137,10 @@ def test_a_candidate_that_computes_something_else_never_counts(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"search": "magic"}, "expected one of genetic, random, policy:uniform, .* found 'magic'"),
+        (
+            {"search": "magic"},
+            "expected one of genetic, random, model, .*uniform, .* found 'magic'",
+        ),
         ({"search": "policy:magic"}, "or a policy, found 'policy:magic'"),
         ({"search": 3}, "or a policy, found 3"),
         ({"generations": 0}, "generations: expected a number from 1 on, found 0"),

@@ -32,7 +32,7 @@ Kernels on which models are tested are never learned from: {", ".join(TEST_KERNE
 Examples:
   polygym cost train corpus.sqlite mine.model
   polygym cost show mine.model
-  polygym cost show                              the one that comes with polygym
+  polygym cost show                     the one that comes with polygym
 """
 
 _FILE = click.Path(dir_okay=False, path_type=Path)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.loops.check_bounds import with_proofs
-from polygym.compiler.codegen.loops.check_by_running import check_by_running
+from polygym.compiler.codegen.loops.check_by_running import check_by_running, prepare
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
@@ -84,6 +84,7 @@ def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) ->
 
 def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
     asked = Goal(legal, mapping, sizes)
+    prepare(legal.scop, sizes)
     tree = BUILD.run(legal, asked)
     most = _MOST_OPERATIONS + _OPERATIONS_FOR_A_DEPENDENCE * len(dependences(legal.scop))
     hopeless: set[Tree] = set()

@@ -110,7 +110,9 @@ class Collection:
                 done = self.corpus.finished(machine.key, self.plan.threads, self.plan.seed)
                 number = barren = 0
                 while not self._is_over:
-                    if number not in done:
+                    if number in done:
+                        barren = 0
+                    else:
                         self._tick(compilers, machine.key)
                         before = self.rows
                         self._visit(number, machine.key, compilers)
@@ -162,8 +164,9 @@ class Collection:
         visit = Visit(
             found.case, number, plan.seed, plan.threads, machine, time.time(), text=found.text
         )
-        if (before := self.corpus.case_of(visit.key)) not in (None, visit.case):
-            self.skipped.append(f"visit {number}: it was begun with {before}")
+        before = self.corpus.begun_with(visit.key)
+        if before not in (None, (visit.case, visit.text)):
+            self.skipped.append(f"visit {number}: it was begun with another program or text")
             return
         place = self.corpus.begin(visit)
         watch = LoadWatch()
@@ -173,11 +176,10 @@ class Collection:
             with self.waiting():
                 candidates = Candidates.of(found.program, start, dice, plan.each)
             self._sample(place, visit, found.program, candidates, compilers)
+            if self._is_over and len(candidates.told) < plan.each:
+                return  # the rest belongs to it, too
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
-            return
-        if self._is_over and candidates.told and len(candidates.told) < plan.each:
-            return  # the rest belongs to it, too
         load = watch.load()
         self.corpus.finish(place, 0.0 if load is None else load.others + load.stolen)
         self.visits += 1

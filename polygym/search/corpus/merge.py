@@ -23,7 +23,7 @@ def merge(into: Corpus, other: Corpus) -> int:
 def _copy(into: Corpus, other: Corpus) -> None:
     for visit, rows in other.visits():
         moved = visit
-        while into.case_of(moved.key) not in (None, visit.case):
+        while into.begun_with(moved.key) not in (None, (visit.case, visit.text)):
             moved = replace(moved, number=min(moved.number, 0) - 1)
         number = into.begin(moved)
         for row in rows:

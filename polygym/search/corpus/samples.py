@@ -70,7 +70,8 @@ def learnable(
 ) -> Learnable:
     """Return the features and times of groups; ``show`` is called after each with the rows so far.
 
-    A row whose features are out of isl's reach is left out.
+    A program that cannot be read any more, and a row whose features are out of isl's reach, is left
+    out.
     """
     columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
     seconds: list[float] = []
@@ -78,9 +79,12 @@ def learnable(
     names: list[str] = []
     kept: list[Row] = []
     for group in found:
-        with TemporaryDirectory() as folder:
-            program = program_of(group.visit, folder)
         names.append(group.name)
+        try:
+            with TemporaryDirectory() as folder:
+                program = program_of(group.visit, folder)
+        except PolygymError:
+            continue
         legal = cache(partial(legal_of, program))
         for row in group.rows:
             try:

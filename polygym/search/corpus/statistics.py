@@ -90,23 +90,24 @@ def statistics(corpus: Corpus) -> Statistics:
     loads: dict[str, list[float]] = defaultdict(list)
     strange = 0
     for visit, rows in corpus.visits():
+        if not rows:
+            continue
         strange += len(outliers(rows))
         cases[visit.case, visit.machine, visit.threads] += [row.speedup for row in rows]
         kinds[kind_of(visit.case.program)] += len(rows)
         statuses.update(row.status.value for row in rows)
         by_machine[visit.machine] += len(rows)
         loads[visit.machine].append(visit.others)
-    known = {case: values for case, values in cases.items() if values}
-    bests = [max(values) for values in known.values() if max(values) > 0]
+    bests = [max(values) for values in cases.values() if max(values) > 0]
     ratios = [
         max(values) / median(value for value in values if value)
-        for values in known.values()
+        for values in cases.values()
         if sum(value > 0 for value in values) > 1
     ]
     return Statistics(
         sum(by_machine.values()),
-        len({case.program for case, *_ in known}),
-        len({case for case, *_ in known}),
+        len({case.program for case, *_ in cases}),
+        len({case for case, *_ in cases}),
         dict(kinds.most_common()),
         dict(statuses.most_common()),
         strange,

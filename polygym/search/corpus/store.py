@@ -95,15 +95,17 @@ class Corpus:
             )
             return int(cursor.lastrowid or 0)
 
-    def case_of(self, key: VisitKey) -> Case | None:
-        """Return what a visit is of; None where there is none."""
+    def begun_with(self, key: VisitKey) -> tuple[Case, str] | None:
+        """Return what a visit is of, and the text of a file; None where there is none."""
         query = (
-            "SELECT p.name, c.parameters FROM visits v JOIN cases c ON c.number = v.kase "
+            "SELECT p.name, c.parameters, p.text FROM visits v JOIN cases c ON c.number = v.kase "
             "JOIN programs p ON p.number = c.program "
             "WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
         )
         found = self.connection.execute(query, key).fetchone()
-        return None if found is None else Case(found[0], tuple(json.loads(found[1]).items()))
+        if found is None:
+            return None
+        return Case(found[0], tuple(json.loads(found[1]).items())), str(found[2])
 
     def add(self, visit: int, row: Row) -> None:
         """Add a row to a visit; what is there of the same candidate stays."""

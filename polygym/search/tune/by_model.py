@@ -6,7 +6,8 @@ to where the model expects speed; of all that they have seen a good and diverse 
 the mapping, or take another schedule: one of isl's, or an edit of one of the best so far, which is
 legal (:mod:`polygym.search.tune.edits`).
 
-*filter*: dice alone, many at a time, of which the model's first are measured.
+*filter*: 32 times as many candidates by dice as are wanted, of which the model's first are
+measured; here too one in twenty is by dice alone.
 
 The model is the sum of two (AutoTVM, equation 4): one that has learned from other programs, if
 there is one, and the correction that this program's measurements ask for. Before there are enough
@@ -43,7 +44,7 @@ _OF_MAPPING = 0.85
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
 _MOST_EDITS = 40
 _DIVERSITY = 0.1
-_PER_CHOSEN = 32  # of so many by dice the filter lets one through
+_PER_CHOSEN = 32
 
 _LOCAL = TreeOptions(rounds=80, leaves=12, rate=0.1, least_rows=4, columns=0.6)
 
@@ -100,6 +101,8 @@ class ByModel(Random):
                 rows.append(row)
                 # What failed is slower than all that did not.
                 seconds.append(1.0 / speedup if speedup > 0 else 2.0 / worst)
+        if len(rows) < _ENOUGH:
+            return
         samples = Samples(np.array(rows), np.array(seconds), np.zeros(len(rows), dtype=np.int64))
         self._model = correction(samples, self._other, _LOCAL)
 

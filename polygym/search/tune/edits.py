@@ -43,6 +43,8 @@ def edited(schedule: Schedule, scop: Scop, dice: np.random.Generator) -> Schedul
 
 
 def _skewed(schedule: Schedule, dice: np.random.Generator) -> Schedule:
+    if schedule.dimensions < 2:
+        return schedule
     place, other = _two(schedule, dice)
     factor = int(dice.choice((-2, -1, 1, 2)))
     return _changed(

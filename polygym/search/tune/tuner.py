@@ -249,6 +249,8 @@ class _Course:
         tried = 0
         while left > 0:
             first = generation == tried == 0
+            if self.found and not self.recorded and self.is_over:
+                return False
             size = min(left, self.begin if first else search.at_a_time)
             part = ready[tried : tried + size] or search.generation(size)
             choices = [(self.known[one.strategy], one.mapping) for one in part]

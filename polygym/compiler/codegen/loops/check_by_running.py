@@ -19,6 +19,7 @@ What this shows it shows for what was run; the outputs at full size are compared
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import islpy as isl
 
@@ -27,11 +28,14 @@ from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WRONG_OR
 from polygym.compiler.codegen.loops.check_reached import check_reached
 from polygym.compiler.codegen.loops.interpreter import Point, runner, sampler
 from polygym.compiler.codegen.loops.ir import Node
+from polygym.compiler.codegen.loops.probes import probes
 from polygym.compiler.codegen.loops.times import times_along
 from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule, point_of
+from polygym.errors import LimitError
 
 _SIZES = (5, 3)
 _MOST_INSTANCES = 20_000
@@ -60,6 +64,22 @@ def check_by_running(
             _check_sample(body, tree, legal, boxes, values)
 
 
+def prepare(scop: Scop, sizes: Sizes | None) -> None:
+    """Look for instances that checks at these sizes will ask about.
+
+    It is remembered, and done before anything else, so that the effort for loops does not depend on
+    which of them are made first.
+    """
+    sizes = known_sizes(scop, sizes)
+    if sizes is None:
+        return
+    with suppress(LimitError), bounded("looking at the corners of domains"):
+        boxes = [Box.of(statement, sizes) for statement in scop.statements]
+        if sum(box.count for box in boxes) > _MOST_INSTANCES:
+            for statement in scop.statements:
+                probes(statement.domain, tuple(sizes.items()))
+
+
 def _check_all(
     run: Callable[..., list[Point]],
     tree: Tree,
@@ -79,12 +99,15 @@ def _check_sample(
     body: Node, tree: Tree, legal: LegalSchedule, boxes: list[Box], sizes: Sizes
 ) -> None:
     """Check part of what loops for given sizes run."""
-    sampled = sampler(body, tuple(sizes))(*sizes.values())
+    sampled, to_the_end = sampler(body, tuple(sizes))(*sizes.values())
     found = [point for point, _, _ in sampled]
     contains = {box.statement: box.contains for box in boxes}
     if len(set(found)) != len(found) or not all(contains[name](point) for name, point in found):
         raise WrongLoopsError(WRONG_INSTANCES)
     _check_order(found, tree, legal, sizes)
+    seen = {name for name, _ in found}
+    if to_the_end and any(box.statement not in seen and not box.is_empty for box in boxes):
+        raise WrongLoopsError(WRONG_INSTANCES)  # nothing of it runs at the ends of any loop
     check_reached(body, tree, legal, sampled, contains, sizes)
 
 

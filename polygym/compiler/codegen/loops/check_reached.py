@@ -14,6 +14,8 @@ there are gaps it may leave them out, so that with v of the tree
 
 Both numbers are constants of a statement in the text of the loops, and are read off two instances
 that ran there. Example: if v = 4, 6, 10 ran at the counters 5, 6, 8, then scale = 2, shift = 6.
+Where all that ran there has one value, they are unknown, and so they are for loops that no member
+stands for; such a loop is run as a whole, unless that takes too long.
 """
 
 from __future__ import annotations
@@ -66,16 +68,20 @@ def check_reached(
             _counting([(times(*point, *values), counters) for point, counters in _some(own, _READ)])
             for own in ran[name].values()
         }
+        chosen = probes(statement.domain, known)
         run = follower(body, tuple(sizes), name)
+        if run is None and chosen:
+            raise WrongLoopsError(WRONG_INSTANCES)
         if run is None or not countings or None in countings:
             continue
-        chosen = probes(statement.domain, known)
         some = _some([point for own in ran[name].values() for point, _ in own], _NEIGHBOURED)
         for point in {*chosen, *filter(contains[name], _beside([*chosen, *some]))}:
             time = times(*point, *values)
             places = {counting.at(time) for counting in countings if counting is not None}
-            found = {one for at in places if at is not None for one in run(*values, at)}
-            if sum(instance == (name, point) for instance, _, _ in found) != 1:
+            found = [run(*values, at) for at in places if at is not None]
+            own = {one for part in found if part for one in part if one[0] == (name, point)}
+            # Where not all that may run it was looked at, that nothing does says nothing.
+            if len(own) > 1 or (not own and None not in found):
                 raise WrongLoopsError(WRONG_INSTANCES)
 
 
@@ -94,9 +100,15 @@ def _beside(points: Iterable[Values]) -> Iterator[Values]:
                 yield (*point[:place], other, *point[place + 1 :])
 
 
+_UNKNOWN = (0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Counting:
-    """How counters follow from values along the tree: for every loop a shift and a scale."""
+    """How counters follow from values along the tree: for every loop a shift and a scale.
+
+    None stands for a loop that is not there.
+    """
 
     loops: tuple[tuple[int, int] | None, ...]
 
@@ -108,6 +120,9 @@ class _Counting:
                 continue
             if place >= len(time):
                 break
+            if loop == _UNKNOWN:
+                found[place] = None
+                continue
             shift, scale = loop
             if (time[place] + shift) % scale:
                 return None
@@ -132,13 +147,15 @@ def _counting(ran: Iterable[tuple[Values, Counters]]) -> _Counting | None:
 
 
 def _read_off(pairs: list[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the shift and the scale by which values become counters.
+    """Return the shift and the scale by which values become counters; None where they do not.
 
     >>> _read_off([(4, 5), (6, 6), (10, 8)]), _read_off([(4, 5)]), _read_off([(4, 5), (5, 7)])
-    ((6, 2), (1, 1), None)
+    ((6, 2), (0, 0), None)
     """
     (first, at), (last, end) = pairs[0], pairs[-1]
-    scale = 1 if first == last else 0 if at == end else (last - first) // (end - at)
+    if first == last and at == end:
+        return _UNKNOWN
+    scale = 0 if at == end else (last - first) // (end - at)
     if scale < 1:
         return None
     shift = at * scale - first

@@ -57,6 +57,7 @@ _ENDS = (8, 3, 1, 1, 1)
 _MORE = (1, 2, 4, 8, 16)
 _ENOUGH = 1_000
 _MOST_SAMPLED = 30_000
+_MOST_FOLLOWED = 2_000
 
 _INFIX = {
     IndexOperator.ADD: "+",
@@ -82,37 +83,52 @@ def runner(body: Node, parameters: Sequence[str]) -> Callable[..., list[Point]]:
     return _Text(_Counted()).function(body, parameters)
 
 
-def sampler(body: Node, parameters: Sequence[str]) -> Callable[..., list[Execution]]:
+def sampler(body: Node, parameters: Sequence[str]) -> Callable[..., tuple[list[Execution], bool]]:
     """Return the function from the values of parameters to some of the instances that run.
 
-    Where loops are few or short, more of them is taken, until there is enough or all.
+    Where loops are few or short, more of them is taken, until there is enough or all. The second
+    value says whether it got as far as the last loops.
     """
     sampled = _Sampled()
     run = _SampledText(sampled).function(body, parameters)
 
-    def enough(*values: int) -> list[Execution]:
+    def enough(*values: int) -> tuple[list[Execution], bool]:
         found: list[Execution] = []
+        to_the_end = True
         for more in _MORE:
-            before = len(found)
             sampled.begin(more)
-            found = run(*values)
-            if len(found) >= _ENOUGH or len(found) == before:
+            larger = run(*values)
+            if found and sampled.left <= 0:
+                break  # it ended before the last loops, which the smaller one has reached
+            found, to_the_end = larger, sampled.left > 0
+            if len(found) >= _ENOUGH or not sampled.is_part:
                 break
-        return found
+        return found, to_the_end
 
     return enough
 
 
 def follower(
     body: Node, parameters: Sequence[str], statement: str
-) -> Callable[..., list[Execution]] | None:
+) -> Callable[..., list[Execution] | None] | None:
     """Return the function from the values of parameters and of counters to the instances that run.
 
-    None where the statement is nowhere in the loops.
+    It returns None where too many loops have no value, and there is none where the statement is
+    nowhere in the loops.
     """
     if not any(instance.statement == statement for instance in instances_in(body)):
         return None
-    return _FollowedText(_Pinned(), statement).function(body, parameters)
+    pinned = _Pinned()
+    run = _FollowedText(pinned, statement).function(body, parameters)
+
+    def follow(*values: Any) -> list[Execution] | None:
+        pinned.left = _MOST_FOLLOWED
+        try:
+            return run(*values)
+        except WrongLoopsError:
+            return None
+
+    return follow
 
 
 class _Counted:
@@ -141,6 +157,7 @@ class _Sampled:
     def begin(self, more: int) -> None:
         """Begin a sample with so many times as much of every loop as usual."""
         self.more = more
+        self.is_part = False
         self.left = _MOST_SAMPLED
         self.random = Random(0)
 
@@ -155,6 +172,7 @@ class _Sampled:
         if len(iterations) <= kept:
             self.left -= len(iterations)
             return iterations
+        self.is_part = True
         last = len(iterations) - 1
         at_ends = {*range(ends), *range(last + 1 - ends, last + 1)}
         places = set(at_ends)

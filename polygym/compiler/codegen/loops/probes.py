@@ -20,7 +20,6 @@ import islpy as isl
 
 from polygym.compiler.codegen.boxes import Values
 from polygym.compiler.codegen.sizes import at_sizes
-from polygym.compiler.poly.isl_budget import unbounded
 from polygym.compiler.poly.isl_numbers import highest, lowest
 
 _MOST_CORNERS = 32
@@ -34,11 +33,10 @@ def probes(domain: str, sizes: tuple[tuple[str, int], ...]) -> tuple[Values, ...
     >>> sorted(set(probes("[n] -> { S[i, j] : 0 <= j <= i < n }", (("n", 2),))))
     [(0, 0), (1, 0), (1, 1)]
     """
-    with unbounded():  # what is remembered does not depend on who asked first
-        points = at_sizes(isl.Set(domain), dict(sizes))
-        if points.is_empty():
-            return ()
-        return tuple(dict.fromkeys([*_corners(points), *_inside(points)]))
+    points = at_sizes(isl.Set(domain), dict(sizes))
+    if points.is_empty():
+        return ()
+    return tuple(dict.fromkeys([*_corners(points), *_inside(points)]))
 
 
 def _corners(points: isl.Set) -> Iterator[Values]:

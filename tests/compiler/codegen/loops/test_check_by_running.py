@@ -25,6 +25,7 @@ from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Tree
+from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
@@ -175,7 +176,7 @@ def test_long_loops_pass(name: str, mapping: str) -> None:
     check_by_running(body, tree, legal, large(legal))
 
 
-@pytest.mark.parametrize("tamper", [shorter, later])
+@pytest.mark.parametrize("tamper", [shorter, later, gone, elsewhere])
 @pytest.mark.parametrize(("name", "mapping"), [("product", "tile=4"), ("lu", "sequential")])
 def test_what_is_missing_at_an_end_of_long_loops_is_seen(
     name: str, mapping: str, tamper: Tampering
@@ -189,8 +190,20 @@ def test_what_is_missing_at_an_end_of_long_loops_is_seen(
             check_by_running(wrong, tree, legal, large(legal))
 
 
+@pytest.mark.parametrize("order", ["[0, 0]", "[i, 0]", "[i + j, 0]", "[2i, 2j]"])
+def test_instances_that_share_a_time_are_run_by_loops_without_members(order: str) -> None:
+    """All instances at one time, or many: what no member says is no reason to refuse loops."""
+    scop = parse_text(
+        "void f(int n, double A[n][n]) {\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
+        "for (int j = 0; j < n; j++) A[i][j] = A[i][j] * 2;\n#pragma endscop\n}"
+    )
+    legal = LegalSchedule(scop, parse(f"[n] -> {{ S0[i, j] -> {order} }}", scop))
+    for mapping in ("sequential", "default"):
+        assert lower(legal, parse_mapping(mapping), {"n": 900}).sizes == (("n", 900),)
+
+
 def test_what_runs_once_more_in_long_loops_is_seen() -> None:
-    """The last iteration of the outermost loop runs an instance of the one before it again."""
+    """The last iteration of the innermost loop runs an instance of the one before it again."""
     body, tree, legal = generated("product", "sequential")
     seen = 0
 
