@@ -33,6 +33,7 @@ from dataclasses import asdict, dataclass, replace
 from math import exp, log
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 
@@ -135,7 +136,7 @@ def searched(task: Task) -> list[float]:
     return found
 
 
-def report(rows: Sequence[dict[str, object]]) -> None:
+def report(rows: Sequence[dict[str, Any]]) -> None:
     """Print what there is."""
     runs: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
     kinds = ("start", "dataset", "threads", "trials")
@@ -143,9 +144,7 @@ def report(rows: Sequence[dict[str, object]]) -> None:
         runs.clear()
         for row in rows:
             if tuple(str(row[name]) for name in kinds) == kind:
-                runs[str(row["contender"])][str(row["program"]), int(str(row["seed"]))] = list(
-                    row["speedups"]  # type: ignore[call-overload]
-                )
+                runs[str(row["contender"])][str(row["program"]), int(row["seed"])] = row["speedups"]
         start, dataset, threads, _ = kind
         _print(f"{start}, {dataset}, threads {threads}", runs)
 

@@ -109,18 +109,15 @@ def features(
     memory = _memory(legal.scop, tuple(sizes.items()), machine)
     tree = plan(_tree(legal), legal, mapping, machine, sizes, memory)
     parameters, threads = legal.schedule.parameters, mapping.threads
-    return _together(
-        [
-            memory.of(
-                ("seen", work.name, members, parameters, threads),
-                lambda work=work, members=members: _seen(  # type: ignore[misc]
-                    _nest(work, members, parameters, sizes), threads
-                ),
-            )
-            for work in reach(legal.scop, sizes)
-            for members in (path(tree, work.name),)
-        ]
-    )
+
+    def seen(work: Work) -> _Seen:
+        members = path(tree, work.name)
+        return memory.of(
+            ("seen", work.name, members, parameters, threads),
+            lambda: _seen(_nest(work, members, parameters, sizes), threads),
+        )
+
+    return _together([seen(work) for work in reach(legal.scop, sizes)])
 
 
 def _together(seen: Sequence[_Seen]) -> Features:

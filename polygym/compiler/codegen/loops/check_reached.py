@@ -79,9 +79,9 @@ def check_reached(
             time = times(*point, *values)
             places = {counting.at(time) for counting in countings if counting is not None}
             found = [run(*values, at) for at in places if at is not None]
-            own = {one for part in found if part for one in part if one[0] == (name, point)}
+            runs = {one for part in found if part for one in part if one[0] == (name, point)}
             # Where not all that may run it was looked at, that nothing does says nothing.
-            if len(own) > 1 or (not own and None not in found):
+            if len(runs) > 1 or (not runs and None not in found):
                 raise WrongLoopsError(WRONG_INSTANCES)
 
 
