@@ -146,6 +146,7 @@ class Compiler:
             self._end()
         kind, reason = answer.get("error_type", ""), answer.get("error", "")
         if kind == OUT_OF_MEMORY or (kind == InternalError.__name__ and _speaks_of_memory(reason)):
+            self._end()  # it went on, but whoever was refused may have left half of something
             return _took_too_much(body)
         if kind:
             return NotCompiled(kind, reason)

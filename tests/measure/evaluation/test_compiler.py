@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.poly.baselines import original
-from polygym.compiler.poly.schedule import Schedule
+from polybench import Dataset
 from polygym.errors import InputError
 from polygym.measure.evaluation import Compiler
 from polygym.measure.evaluation import compiler as module
 from polygym.measure.evaluation.compiler import NotCompiled
 from polygym.measure.worker.outcome import WorkerError
 from polygym.measure.worker.problem import CompiledProgram, Problem
+from polygym.programs import load_program
 from tests.measure.evaluation.programs import cholesky, endless, gemm, illegal, interchanged, plain
 from tests.measure.worker.processes import children_of, is_running, wait_until
 
@@ -170,18 +170,17 @@ def test_memory_is_limited(compiler):
     assert works(compiler)
     _, generator = family_of(compiler)
     assert resource.prlimit(generator, resource.RLIMIT_AS)[0] == 2 * 2**30
-    # Whether Python, isl or LLVM is refused first: it is an answer, and the next one is good.
-    for megabytes in (-50, -10):
+    # Whether Python, isl or LLVM is refused first: it is an answer, and the next one is good, also
+    # where whoever was refused goes on with half of something (LLVM, when deriche is compiled).
+    deriche = load_program("deriche", dataset=Dataset.MINI)
+    for program, megabytes in ((cholesky(), -50), (cholesky(), -10), (deriche, -10)):
         limit = address_space(generator) + megabytes * 2**20
-        found = compiler.compile_schedule(cholesky(), plain_cholesky(), seconds=60.0, memory=limit)
+        found = compiler.compile_schedule(program, plain(program), seconds=60.0, memory=limit)
         says = f"generating code took more than {limit / 2**20:,.0f} MiB of memory"
         assert found == NotCompiled("MemoryError", says)
+        assert compiler.process_id is None
         assert works(compiler)
         _, generator = family_of(compiler)
-
-
-def plain_cholesky() -> Schedule:
-    return original(cholesky().scop)
 
 
 def address_space(process: int) -> int:
