@@ -53,6 +53,20 @@ def schedules(folder: Path) -> list[str]:
     return [line["schedule"] for line in read(folder / "episodes.jsonl").episodes]
 
 
+def test_a_model_picks_among_episodes(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = (y_ax, "-p", "n=60", "--out", str(out), "--policy", "model", "--budget", "2")
+    code, data = call_json(capsys, *arguments)
+    assert (code, data["explored"]) == (0, 2)
+    contents = read(out / "episodes.jsonl")
+    assert contents.setting["policy"] == "model"
+    # Its records are an environment's, which a policy begins.
+    assert {one["arguments"]["policy"] for one in contents.episodes} == {"bias_coeff_0"}
+    assert dispatch.run(["replay", str(out / "best.json")]) == 0
+
+
 def test_a_search_from_end_to_end(
     capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
 ) -> None:

@@ -13,7 +13,6 @@ from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.worker.outcome import Status
-from polygym.search.explore.explorer import episode_of
 from polygym.search.explore.setting import Setting
 from tests.search.explore.pretending import pretended, setting
 from tests.sources import Y_AX
@@ -39,7 +38,7 @@ def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
 
 def recorded(of: Setting, index: int = 0) -> dict[str, Any]:
     """Return a finished episode, measured in pretence."""
-    episode = episode_of(of.subject.task, of.choose, of.seed, index)
+    episode = of.play(of.seed, index)
     return of.record(episode, pretended(episode.schedule()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,11 @@ from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost.candidate import NAMES, features
-from polygym.cost.model import Acquisition, Objective, Samples, acquired
-from polygym.cost.shipped import PATH, shipped
+from polygym.cost.model import Acquisition, Card, Objective, Samples, acquired
+from polygym.cost.shipped import PATH, is_of_this_machine, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, importances, train
 from polygym.errors import InputError
+from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.programs import load_program
 
 WIDTH = len(NAMES)
@@ -144,3 +146,16 @@ def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> N
     ]
     fast, slow = model.scores(np.array(rows))[0]
     assert fast > slow
+
+
+def test_machines_that_are_alike_share_a_model() -> None:
+    here = fingerprint()
+    card = Card("trees", "rank", 1, 1, 1, 0, "another key", notes={})
+    assert not is_of_this_machine(card)
+    assert is_of_this_machine(replace(card, machine=here.key))
+    for llvm, other in (("1.0", True), (here.llvm, False)):
+        processor = here.processor if other else "another processor"
+        told = asdict(replace(here, llvm=llvm, processor=processor))
+        # As JSON has it, with lists for tuples.
+        notes = {"fingerprint": json.loads(json.dumps(told))}
+        assert is_of_this_machine(replace(card, notes=notes)) is other

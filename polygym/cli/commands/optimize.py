@@ -28,22 +28,24 @@ from polygym.compiler.codegen.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
-from polygym.episodes.policies import POLICIES
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
+from polygym.search.explore.players import player_names
 from polygym.search.explore.setting import Setting
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
-with the original order's and times it. With --tune-mapping N, other mappings are tried then for the
-three fastest schedules, isl's and the original order: first a few that differ in one idea, then
-small changes of the best. At the end the best five are timed again, in turn with the original order
-and isl's schedule; as the best of many single measurements is a lucky one too, they tend to be
-slower then. The best is the fastest of these, isl's among them. Faster than the original is what is
-so by more than 3 % in the end. The same seed explores the same schedules; which mappings are tried
-depends on the times as well. Exit code 0 even if nothing faster was found; 1: the original order
-itself does not run; 130: interrupted.
+with the original order's and times it. With --policy model policies build eight for an episode, and
+the one that the model of cost ranks first is taken (pip install 'polygym[cost]'). With
+--tune-mapping N, other mappings are tried then for the three fastest schedules, isl's and the
+original order: first a few that differ in one idea, then small changes of the best. At the end the
+best five are timed again, in turn with the original order and isl's schedule; as the best of many
+single measurements is a lucky one too, they tend to be slower then. The best is the fastest of
+these, isl's among them. Faster than the original is what is so by more than 3 % in the end. The
+same seed explores the same schedules; which mappings are tried depends on the times as well. Exit
+code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
+interrupted.
 
 Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the
 moment its outcome is known, `tuning.jsonl` every mapping, `best.json` the best one (for `polygym
@@ -90,10 +92,11 @@ Examples:
 @click.option(
     "--policy",
     "policy_name",
-    type=click.Choice(list(POLICIES)),
+    type=click.Choice(player_names()),
     default="bias_coeff_0",
     show_default=True,
-    help="Who makes the choices.",
+    help="Who makes the choices: a policy by dice or rule, or a model of cost that takes the most "
+    "promising of eight episodes.",
 )
 @seed_option("The dice of the policy.")
 @out_option

@@ -31,12 +31,12 @@ from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
-from polygym.episodes.policies import policy
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.selection import selected
+from polygym.search.explore.players import check_player
 from polygym.search.sweep import reading
 from polygym.search.sweep.beginning import begun
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
@@ -245,7 +245,7 @@ def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
 def _policies(text: str) -> tuple[str, ...]:
     names = _listed(text, "--policy")
     for name in names:
-        policy(name)
+        check_player(name)
     return names
 
 

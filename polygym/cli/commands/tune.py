@@ -33,10 +33,12 @@ A candidate is a way to get a schedule (isl's under one of many options, or the 
 and a mapping. The usual search, genetic, begins with the usual choices, with what did best for
 similar comprehensions before, and with dice; then every generation has children of the best. random
 rolls dice alone; policy:NAME takes schedules that a policy of the gym constructs, and changes the
-mappings of the best. A generation is compiled on all cores, then measured one by one beside the
-original order; its outputs are compared with the original's. One that takes several times as long
-as the best is cut off. In the end the best five are timed again together with what there was to
-start from, if the time is not up.
+mappings of the best. model lets chains of annealing walk over mappings and schedules, uphill in
+what a model of cost expects, which learns from what is measured; filter rolls many dice and takes
+what the model likes best (both: pip install 'polygym[cost]'). A generation is compiled on all
+cores, then measured one by one beside the original order; its outputs are compared with the
+original's. One that takes several times as long as the best is cut off. In the end the best five
+are timed again together with what there was to start from, if the time is not up.
 
 Ctrl-C and --time stop it at any time and keep the best. `trials.jsonl` in --out has every candidate
 the moment its outcome is known, `best.json` the best one (for `polygym replay` and `polygym run

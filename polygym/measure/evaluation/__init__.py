@@ -5,7 +5,8 @@ there are legal schedules whose code takes minutes to generate; ``compiling`` ma
 runs, ``foreign`` has other C compilers do so; ``evaluator`` has the result run beside the original
 order (``turns``, by the ``measuring_rule``) and puts every end into one value (``answers``), an
 :class:`Evaluation`; ``shared`` has the evaluators of a process. ``patience`` gives commands isl's
-schedules and the like within a limit, from a copy of the process (``apart``).
+schedules and the like within a limit, from a copy of the process (``apart``). ``fingerprint`` says
+of which kind a machine is.
 """
 
 from polygym.measure.evaluation.compiler import Compiler, c_text

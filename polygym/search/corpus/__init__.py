@@ -1,7 +1,7 @@
 """Corpora: measurements of many candidates of many programs, for models to learn from.
 
 ``plan`` says which program at which sizes comes next, ``candidates`` which of its schedules and
-mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of ``machine``;
+mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of machine;
 ``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet.
 """
 

@@ -23,8 +23,8 @@ from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import play, policy
 from polygym.errors import PolygymError
 from polygym.programs import Program
-from polygym.search.explore.explorer import schedule_of
 from polygym.search.explore.neighbourhood import changed, place_of_parent
+from polygym.search.explore.players import schedule_of
 from polygym.search.tune.candidates import STRATEGIES, Genes, schedules_of
 
 POLICIES = ("bias_coeff_0", "bias_coeff_0", "uniform", "bias_select_dep", "earliest")

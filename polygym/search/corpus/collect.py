@@ -27,11 +27,11 @@ from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
 from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.measure.worker.outcome import Status
 from polygym.programs import Program, load_program
 from polygym.search.corpus.candidates import Candidates
-from polygym.search.corpus.machine import fingerprint
 from polygym.search.corpus.plan import USUAL, Choice, chosen
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.store import Corpus

@@ -19,8 +19,8 @@ from typing import Self
 
 import polygym
 from polygym.errors import InputError
+from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
-from polygym.search.corpus.machine import Fingerprint
 from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
 from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
 from polygym.sqlite_files import create, explained, transaction

@@ -1,8 +1,8 @@
 """The loop of a search: play episode k, measure its schedule, go on with k + 1.
 
-Episode k rolls its dice with ``default_rng([seed, k])``, and nothing else: which schedule it finds
-depends neither on the episodes before nor on a clock. So a search that is interrupted after
-episode k and continued with k + 1 explores what an uninterrupted one does.
+Which schedule episode k finds follows from the seed and from k alone, whoever plays
+(:mod:`polygym.search.explore.players`). So a search that is interrupted after episode k and
+continued with k + 1 explores what an uninterrupted one does.
 
 Two episodes may find one schedule. It is measured the first time only; ``known`` says where.
 """
@@ -13,13 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.episode import Episode, Phase, Task
-from polygym.episodes.policies import Policy, play
-from polygym.errors import LimitError
+from polygym.episodes.episode import Episode
 from polygym.measure.evaluation import Evaluation
+from polygym.search.explore.players import Player, schedule_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +51,7 @@ Explored: TypeAlias = Measured | Repeated | Unscheduled
 
 
 def explore(
-    task: Task,
-    choose: Policy,
+    play: Player,
     seed: int,
     indices: range,
     evaluate: Callable[[Schedule], Evaluation],
@@ -67,7 +63,7 @@ def explore(
     """
     first_of = dict(known or {})
     for index in indices:
-        episode = episode_of(task, choose, seed, index)
+        episode = play(seed, index)
         found = schedule_of(episode)
         if isinstance(found, str):
             yield Unscheduled(index, episode, found)
@@ -76,18 +72,3 @@ def explore(
         else:
             first_of[found] = index
             yield Measured(index, episode, evaluate(found))
-
-
-def episode_of(task: Task, choose: Policy, seed: int, index: int) -> Episode:
-    """Return the episode with this number, at its end."""
-    return play(task.start(), choose, np.random.default_rng([seed, index]))
-
-
-def schedule_of(episode: Episode) -> Schedule | str:
-    """Return the schedule of an episode at its end, or why there is none."""
-    if episode.phase is Phase.INVALID:
-        return episode.reason
-    try:
-        return episode.schedule()
-    except LimitError as error:
-        return str(error)

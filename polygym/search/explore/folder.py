@@ -40,7 +40,6 @@ from polygym.search.explore.explorer import (
     Measured,
     Repeated,
     Unscheduled,
-    episode_of,
     explore,
 )
 from polygym.search.explore.journal import Contents, Journal, Json, read
@@ -70,9 +69,7 @@ class Search:
         indices = range(self.tally.explored, budget)
         setting = self.setting
         known = self.tally.known()
-        for event in explore(
-            setting.subject.task, setting.choose, setting.seed, indices, evaluate, known
-        ):
+        for event in explore(setting.play, setting.seed, indices, evaluate, known):
             line = _line(setting, event)
             self.journal.append(line)
             if _add(self.tally, event) and self.best is self.tally.best:
@@ -216,7 +213,7 @@ def _check(setting: Setting, path: Path, contents: Contents) -> None:
     if not contents.episodes:
         return
     index = len(contents.episodes) - 1
-    last = episode_of(setting.subject.task, setting.choose, setting.seed, index)
+    last = setting.play(setting.seed, index)
     if list(last.actions) != contents.episodes[index].get("actions"):
         raise InputError(
             f"{path}: expected episode {index} to be found again, found another one; it was "

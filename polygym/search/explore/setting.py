@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import Any
 
 import polygym
+from polygym.cost.shipped import digest
 from polygym.episodes import record
 from polygym.episodes.episode import Episode
 from polygym.episodes.ids import SCHEDULE
 from polygym.episodes.kernels import Source, Subject, subject
-from polygym.episodes.policies import Policy, policy
 from polygym.measure.evaluation import Evaluation
 from polygym.search.explore.conditions import Conditions
+from polygym.search.explore.players import BEHIND_MODEL, MODEL, Player, check_player, player
 
 FORMAT = "polygym search"
 VERSION = 1
@@ -40,17 +41,19 @@ class Setting(Conditions):
     def __post_init__(self) -> None:
         """Refuse what cannot be searched with."""
         super().__post_init__()
-        policy(self.policy)
+        check_player(self.policy)
 
     @cached_property
     def subject(self) -> Subject:
         """The program and its processes."""
         return subject(self.source, self.options)
 
-    @property
-    def choose(self) -> Policy:
-        """The policy."""
-        return policy(self.policy)
+    @cached_property
+    def play(self) -> Player:
+        """Who plays: the policy, or a model that picks among what policies play."""
+        subject = self.subject
+        sizes = dict(subject.program.parameters)
+        return player(self.policy, subject.task, sizes, self.measuring.mapping)
 
     def record(self, episode: Episode, evaluation: Evaluation | None) -> dict[str, Any]:
         """Return an episode as JSON that can be replayed."""
@@ -70,6 +73,7 @@ class Setting(Conditions):
             "program": whole["program"],
             "process": whole["process"],
             "policy": self.policy,
+            **({"model": digest()} if self.policy == MODEL else {}),
             **{name: conditions[name] for name in _OF_ALL_SCHEDULES},
         }
 
@@ -82,6 +86,6 @@ class Setting(Conditions):
             "parameters": dict(self.source.parameters),
             "function": self.source.function,
             "reward": "speedup",
-            "policy": self.policy,
+            "policy": BEHIND_MODEL if self.policy == MODEL else self.policy,
             **conditions,
         }

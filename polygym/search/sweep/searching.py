@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.kernels import Subject
-from polygym.episodes.policies import policy
 from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.apart import StoppedError
 from polygym.measure.evaluation.compilers import Compilers, pin
 from polygym.measure.worker.outcome import Status
-from polygym.search.explore.explorer import episode_of, schedule_of
+from polygym.programs import Program
+from polygym.search.explore.players import Player, player, schedule_of
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.judging import Judge
@@ -77,10 +76,19 @@ def search(
         _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
         spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
+        players = {
+            name: player(name, subject.task, dict(subject.program.parameters), options.mapping)
+            for name in request.policies
+        }
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))
         try:
             while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
-                found = [_play(subject, setting, step, is_stopped) for step in batch]
+                found = []
+                for step in batch:
+                    if is_over():
+                        return
+                    play = players[step.policy]
+                    found.append(_play(subject.program, setting, step, play, is_stopped))
                 new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
                 choices = [(one, options.mapping) for one in new]
                 if not compilers.compile_all(subject.program, choices, is_over):
@@ -96,14 +104,17 @@ def search(
 
 
 def _play(
-    subject: Subject, setting: SweepSetting, step: Step, is_stopped: Callable[[], bool]
+    program: Program,
+    setting: SweepSetting,
+    step: Step,
+    play: Player,
+    is_stopped: Callable[[], bool],
 ) -> Schedule | str:
     """Return the schedule of an episode, or why it has none; the first ones are the seeds'."""
     seed, seeds = setting.seed, setting.seeds
     if step.index < len(seeds):
-        return seed_or_reason(seeds[step.index], subject.program, is_stopped)
-    index = step.index - len(seeds)
-    return schedule_of(episode_of(subject.task, policy(step.policy), seed, index))
+        return seed_or_reason(seeds[step.index], program, is_stopped)
+    return schedule_of(play(seed, step.index - len(seeds)))
 
 
 def _steps(store: Store, kernel: str, request: SearchRequest) -> Iterator[Step]:

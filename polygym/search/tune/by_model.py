@@ -11,8 +11,8 @@ measured; here too one in twenty is by dice alone.
 
 The model is the sum of two (AutoTVM, equation 4): one that has learned from other programs, if
 there is one, and the correction that this program's measurements ask for. Before there are enough
-of these, and without the other one, dice decide. All of it follows from the seed and from what was
-measured.
+of these the other one leads alone, or dice decide: where there is no other one, and where it has
+learned on another kind of machine. All of it follows from the seed and from what was measured.
 """
 
 from __future__ import annotations
@@ -59,11 +59,16 @@ class ByModel(Random):
         dice: np.random.Generator,
         looked_at: LookedAt,
         other: Model | None = None,
+        is_of_here: bool = True,
     ) -> None:
-        """Begin with the seeds; ``other`` has learned from other programs."""
+        """Begin with the seeds; ``other`` has learned from other programs.
+
+        ``is_of_here`` says that it did so on a machine like this one.
+        """
         super().__init__(genes, seeds, dice)
         self._looked_at = looked_at
         self._other = other
+        self._leads_at_once = other is not None and is_of_here
         self._model: Correction | None = None
         self._learned_from = 0
         self._chains: Chains | None = None
@@ -72,7 +77,7 @@ class ByModel(Random):
     def generation(self, count: int) -> list[Candidate]:
         """Return the seeds, then what the model expects to be fast."""
         ready: list[Candidate] = []
-        if not self._seeds and (self._other is not None or self._has_enough):
+        if not self._seeds and (self._leads_at_once or self._has_enough):
             self._learn_again()
             ready = self._expected(count)
         return self._filled(

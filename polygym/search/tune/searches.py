@@ -22,13 +22,13 @@ import numpy as np
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.shipped import shipped
+from polygym.cost.shipped import is_of_this_machine, shipped
 from polygym.cost.trees import expect_lightgbm
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
 from polygym.errors import InputError
-from polygym.search.explore.explorer import episode_of, schedule_of
 from polygym.search.explore.neighbourhood import changed, place_of_parent
+from polygym.search.explore.players import episode_of, schedule_of
 from polygym.search.tune.by_model import ByModel, Filtered, LookedAt
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named
 from polygym.search.tune.dice import Random
@@ -166,7 +166,9 @@ def make_search(
         return SEARCHES[search](genes, seeds, dice)
     if search in BY_MODEL:
         expect_lightgbm()
-        return BY_MODEL[search](genes, seeds, dice, LookedAt(scop, sizes, known), shipped())
+        looked_at, other = LookedAt(scop, sizes, known), shipped()
+        is_of_here = other is not None and is_of_this_machine(other.card)
+        return BY_MODEL[search](genes, seeds, dice, looked_at, other, is_of_here)
     name = search.removeprefix(PREFIX)
     return ByPolicy(genes, seeds, dice, Explorer(scop, POLICIES[name], name, seed, known))
 

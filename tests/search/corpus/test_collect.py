@@ -11,9 +11,9 @@ import polybench
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import parse
 from polygym.errors import InputError
+from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.programs import load_program
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
-from polygym.search.corpus.machine import fingerprint
 from polygym.search.corpus.plan import (
     LEAST_WORK,
     MOST_WORK,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from polygym.errors import InputError
+from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.measure.worker.outcome import Status
-from polygym.search.corpus.machine import Fingerprint, fingerprint
 from polygym.search.corpus.merge import merge
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.statistics import outliers, statistics

@@ -12,15 +12,15 @@ from polygym.search.explore.explorer import (
     Measured,
     Repeated,
     Unscheduled,
-    episode_of,
     explore,
 )
+from polygym.search.explore.players import ByPolicy, episode_of
 from tests.search.explore.pretending import pretended, setting
 
 
 def explored(indices: range, *, seed: int = 0, name: str = "bias_coeff_0") -> list[Explored]:
     task = setting().subject.task
-    return list(explore(task, policy(name), seed, indices, pretended))
+    return list(explore(ByPolicy(task, policy(name)), seed, indices, pretended))
 
 
 def actions(events: list[Explored]) -> list[tuple[int, ...]]:
@@ -50,13 +50,13 @@ def test_a_schedule_is_measured_once() -> None:
         return pretended(schedule)
 
     task = setting().subject.task
-    first, *others = explore(task, policy("earliest"), 0, range(4), evaluate)
+    first, *others = explore(ByPolicy(task, policy("earliest")), 0, range(4), evaluate)
     assert isinstance(first, Measured)
     assert asked == [first.evaluation.schedule]
     for event in others:
         assert isinstance(event, Repeated)
         assert (event.first, event.schedule) == (0, asked[0])
-    (known,) = explore(task, policy("earliest"), 0, range(9, 10), evaluate, {asked[0]: 5})
+    (known,) = explore(ByPolicy(task, policy("earliest")), 0, range(9, 10), evaluate, {asked[0]: 5})
     assert isinstance(known, Repeated)
     assert known.first == 5
     assert len(asked) == 1
@@ -68,7 +68,7 @@ def test_an_invalid_episode_is_an_event() -> None:
     def clumsy(episode: Episode, _: object) -> int:
         return task.options.actions - 1
 
-    (event,) = explore(task, clumsy, 0, range(1), pretended)
+    (event,) = explore(ByPolicy(task, clumsy), 0, range(1), pretended)
     assert isinstance(event, Unscheduled)
     assert event.episode.phase is Phase.INVALID
     assert "not offered" in event.reason

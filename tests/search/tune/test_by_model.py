@@ -44,14 +44,16 @@ def fitness(candidate: Candidate) -> float:
     return score + (mapping.unroll_jam == 4)
 
 
-def searched(name: str, seed: int, count: int = 96) -> list[tuple[Candidate, float]]:
+def searched(
+    name: str, seed: int, count: int = 96, each: int = 16
+) -> list[tuple[Candidate, float]]:
     scop = load_program("gemm").scop
     known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
     genes = Genes.of(scop, tuple(known), SIZES, START)
     search = make_search(name, scop, genes, [Candidate(ISL, START)], seed, known, SIZES)
     tried = []
     while len(tried) < count:
-        for one in search.generation(16):
+        for one in search.generation(each):
             search.learn(one, fitness(one))
             tried.append((one, fitness(one)))
             assert is_legal(scop, known[one.strategy])
@@ -81,12 +83,30 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
+    monkeypatch.setattr(searches, "is_of_this_machine", lambda _: True)
     with_it = [one for one, _ in searched("model", 3, 32)]
     monkeypatch.setattr(searches, "shipped", lambda: None)
     without = [one for one, _ in searched("model", 3, 32)]
     assert len(set(with_it)) == len(with_it) == 32
     assert with_it[:16] == without[:16]
     assert len(set(with_it[16:]) & set(without[16:])) < 8
+
+
+def test_a_model_of_another_machine_waits_for_measurements(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of sixteen candidates eight come before there is anything to correct it by."""
+
+    def first(is_of_here: bool) -> list[Candidate]:
+        monkeypatch.setattr(searches, "is_of_this_machine", lambda _: is_of_here)
+        return [one for one, _ in searched("model", 3, 16, 8)]
+
+    here, there = first(True), first(False)
+    monkeypatch.setattr(searches, "shipped", lambda: None)
+    without = first(True)
+    assert there == without
+    assert here[:8] == without[:8]
+    assert len(set(here[8:]) & set(without[8:])) < 4
 
 
 @pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "lu", "random:4"])

@@ -1,0 +1,139 @@
+"""Who plays the episodes of a search: a policy by itself, or a model of cost that picks among many.
+
+A player gives the episode of a number, at its end. It rolls its dice with the seed and the number
+and nothing else, so which schedule an episode finds depends neither on the episodes before nor on a
+clock, whoever plays.
+
+``model`` lets policies play :data:`TRIES` episodes and takes the one whose schedule the model of
+cost that comes with polygym ranks first under the search's mapping and sizes; nothing is run for
+that. Every :data:`HONEST`-th episode is a policy's alone, in case the model is blind to something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.candidate import features
+from polygym.cost.model import Model
+from polygym.cost.shipped import expect_shipped
+from polygym.episodes.episode import Episode, Phase, Task
+from polygym.episodes.policies import POLICIES, Policy, play, policy
+from polygym.errors import InputError, LimitError, PolygymError
+
+MODEL = "model"
+"""The name of the player that asks the model; the others are policies."""
+
+TRIES, HONEST = 8, 8
+BEHIND_MODEL = "bias_coeff_0"
+"""The policy of which the model's player plays most; the others come in turn."""
+
+_TURNS = (BEHIND_MODEL, "uniform", BEHIND_MODEL, "bias_select_dep")
+
+
+class Player(Protocol):
+    """Plays the episode of a number."""
+
+    def __call__(self, seed: int, index: int) -> Episode:
+        """Return the episode, at its end."""
+        ...
+
+
+def player_names() -> tuple[str, ...]:
+    """Return what a player may be called."""
+    return (*POLICIES, MODEL)
+
+
+def check_player(name: str) -> None:
+    """Refuse what is no player, or one that cannot play here.
+
+    Raises:
+        InputError: there is none of that name, or what it needs is missing.
+    """
+    if name == MODEL:
+        expect_shipped()
+    elif name not in POLICIES:
+        raise InputError(f"a policy: expected one of {', '.join(player_names())}, found {name!r}")
+
+
+def player(name: str, task: Task, sizes: Dictionary[str, int], mapping: Mapping) -> Player:
+    """Return the player of a name, for schedules that will run at these sizes under a mapping.
+
+    Raises:
+        InputError: there is none of that name, or what it needs is missing.
+    """
+    if name == MODEL:
+        own = {one.name: sizes[one.name] for one in task.scop.parameters}
+        return ByModel(task, own, mapping, expect_shipped())
+    return ByPolicy(task, policy(name))
+
+
+@dataclass(frozen=True, slots=True)
+class ByPolicy:
+    """A policy plays, once."""
+
+    task: Task
+    choose: Policy
+
+    def __call__(self, seed: int, index: int) -> Episode:
+        """Return the policy's episode."""
+        return episode_of(self.task, self.choose, seed, index)
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel:
+    """Policies play several episodes, of which a model takes one."""
+
+    task: Task
+    sizes: Dictionary[str, int]
+    mapping: Mapping
+    model: Model
+
+    def __call__(self, seed: int, index: int) -> Episode:
+        """Return the most promising of some episodes; the first where none has a schedule."""
+        tries = 1 if index % HONEST == HONEST - 1 else TRIES
+        played = [self._played(seed, index, attempt) for attempt in range(tries)]
+        if tries == 1:
+            return played[0]
+        rows = [self._features(episode) for episode in played]
+        known = [place for place, row in enumerate(rows) if row is not None]
+        if not known:
+            return played[0]
+        scores = self.model.scores(np.array([rows[place] for place in known])).mean(axis=0)
+        return played[known[int(scores.argmax())]]
+
+    def _played(self, seed: int, index: int, attempt: int) -> Episode:
+        choose = policy(_TURNS[(index + attempt) % len(_TURNS)])
+        return play(self.task.start(), choose, np.random.default_rng([seed, index, attempt]))
+
+    def _features(self, episode: Episode) -> np.ndarray | None:
+        """Return the features of an episode's schedule; None where there are none."""
+        found = schedule_of(episode)
+        if isinstance(found, str):
+            return None
+        try:
+            legal = LegalSchedule(self.task.scop, found)
+            return features(legal, self.mapping, self.sizes).vector
+        except PolygymError:
+            return None
+
+
+def episode_of(task: Task, choose: Policy, seed: int, index: int) -> Episode:
+    """Return the episode with this number, at its end."""
+    return play(task.start(), choose, np.random.default_rng([seed, index]))
+
+
+def schedule_of(episode: Episode) -> Schedule | str:
+    """Return the schedule of an episode at its end, or why there is none."""
+    if episode.phase is Phase.INVALID:
+        return episode.reason
+    try:
+        return episode.schedule()
+    except LimitError as error:
+        return str(error)
