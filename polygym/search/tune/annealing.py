@@ -30,13 +30,19 @@ class Chains:
         steps: int,
         neighbour: Callable[[Candidate], Candidate],
         score: Callable[[Sequence[Candidate]], np.ndarray],
+        is_over: Callable[[], bool] = lambda: False,
     ) -> dict[Candidate, float]:
-        """Walk, and return the score of every candidate that was looked at."""
+        """Walk, and return the score of every candidate that was looked at.
+
+        ``is_over`` is asked before every step.
+        """
         now = score(self.at)
         seen = dict(zip(self.at, map(float, now), strict=True))
         known = now[np.isfinite(now)]
         unit = float(known.std()) if len(known) else 0.0
         for step in range(steps):
+            if is_over():
+                break
             temperature = (1.0 - step / steps) * (unit or 1.0)
             proposed = [neighbour(one) for one in self.at]
             found = score(proposed)

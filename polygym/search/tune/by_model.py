@@ -130,7 +130,7 @@ class ByModel(Random):
             good = self._best() or [Candidate(self.genes.strategies[0], self.genes.start)]
             begin += [good[place % len(good)] for place in range(CHAINS - len(begin))]
             self._chains = Chains(begin, self.dice)
-        seen = self._chains.run(_STEPS, self._neighbour, self._score)
+        seen = self._chains.run(_STEPS, self._neighbour, self._score, self.is_over)
         fresh = {
             one: score
             for one, score in seen.items()

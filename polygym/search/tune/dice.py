@@ -27,6 +27,8 @@ class Random:
         self.genes, self.dice = genes, dice
         self.found: dict[Candidate, float] = {}
         self._seeds = list(seeds)
+        # Asked from time to time by those that take long to choose: then nobody wants the rest.
+        self.is_over: Callable[[], bool] = lambda: False
 
     def generation(self, count: int) -> list[Candidate]:
         """Return candidates to try, none twice or again: the seeds, then what the dice say."""

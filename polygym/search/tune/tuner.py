@@ -157,6 +157,8 @@ def tune(
         course = _Course(
             plan, evaluator, compilers, known, len(begin), before, started, waiting, show
         )
+        # What is recorded is chosen again, however long that takes.
+        search.is_over = lambda: not course.recorded and course.is_over
         interrupted = course.run(search)
         return course.confirmed(begin[0], interrupted)
 
@@ -244,7 +246,7 @@ class _Course:
 
         The first candidate is tried whatever the limits are.
         """
-        ready = search.generation(count) if search.is_by_generation else []
+        ready = self._chosen(search, count) if search.is_by_generation else []
         left = len(ready) if search.is_by_generation else count
         tried = 0
         while left > 0:
@@ -252,7 +254,7 @@ class _Course:
             if self.found and not self.recorded and self.is_over:
                 return False
             size = min(left, self.begin if first else search.at_a_time)
-            part = ready[tried : tried + size] or search.generation(size)
+            part = ready[tried : tried + size] or self._chosen(search, size)
             choices = [(self.known[one.strategy], one.mapping) for one in part]
             fresh = [one for one in choices if one not in self.recorded]
             if fresh and not (self.found and self.is_over):
@@ -265,6 +267,11 @@ class _Course:
                 break
             left, tried = left - size, tried + len(part)
         return tried > 0
+
+    def _chosen(self, search: Random, count: int) -> list[Candidate]:
+        """Have a search choose, which takes a model some seconds."""
+        with self.waiting():
+            return search.generation(count)
 
     def _compile(self, choices: Sequence[Choice]) -> None:
         """Generate code as long as there is time, that of the first candidate in any case."""

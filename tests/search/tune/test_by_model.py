@@ -190,6 +190,22 @@ def test_chains_climb_and_go_on_where_they_ended() -> None:
     assert set(chains.at) <= set(seen)
 
 
+def test_chains_stop_when_nobody_wants_the_rest() -> None:
+    begin = [Candidate(ISL, replace(START, tile=(size,))) for size in (8, 16)]
+    left = iter([False, False, True])
+    made = iter(range(100, 200))
+
+    def neighbour(one: Candidate) -> Candidate:
+        return replace(one, mapping=replace(START, tile=(next(made),)))
+
+    def score(candidates: Sequence[Candidate]) -> np.ndarray:
+        return np.zeros(len(candidates))
+
+    chains = Chains(begin, np.random.default_rng(0))
+    seen = chains.run(30, neighbour, score, lambda: next(left))
+    assert len(seen) == 2 + 2 * 2
+
+
 def test_a_correction_begins_with_what_another_model_knows() -> None:
     dice = np.random.default_rng(0)
     rows = dice.normal(size=(400, len(NAMES)))

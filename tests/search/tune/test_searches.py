@@ -1,18 +1,22 @@
 """Who chooses: values that make sense, nothing twice, and children better than dice."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from polybench import Dataset
 from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions
-from polygym.programs import load_scop
+from polygym.programs import load_program, load_scop
 from polygym.search.tune.candidates import STRATEGIES, Candidate, Genes, Played, Way, schedules_of
 from polygym.search.tune.dice import Random
 from polygym.search.tune.searches import SEARCHES, Genetic, make_search
+from polygym.search.tune.tuner import Plan, tune
 
 START = replace(DEFAULT, threads=2)
 GENES = Genes.of(load_scop("tc:matmul"), STRATEGIES, {"M": 26, "K": 100, "N": 7}, START)
@@ -132,3 +136,34 @@ def test_schedules_count_once() -> None:
     found = schedules_of(scop)
     assert len(set(found.values())) == len(found) >= 2
     assert all(is_legal(scop, schedule) for schedule in found.values())
+
+
+def test_ctrl_c_while_candidates_are_chosen_keeps_what_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Choosing takes a model some seconds, so the signal may come there as well."""
+    is_allowed = False
+
+    @contextmanager
+    def waiting() -> Iterator[None]:
+        nonlocal is_allowed
+        is_allowed = True
+        try:
+            yield
+        finally:
+            is_allowed = False
+
+    whole = Random.generation
+
+    def generation(self: Random, count: int) -> list[Candidate]:
+        assert is_allowed
+        if self.found:
+            raise KeyboardInterrupt
+        return whole(self, count)
+
+    monkeypatch.setattr(Random, "generation", generation)
+    program = load_program("mvt", dataset=Dataset.MINI)
+    found = tune(program, START, Plan(3, 3, "random"), waiting=waiting)
+    assert found.interrupted
+    assert found.tried >= 3
+    assert found.best.is_ok
