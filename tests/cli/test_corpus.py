@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import lzma
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
+from polygym.search.corpus.packed import SHIPPED, pack
+from polygym.search.corpus.plan import TEST_KERNELS
+from polygym.search.corpus.store import open_corpus
 from tests.cli.test_commands import call, call_json
 
 FEW = ("--rows", "6", "--each", "3")
@@ -40,6 +44,60 @@ def test_from_end_to_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     found = pyarrow.parquet.read_table(table)
     assert (code, found.num_rows) == (0, data["rows"])
     assert {"program", "schedule", "mapping", "speedup", "machine"} <= set(found.column_names)
+
+
+def test_packed_and_unpacked_it_is_the_same(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file, packed, again = (str(tmp_path / name) for name in ("a.sqlite", "a.xz", "b.sqlite"))
+    assert call_json(capsys, "collect", file, "mvt", *FEW)[0] == 0
+    code, data = call_json(capsys, "corpus", "pack", file, packed)
+    assert (code, data["rows"], data["bytes"]) == (0, 6, Path(packed).stat().st_size)
+    assert data["bytes"] < Path(file).stat().st_size / 3
+    assert call_json(capsys, "corpus", "unpack", again, packed) == (0, {"file": again, "rows": 6})
+    with open_corpus(Path(file)) as one, open_corpus(Path(again)) as two:
+        assert list(one.all()) == list(two.all())
+        assert one.machines() == two.machines()
+    code, _, said = call(capsys, "corpus", "unpack", again, packed)
+    assert (code, "expected no such file yet" in said) == (2, True)
+
+
+def test_no_packed_corpus_is_said_and_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    empty, whole, out = tmp_path / "c.sqlite", tmp_path / "whole.xz", tmp_path / "out.sqlite"
+    with open_corpus(empty, begin=True) as corpus:
+        pack(corpus, whole)
+    contents = {
+        "none": None,
+        "garbage": b"no archive",
+        "half": whole.read_bytes()[:-40],
+        "text": lzma.compress(b"no database, but long enough to be one" * 100),
+    }
+    for name, content in contents.items():
+        path = tmp_path / name
+        if content is not None:
+            path.write_bytes(content)
+        code, _, said = call(capsys, "corpus", "unpack", str(out), str(path))
+        assert code == 2, name
+        assert "expected" in said
+        assert "found" in said
+    names = {*(name for name, content in contents.items() if content), empty.name, whole.name}
+    assert {one.name for one in tmp_path.iterdir()} == names
+
+
+def test_the_corpus_that_comes_with_polygym(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It is whole and small, of one machine, and knows nothing of the kernels for tests."""
+    file = tmp_path / "corpus.sqlite"
+    assert call(capsys, "corpus", "unpack", str(file))[0] == 0
+    assert SHIPPED.stat().st_size < 10_000_000
+    with open_corpus(file) as corpus:
+        assert len(corpus.machines()) == 1
+        found = {visit.case.program for visit, _ in corpus.visits()}
+        assert found
+        assert not found & set(TEST_KERNELS)
 
 
 def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -10,19 +10,22 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say
 from polygym.cli.tables import print_table
+from polygym.search.corpus import packed as packing
 from polygym.search.corpus.export import export as export_rows
 from polygym.search.corpus.merge import merge as merge_corpora
 from polygym.search.corpus.statistics import Statistics, statistics
 from polygym.search.corpus.store import open_corpus
 
-_HELP = """Look at corpora, which `polygym collect` makes.
+_HELP = """Look at corpora, which `polygym collect` makes. One comes with polygym.
 
 \b
 Examples:
+  polygym corpus unpack corpus.sqlite         the one that comes with polygym
   polygym corpus stats corpus.sqlite
   polygym corpus check corpus.sqlite
   polygym corpus merge all.sqlite monday.sqlite tuesday.sqlite
   polygym corpus export corpus.sqlite corpus.parquet
+  polygym corpus pack corpus.sqlite corpus.sqlite.xz
 """
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -104,6 +107,33 @@ def export(file: Path, parquet: Path, as_json: bool) -> Answer:
     if not as_json:
         say(f"{rows} rows written to {parquet}")
     return Answer(document={"rows": rows, "file": str(parquet)} if as_json else None)
+
+
+@command.command("pack")
+@click.argument("file", type=_FILE)
+@click.argument("packed", type=_FILE)
+@json_option
+def pack(file: Path, packed: Path, as_json: bool) -> Answer:
+    """Write the corpus FILE as the small file PACKED, to be handed on."""
+    with open_corpus(file) as corpus:
+        size, rows = packing.pack(corpus, packed), corpus.count()
+    if as_json:
+        return Answer(document={"file": str(packed), "rows": rows, "bytes": size})
+    say(f"{rows} rows in {packed}, {size:,} bytes")
+    return Answer()
+
+
+@command.command("unpack")
+@click.argument("file", type=_FILE)
+@click.argument("packed", type=_FILE, default=packing.SHIPPED)
+@json_option
+def unpack(file: Path, packed: Path, as_json: bool) -> Answer:
+    """Write the corpus that is in PACKED to FILE; without PACKED the one of polygym."""
+    rows = packing.unpack(packed, file)
+    if as_json:
+        return Answer(document={"file": str(file), "rows": rows})
+    say(f"{rows} rows in {file}")
+    return Answer()
 
 
 def _print(found: Statistics, file: Path) -> None:

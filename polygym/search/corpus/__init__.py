@@ -2,7 +2,8 @@
 
 ``plan`` says which program at which sizes comes next, ``candidates`` which of its schedules and
 mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of machine;
-``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet.
+``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet,
+``packed`` small files to be handed on, one of which comes with polygym.
 """
 
 from __future__ import annotations

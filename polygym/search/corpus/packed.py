@@ -1,0 +1,82 @@
+"""Corpora as small files to be handed on: the bytes of the database, compressed.
+
+A row takes some 80 bytes so, where the database needs 600. One corpus comes with polygym, made by
+``polygym corpus pack`` from what one machine has measured; what is learned anywhere can be learned
+from it too.
+
+A packed file is not trusted: what comes out of it is bounded in size, and is opened as a corpus and
+checked before it has its name.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from polygym.errors import InputError
+from polygym.files import write_atomically
+from polygym.search.corpus.store import Corpus, open_corpus
+from polygym.sqlite_files import explained
+
+SHIPPED = Path(__file__).parent / "corpus.sqlite.xz"
+"""The corpus that comes with polygym."""
+
+_MOST_BYTES = 1 << 30
+_WHAT = "a whole corpus"
+
+
+def pack(corpus: Corpus, path: Path) -> int:
+    """Write a corpus as a small file, and return how many bytes it has.
+
+    Raises:
+        InputError: the corpus is damaged.
+    """
+    if found := corpus.check():
+        raise InputError(f"{corpus.path}: expected {_WHAT}, found {found[0]}")
+    with explained(corpus.path, _WHAT), closing(sqlite3.connect(":memory:")) as copy:
+        corpus.connection.backup(copy)
+        copy.execute("VACUUM")
+        contents = copy.serialize()
+    packed = lzma.compress(contents, preset=9 | lzma.PRESET_EXTREME)
+    write_atomically(path, packed)
+    return len(packed)
+
+
+def unpack(path: Path, into: Path) -> int:
+    """Write the corpus that is in a small file, and return how many rows it has.
+
+    Raises:
+        InputError: there is no corpus in it, or ``into`` is there already.
+    """
+    if into.exists():
+        raise InputError(
+            f"{into}: expected no such file yet, found one; `polygym corpus merge` adds to corpora"
+        )
+    try:
+        decompressor = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
+        contents = decompressor.decompress(path.read_bytes(), _MOST_BYTES)
+    except FileNotFoundError:
+        raise InputError(f"{path}: expected a packed corpus, found no such file") from None
+    except (lzma.LZMAError, EOFError) as error:
+        raise InputError(
+            f"{path}: expected a packed corpus, found something else: {error}"
+        ) from None
+    if not decompressor.eof:
+        raise InputError(
+            f"{path}: expected a whole packed corpus of up to {_MOST_BYTES >> 20} MB, found more, "
+            "or the beginning of one"
+        )
+    beside = into.with_name(f".{into.name}.{os.getpid()}.unpacked")
+    try:
+        write_atomically(beside, contents)
+        with open_corpus(beside) as corpus:
+            if found := corpus.check():
+                raise InputError(f"{path}: expected {_WHAT}, found {found[0]}")
+            rows = corpus.count()
+        os.replace(beside, into)
+    finally:
+        beside.unlink(missing_ok=True)
+    return rows
