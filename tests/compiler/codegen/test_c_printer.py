@@ -15,7 +15,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
 from tests.compiler.codegen.test_native import KERNELS, SCOPS, observable, schedules
-from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.native import random_arrays, run_loops
 from tests.sources import SMALL_PROGRAMS, kernel_scop, small_parameters
 
 COMPILER = shutil.which("clang-19") or shutil.which("clang") or shutil.which("gcc")
@@ -80,8 +80,9 @@ def assert_c_equals_machine_code(
     start = random_arrays(scop, parameters, np.random.default_rng(7))
     for position, schedule in enumerate(schedules(scop, count)):
         expected = {key: value.copy() for key, value in start.items()}
-        run_natively(scop, schedule, parameters, expected)
-        text = print_c(lower(LegalSchedule(scop, schedule)), str(schedule))
+        program = lower(LegalSchedule(scop, schedule))
+        run_loops(program, parameters, expected)
+        text = print_c(program, str(schedule))
         library = compile_c(text, folder, f"{scop.name}{position}")
         found = {key: value.copy() for key, value in start.items()}
         call_c(library, scop, parameters, found)

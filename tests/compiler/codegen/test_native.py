@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polybench
-from polygym.compiler.codegen.pipeline import lower
+from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -12,7 +12,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError
 from tests.oracles.interpreter import interpret
-from tests.oracles.native import random_arrays, run_natively
+from tests.oracles.native import random_arrays, run_code, run_natively
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import SMALL_PROGRAMS, kernel_scop, small_parameters
 
@@ -41,6 +41,7 @@ def schedules(scop: Scop, count: int) -> list[Schedule]:
 @pytest.mark.parametrize("name", SMALL_PROGRAMS)
 def test_small_programs_compute_what_the_interpreter_does(name: str) -> None:
     scop = SCOPS[name]
+    runs = []
     for size in (3, 6):
         parameters = {
             p.name: size + k % 2 * (name != "time_tiled") for k, p in enumerate(scop.parameters)
@@ -48,9 +49,13 @@ def test_small_programs_compute_what_the_interpreter_does(name: str) -> None:
         start = random_arrays(scop, parameters, np.random.default_rng(size))
         expected = {key: value.copy() for key, value in start.items()}
         interpret(scop, parameters, expected, None)
-        for schedule in schedules(scop, SCHEDULES):
+        runs.append((parameters, start, expected))
+    for schedule in schedules(scop, SCHEDULES):
+        program = lower(LegalSchedule(scop, schedule))
+        code = compile_program(program)
+        for parameters, start, expected in runs:
             found = {key: value.copy() for key, value in start.items()}
-            run_natively(scop, schedule, parameters, found)
+            assert run_code(code, program, parameters, found) == 0
             for array in observable(scop):
                 # The interpreter rounds the product of a*b+c, the machine may not.
                 np.testing.assert_allclose(

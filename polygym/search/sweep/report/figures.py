@@ -21,6 +21,8 @@ from polygym.search.sweep.statistics import (
     mean_reference,
 )
 
+_NOTHING = "No schedule has run yet."
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -45,15 +47,14 @@ def _distribution(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
     )
     count = sum(len(one.speedups) for one in shown)
     faster = sum(speedup > 1 for one in shown for speedup in one.speedups)
-    return Figure(
-        "distribution",
-        "Speedups of the legal schedules",
-        f"Every one of {count} distinct schedules that ran, of {len(shown)} programs at the size "
-        f"{size}; {faster} of them are faster than the original order. A violin is as wide as "
+    text = (
+        f"{many(count, 'distinct schedule')} that ran, of {many(len(shown), 'program')} at the "
+        f"size {size}; {faster:,} of them faster than the original order. A violin is as wide as "
         "schedules are dense; its dot is the fastest. Programs with few schedules have a dot for "
-        "each.",
-        picture,
+        "each."
     )
+    title = "Speedups of the legal schedules"
+    return Figure("distribution", title, text if count else _NOTHING, picture)
 
 
 def _bests(found: Sequence[KernelSummary]) -> Figure:
@@ -67,13 +68,21 @@ def _bests(found: Sequence[KernelSummary]) -> Figure:
     picture = bests_picture(groups, Group("geo. mean", mean_best(shown), means), size)
     confirmed = sum(one.is_confirmed for one in shown)
     text = (
-        f"The fastest schedule of each of {len(shown)} programs, and the geometric means. "
-        f"{confirmed} of them were measured again at the larger size, in turn with the original "
-        "order and isl's schedule"
+        f"The fastest schedule of each program ({many(len(shown), 'program')}) and the geometric "
+        f"means. {_measured_again(confirmed, len(shown))}"
     )
-    if confirmed < len(shown):
-        text += f"; the other {len(shown) - confirmed} are as measured in the search"
-    return Figure("best", "The best schedule of each program", text + ".", picture)
+    title = "The best schedule of each program"
+    return Figure("best", title, text if shown else _NOTHING, picture)
+
+
+def _measured_again(confirmed: int, programs: int) -> str:
+    """Say how many of the bests were measured again, and what the others are."""
+    again = "measured again at the larger size, in turn with the original order and isl's schedule"
+    if not confirmed:
+        return "Speedups are as measured in the search."
+    if confirmed == programs:
+        return f"It was {again}." if programs == 1 else f"All were {again}."
+    return f"{confirmed} of them were {again}; the others are as measured in the search."
 
 
 def _policies(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
@@ -88,17 +97,28 @@ def _policies(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
             levels[name] = mean
     found_curves = curves(contents)
     text = (
-        f"The geometric mean over {len(kernels)} programs of the best speedup so far, at the size "
-        f"{size}. A program without a schedule that has run counts as the slowest that would."
+        f"The geometric mean over {many(len(kernels), 'program')} of the best speedup so far, at "
+        f"the size {size}. A program without a schedule that has run counts as the slowest that "
+        "would."
     )
-    for name, level in levels.items():
-        for policy, curve in found_curves.items():
-            number = passes(curve, level)
-            after = "never" if number is None else f"after {number} schedules"
-            text += f" {policy} passes {name} {after}."
-    return Figure(
-        "policies",
-        "The best so far against schedules explored",
-        text,
-        policies_picture(found_curves, levels, len(kernels), size),
-    )
+    for policy, curve in found_curves.items():
+        passed = [f"{name} {_after(passes(curve, level))}" for name, level in levels.items()]
+        if passed:
+            text += f" {policy} passes {', '.join(passed)}."
+    title = "The best so far against schedules explored"
+    picture = policies_picture(found_curves, levels, len(kernels), size)
+    nothing = "No program has been explored by every policy yet."
+    return Figure("policies", title, text if kernels else nothing, picture)
+
+
+def _after(number: int | None) -> str:
+    return "never" if number is None else f"after {many(number, 'schedule')}"
+
+
+def many(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> many(1, "program"), many(3197, "schedule")
+    ('1 program', '3,197 schedules')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

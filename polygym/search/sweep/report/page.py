@@ -1,19 +1,23 @@
 """The page of a report: one HTML file with everything in it, for browsers without a network.
 
 No scripts. The pictures are SVG files inside of the page; they are drawn on white, also where the
-reader prefers a dark page. Wide things scroll by themselves, so that the page fits narrow screens.
+reader prefers a dark page. Their letters are as large as the text in all of them, since a picture
+for a column of a paper stays half as wide as one for a page. Wide things scroll by themselves, so
+that the page fits narrow screens and a picture's letters never become too small to be read.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from polygym.compiler.codegen.mapping import TOLERANCES
+from polygym.errors import InternalError
 from polygym.measure.worker.outcome import Status
-from polygym.search.sweep.report.figures import Figure
+from polygym.search.sweep.report.figures import Figure, many
 from polygym.search.sweep.rows import ISL, Run
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.statistics import (
@@ -38,26 +42,32 @@ h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2
 p { margin: .5rem 0; } .faint { color: var(--faint); }
 .alarm { border: 2px solid var(--bad); background: var(--bad-paper); color: var(--bad);
   padding: .75rem 1rem; border-radius: .4rem; font-weight: 600; margin: 1rem 0; }
-.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
+.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .75rem;
   margin: 1.25rem 0; }
 .number { background: var(--card); border-radius: .4rem; padding: .7rem .9rem; }
-.number b { display: block; font-size: 1.5rem; } .number span { color: var(--faint); }
-figure { margin: 0; } figure img { display: block; width: 100%; background: #fff; }
+.number b { display: block; font-size: 1.5rem; }
+.number span { display: block; color: var(--faint); } .number span + span { font-size: .85rem; }
+figure { margin: 0; } figure img { display: block; max-width: 100%; background: #fff; }
 .sheet { background: #fff; border: 1px solid var(--line); border-radius: .4rem; padding: .5rem;
   overflow-x: auto; }
 .sheet img { margin: 0 auto; }
 figcaption { color: var(--faint); font-size: .92rem; margin-top: .5rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums;
+table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums;
   width: 100%; }
-th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line);
+th, td { padding: .3rem .35rem; text-align: right; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
+thead th { white-space: normal; vertical-align: bottom; line-height: 1.2; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
   background: var(--paper); }
 tfoot td { font-weight: 600; border-bottom: 0; } td.bad { color: var(--bad); font-weight: 700; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .92rem; }
 dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
 """
+
+# How many times larger than on paper, where letters have 7 points; and how far pictures may shrink.
+_LARGER, _SMALLEST = 1.4, 0.9
+_POINTS = re.compile(rb'<svg [^>]*?width="([0-9.]+)pt"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +109,11 @@ def html_of(page: Page) -> str:
 
 def _subtitle(page: Page) -> str:
     explored = sum(one.explored for one in page.summaries)
-    threads = page.setting.measuring.threads
     return (
-        f"{len(page.summaries)} programs, {explored} schedules explored by "
-        f"{', '.join(page.policies) or 'nobody yet'}, {threads} "
-        f"thread{'s' if threads > 1 else ''}; speedups are over LLVM -O3 of the original order"
+        f"{many(len(page.summaries), 'program')}, {many(explored, 'schedule')} explored by "
+        f"{', '.join(page.policies) or 'nobody yet'}, "
+        f"{many(page.setting.measuring.threads, 'thread')}; speedups are over LLVM -O3 of the "
+        "original order"
     )
 
 
@@ -129,10 +139,19 @@ def _alarm_about(title: str, found: Sequence[tuple[str, int]], what: str) -> str
 
 
 def _errors(found: Sequence[KernelSummary]) -> str:
-    lines = [f"<li>{escape(one.label)}: {escape(one.error)}</li>" for one in found if one.error]
+    lines = [f"<li>{escape(_of(one.label, one.error))}</li>" for one in found if one.error]
     if not lines:
         return ""
     return f'<div class="alarm">Not searched to the end:<ul>{"".join(lines)}</ul></div>'
+
+
+def _of(label: str, error: str) -> str:
+    """Return an error with its program's name, which many begin with.
+
+    >>> _of("lu", "no memory"), _of("lu", "lu: no memory")
+    ('lu: no memory', 'lu: no memory')
+    """
+    return error if error.startswith(f"{label}: ") else f"{label}: {error}"
 
 
 def _disturbed(found: Sequence[KernelSummary]) -> str:
@@ -152,31 +171,46 @@ def _uncompared(found: Sequence[KernelSummary]) -> str:
 
 
 def _numbers(found: Sequence[KernelSummary]) -> str:
-    """Return the few numbers that matter, large."""
+    """Return the few numbers that matter, large: a card for the best and one for each reference."""
     names = list(dict.fromkeys(name for one in found for name in one.references))
-    cards = [(_ratio(mean_best(found)), "best over -O3")]
-    for name in names:
-        cards.append((_ratio(mean_reference(found, name)), f"{name} over -O3"))
-        cards.append((_ratio(mean_over(found, name)), f"best over {name}"))
+    cards = [(_ratio(mean_best(found)), ["best over -O3"])]
     for name in names:
         pairs = [(one.best, one.references.get(name)) for one in found]
         both = [(best, other) for best, other in pairs if best and other]
         count = sum(best >= other for best, other in both)
-        cards.append((f"{count} of {len(both)}", f"at least as fast as {name}"))
+        notes = [
+            f"best over {name}",
+            f"{name} over -O3: {_ratio(mean_reference(found, name))}",
+            f"no slower in {count} of {len(both)}",
+        ]
+        cards.append((_ratio(mean_over(found, name)), notes))
     shown = "".join(
-        f'<div class="number"><b>{escape(value)}</b><span>{escape(what)}</span></div>'
-        for value, what in cards
+        f'<div class="number"><b>{escape(value)}</b>'
+        + "".join(f"<span>{escape(note)}</span>" for note in notes)
+        + "</div>"
+        for value, notes in cards
     )
     return f'<div class="numbers">{shown}</div><p class="faint">Geometric means.</p>'
 
 
 def _figure(one: Figure) -> str:
     data = base64.b64encode(one.picture.svg).decode("ascii")
+    points = _points(one.picture.svg)
+    width = f"width:{_LARGER * points:.0f}pt;min-width:{_SMALLEST * points:.0f}pt"
     return (
         f'<h2>{escape(one.title)}</h2>\n<figure><div class="sheet">'
-        f'<img alt="{escape(one.title)}" src="data:image/svg+xml;base64,{data}"></div>'
+        f'<img alt="{escape(one.title)}" style="{width}" '
+        f'src="data:image/svg+xml;base64,{data}"></div>'
         f"<figcaption>{escape(one.caption)}</figcaption></figure>"
     )
+
+
+def _points(svg: bytes) -> float:
+    """Return how wide a picture is on paper, in points."""
+    found = _POINTS.search(svg)
+    if found is None:
+        raise InternalError("a picture does not say how wide it is")
+    return float(found[1])
 
 
 def _table(found: Sequence[KernelSummary]) -> str:
@@ -208,7 +242,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
             f"<td>{f'{one.foreign:.1f}' if one.foreign else '-'}</td></tr>"
         )
     means = [
-        "geometric mean",
+        "together",
         "",
         _ratio(mean_best(found)),
         *(_ratio(mean_reference(found, name)) for name in names),
@@ -228,7 +262,8 @@ def _table(found: Sequence[KernelSummary]) -> str:
         f"<tfoot><tr>{foot}</tr></tfoot></table></div>"
         '<p class="faint">Drift: the slowest of the original order\'s times during the search over '
         "the fastest. Others: cores that anything else had on average while the program was "
-        "measured. Distinct schedules are measured once, whoever found them.</p>"
+        "measured. Distinct schedules are measured once, whoever found them. Together: the "
+        "geometric means of speedups, the sums of counts.</p>"
     )
 
 

@@ -80,14 +80,13 @@ def fills(node: Node, around: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
 def same_results(text: str, mapping: str, sizes: dict[str, int], *, is_known: bool) -> None:
     scop = parse_text(text)
     arrays = random_arrays(scop, sizes, np.random.default_rng(5))
-    runs = []
+    expected = {name: values.copy() for name, values in arrays.items()}
+    run_in_order(scop, sizes, expected)
     with every_loop_shared():
-        for way in ("sequential", mapping):
-            runs.append({name: values.copy() for name, values in arrays.items()})
-            known = is_known and way != "sequential"
-            run_natively(scop, original(scop), sizes, runs[-1], parse_mapping(way), is_known=known)
-    for name, values in runs[0].items():
-        assert runs[1][name].tobytes() == values.tobytes(), name
+        way = parse_mapping(mapping)
+        run_natively(scop, original(scop), sizes, arrays, way, is_known=is_known)
+    for name, values in expected.items():
+        assert arrays[name].tobytes() == values.tobytes(), name
 
 
 def test_a_tile_is_made_inside_of_what_it_depends_on() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from polygym.cli import dispatch
+from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.report.files import write_report
@@ -91,17 +92,63 @@ def test_crashes_are_as_loud(capsys: pytest.CaptureFixture[str], tmp_path: Path)
 
 def test_a_sweep_that_has_just_begun(tmp_path: Path) -> None:
     create_or_open(tmp_path, SETTING).close()
-    assert page_of(tmp_path).tags.count("img") == 3
+    page = page_of(tmp_path)
+    assert page.tags.count("img") == 3
+    assert "0 programs, 0 schedules explored by nobody yet, 1 thread;" in page.text
+    assert page.text.count("No schedule has run yet.") == 2
+    assert "No program has been explored by every policy yet." in page.text
     with create_or_open(tmp_path, SETTING) as store:
         store.add_kernels(("gemm", "mvt"))
         store.fail("mvt", "mvt: expected <something>")
     page = page_of(tmp_path)
     assert "mvt: expected <something>" in page.text
+    assert "mvt: mvt:" not in page.text
 
 
 def test_a_sweep_without_confirmation(tmp_path: Path) -> None:
     fill(tmp_path, confirm=0)
     assert "as measured in the search" in page_of(tmp_path).text
+
+
+@pytest.mark.parametrize(
+    ("kernels", "words"),
+    [(("gemm",), "(1 program) and the geometric means. It was"), (("gemm", "mvt"), "All were")],
+)
+def test_bests_that_were_measured_again(
+    tmp_path: Path, kernels: tuple[str, ...], words: str
+) -> None:
+    fill(tmp_path, kernels)
+    assert f"{words} measured again at the larger size, in turn with" in page_of(tmp_path).text
+
+
+def test_a_card_for_each_reference(tmp_path: Path) -> None:
+    fill(tmp_path, references=("isl", "polly"))
+    _, found = write_report(read(tmp_path), tmp_path / "report.html")
+    cards = re.findall(r'<div class="number">(.*?)</div>', (tmp_path / "report.html").read_text())
+    assert len(cards) == 3
+    assert "best over -O3" in cards[0]
+    wins = sum((one.best or 0) >= one.references["polly"] for one in found)
+    assert f"<span>no slower in {wins} of 2</span>" in cards[2]
+    over = geometric_mean((one.best or 0) / one.references["polly"] for one in found)
+    assert f"<b>{over:.2f}x</b><span>best over polly</span>" in cards[2]
+
+
+def test_policies_pass_in_a_sentence_each(tmp_path: Path) -> None:
+    fill(tmp_path, references=("isl", "polly"))
+    text = page_of(tmp_path).text
+    each = r"(?:after [\d,]+ schedules?|never)"
+    for policy in ("bias_coeff_0", "uniform"):
+        assert len(re.findall(rf"{policy} passes isl {each}, polly {each}\.", text)) == 1
+
+
+def test_letters_of_all_pictures_are_as_large(tmp_path: Path) -> None:
+    """A picture for a column is half as wide as one for a page, and both keep a least width."""
+    fill(tmp_path, tuple(f"/a/kernel{number}.c" for number in range(30)), episodes=2)
+    files, _ = write_report(read(tmp_path), tmp_path / "report.html")
+    styles = re.findall(r'style="width:(\d+)pt;min-width:(\d+)pt"', files[0].read_text())
+    wide, _, narrow = ((int(width), int(least)) for width, least in styles)
+    assert wide[0] / narrow[0] == pytest.approx(7.2 / 3.5, rel=0.01)
+    assert all(least < width for width, least in (wide, narrow))
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -1,0 +1,184 @@
+"""Draws what random programs look like beside the programs that people write.
+
+``--count`` random programs, chosen by the dice of ``--seed``, are read, and their shapes counted
+(:mod:`polygym.cost.shape`), beside those of the thirty kernels of the suite and of the library's
+comprehensions. Nothing is run and nothing is learned. The picture shows shares: a bar of 30 % over
+"2" says that three in ten random programs have two of them.
+
+The numbers of the picture are printed as a table too. A thousand programs take two minutes of
+one core's time::
+
+    python docs/random_programs.py --count 1000 --seed 0 --out docs/random-programs.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import polybench
+from polybench import Dataset
+from polygym.compiler.frontend.tc import library
+from polygym.cost.shape import Shape, shape
+from polygym.errors import PolygymError
+from polygym.files import write_atomically
+from polygym.pictures.multiples import Bins, Lying, Panel, Upright, multiples_svg
+from polygym.programs import load_program
+from polygym.programs.generate import PREFIX, VERSION
+
+SEEDS = 10**9
+SECONDS_BETWEEN_WORDS = 5.0
+
+KERNELS = tuple(one.name for one in polybench.KERNELS)
+COMPREHENSIONS = tuple(f"tc:{name}" for name in library.definitions())
+
+REUSE = Bins((0, 1, 3, 10, 30, 100, 300, 1000), ("<1", "1", "3", "10", "30", "100", "300", "1000"))
+
+
+def names_of_random(count: int, seed: int) -> list[str]:
+    """Return the names of random programs, as many as are wanted."""
+    return [
+        f"{PREFIX}{number}" for number in np.random.default_rng(seed).integers(SEEDS, size=count)
+    ]
+
+
+def shapes_of(names: Sequence[str], what: str) -> list[Shape]:
+    """Return the shapes of programs at medium sizes; say how far it is, and what was refused."""
+    found = []
+    begin = said = time.monotonic()
+    for number, name in enumerate(names, start=1):
+        try:
+            found.append(shape(load_program(name, dataset=Dataset.MEDIUM)))
+        except PolygymError as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+        now = time.monotonic()
+        if now - said >= SECONDS_BETWEEN_WORDS or number == len(names):
+            said = now
+            line = f"{what}: {number:,} of {len(names):,}, {now - begin:.0f} s"
+            print(line, file=sys.stderr, flush=True)
+    return found
+
+
+def panels_of(collections: Sequence[Sequence[Shape]]) -> tuple[Panel, ...]:
+    """Return the panels of the picture for collections of shapes."""
+
+    def counted(title: str, bins: Bins, values: Sequence[Sequence[float]]) -> Upright:
+        return Upright(title, bins.labels, tuple(bins.shares(one) for one in values))
+
+    flags = {
+        "imperfect nest": [[one.imperfect for one in shapes] for shapes in collections],
+        "triangular bound": [[one.triangular for one in shapes] for shapes in collections],
+        "sum": [[one.sums for one in shapes] for shapes in collections],
+        "access that strides": [[one.strides for one in shapes] for shapes in collections],
+        "nest in sequence": [[one.in_sequence for one in shapes] for shapes in collections],
+    }
+    return (
+        counted(
+            "Loop nests",
+            Bins.whole(1, 2, 3, 4, 5, 6),
+            [[one.nests for one in shapes] for shapes in collections],
+        ),
+        counted(
+            "Statements",
+            Bins.whole(1, 2, 3, 4, 5, 6, 10),
+            [[one.statements for one in shapes] for shapes in collections],
+        ),
+        counted(
+            "Depth of loops",
+            Bins.whole(1, 2, 3, 4, 5, 6),
+            [[one.depth for one in shapes] for shapes in collections],
+        ),
+        counted(
+            "Arrays",
+            Bins.whole(1, 2, 3, 4, 5, 6, 10),
+            [[one.arrays for one in shapes] for shapes in collections],
+        ),
+        counted(
+            "Sizes",
+            Bins.whole(1, 2, 3, 4, 5, 6),
+            [[one.sizes for one in shapes] for shapes in collections],
+        ),
+        counted(
+            "Dependences",
+            Bins.whole(0, 1, 2, 3, 5, 9, 17),
+            [[one.dependences for one in shapes] for shapes in collections],
+        ),
+        counted(
+            "Operations per element, from",
+            REUSE,
+            [[one.reuse for one in shapes] for shapes in collections],
+        ),
+        Lying(
+            "Programs that have one or more of these",
+            tuple(flags),
+            tuple(
+                tuple(sum(kept[number]) / max(1, len(kept[number])) for kept in flags.values())
+                for number in range(len(collections))
+            ),
+        ),
+    )
+
+
+def table(titles: Sequence[str], panels: Sequence[Panel]) -> str:
+    """Return the numbers of the picture, in percent, as lines of text."""
+    lines = [f"{'percent of':<60}" + "".join(f"{title:>24}" for title in titles)]
+    for panel in panels:
+        for place, label in enumerate(panel.labels):
+            shares = "".join(f"{100 * one[place]:>24.1f}" for one in panel.shares)
+            lines.append(f"{f'{panel.title}: {label}':<60}{shares}")
+    return "\n".join(lines)
+
+
+def medians(shapes: Sequence[Shape]) -> str:
+    """Return what is in the middle of a collection."""
+    return (
+        f"medians: {median(one.nests for one in shapes):g} nests, "
+        f"{median(one.statements for one in shapes):g} statements, "
+        f"{median(one.depth for one in shapes):g} loops, "
+        f"{median(one.arrays for one in shapes):g} arrays, "
+        f"{median(one.sizes for one in shapes):g} sizes, "
+        f"{median(one.dependences for one in shapes):g} dependences, "
+        f"{median(one.reuse for one in shapes):.3g} operations per element"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Count, print, and write the picture."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=1000, help="how many random programs")
+    parser.add_argument("--seed", type=int, default=0, help="the dice that choose them")
+    parser.add_argument("--out", type=Path, default=Path("random-programs.svg"), help="the picture")
+    given = parser.parse_args(arguments)
+    if given.count < 1 or given.seed < 0:
+        parser.error("expected --count from 1 on and --seed from 0 on")
+    groups = {
+        "random programs": names_of_random(given.count, given.seed),
+        "kernels of the suite": KERNELS,
+        "comprehensions": COMPREHENSIONS,
+    }
+    found = {what: shapes_of(names, what) for what, names in groups.items()}
+    titles = [f"{len(shapes):,} {what}" for what, shapes in found.items()]
+    panels = panels_of(list(found.values()))
+    print(table(titles, panels))
+    for title, shapes in zip(titles, found.values(), strict=True):
+        if shapes:
+            print(f"{title}: {medians(shapes)}")
+    picture = multiples_svg(
+        "What random programs look like",
+        titles,
+        panels,
+        "Shares of programs, at medium sizes. "
+        f"Random programs: seed {given.seed}, version {VERSION}.",
+    )
+    write_atomically(given.out, picture.encode())
+    print(given.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The shape of a program: what it looks like before anybody schedules it, in a few numbers.
+
+With shapes collections of programs can be compared: ``docs/random_programs.py`` draws those of
+random programs beside those of the suite and of the library. Everything is of the source's order
+and of given sizes; nothing is run. What is counted, by the example of y = Ax::
+
+    for (i = 0; i < n; i++) {
+    S:  y[i] = 0;
+      for (j = 0; j < n; j++)
+    T:    y[i] += A[i][j] * x[j];
+    }
+
+* *Nests* are outermost loops, here one. A nest is *imperfect* if one of its loops has a loop in its
+  body and something beside it, a statement or another loop: i has S and j.
+* A domain is *triangular* if one of its bounds ties two counters: 0 <= i <= j < n does, the box of
+  T does not.
+* A *sum* is a statement y = y + x or y = y - x of which several instances write one element: T is
+  one, y[i] = y[i] + x[i] alone over i is none.
+* An access *strides* if the innermost loop takes it to no near neighbour in memory
+  (:mod:`polygym.compiler.poly.innermost`). A[i][j] does not, in the loops j, i it would.
+* A nest is *in sequence* if its outermost loop is not parallel: an iteration waits for another.
+* *Operations* are counted as in :mod:`polygym.cost.reach`, *elements* are those of all arrays. The
+  first divided by the second is the *reuse*, how much could be done with an element once it is in a
+  cache: here n + 2n² operations (S counts as one) for n² + 2n elements, 1.97 at n = 100, and about
+  2n/3 for a product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygym.compiler.ir.expr import Binary, BinaryOperator, Expression, Load
+from polygym.compiler.ir.scop import Statement
+from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.dependences import dependences
+from polygym.compiler.poly.innermost import Movement
+from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.properties import properties
+from polygym.compiler.poly.schedule import Row
+from polygym.cost.reach import reach
+from polygym.programs import Program
+
+# A loop by the constants of the original order that stand before it and before those around it.
+_Loop: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A program in a few numbers, see the module's docstring.
+
+    ``depth`` is that of the deepest statement, ``arrays`` are those that are no scalars, ``sizes``
+    the parameters of loops and arrays, ``dependences`` the convex relations of
+    :func:`polygym.compiler.poly.dependences.dependences`. The flags are those of a program in which
+    one nest, bound, statement or access is so.
+    """
+
+    nests: int
+    statements: int
+    depth: int
+    arrays: int
+    sizes: int
+    dependences: int
+    operations: int
+    elements: int
+    imperfect: bool
+    triangular: bool
+    sums: bool
+    strides: bool
+    in_sequence: bool
+
+    @property
+    def reuse(self) -> float:
+        """How many operations there are for each element of the arrays."""
+        return self.operations / max(1, self.elements)
+
+
+def shape(program: Program) -> Shape:
+    """Return the shape of a program at its sizes.
+
+    Raises:
+        LimitError: isl would take too long.
+    """
+    scop = program.scop
+    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    paths = tuple(_path(original(scop).rows(one.name)) for one in scop.statements)
+    with bounded("looking at a program's shape"):
+        order = properties(scop, original(scop)).statements
+        return Shape(
+            nests=len({path[0] for path in paths if path}),
+            statements=len(scop.statements),
+            depth=scop.depth,
+            arrays=sum(array.rank > 0 for array in scop.arrays),
+            sizes=len(scop.parameters),
+            dependences=len(dependences(scop)),
+            operations=sum(one.instances * one.operations for one in reach(scop, sizes)),
+            elements=sum(prod(program.shape(array)) for array in scop.arrays),
+            imperfect=_is_imperfect(paths),
+            triangular=any(is_triangular(one.domain) for one in scop.statements),
+            sums=any(is_sum(one) for one in scop.statements),
+            strides=any(Movement.FAR in one.movements for one in order),
+            in_sequence=any(one.loops and not one.loops[0].parallel for one in order),
+        )
+
+
+def _path(rows: tuple[Row, ...]) -> _Loop:
+    """Return the loops around a statement: the innermost, whose beginnings are those around it.
+
+    Each of them is given by the constants between it and the loop around it. With S: (0, i, 0) and
+    T: (0, i, 1, j), S has the path ((0,),) and T has ((0,), (1,)).
+    """
+    found: list[tuple[int, ...]] = []
+    constants: list[int] = []
+    for row in rows:
+        if row.is_constant:
+            constants.append(row.constant)
+        else:
+            found.append(tuple(constants))
+            constants.clear()
+    return tuple(found)
+
+
+def _is_imperfect(paths: tuple[_Loop, ...]) -> bool:
+    """Whether a loop has another one in its body, and something beside that."""
+    loops_in: defaultdict[_Loop, set[_Loop]] = defaultdict(set)
+    for path in paths:
+        beginnings = [path[: place + 1] for place in range(len(path))]
+        for outer, inner in pairwise(beginnings):
+            loops_in[outer].add(inner)
+    return any(len(inner) > 1 or loop in paths for loop, inner in loops_in.items())
+
+
+def is_triangular(domain: str) -> bool:
+    """Whether a bound of a domain ties two counters.
+
+    >>> is_triangular("[n] -> { T[i, j] : 0 <= j <= i < n }")
+    True
+    >>> is_triangular("[n] -> { T[i, j] : 0 <= i < n and 0 <= j < n }")
+    False
+    """
+    for piece in isl.Set(domain).coalesce().get_basic_sets():
+        for bound in piece.remove_redundancies().get_constraints():
+            counters = range(piece.dim(isl.dim_type.set))
+            if sum(bound.involves_dims(isl.dim_type.set, place, 1) for place in counters) > 1:
+                return True
+    return False
+
+
+def is_sum(statement: Statement) -> bool:
+    """Whether a statement adds up: y = y + x, and several instances write one element."""
+    reads = statement.reads
+    own = {reads[place] for place in statement.own_reads}
+    if not any(isinstance(term, Load) and term.access in own for term in _terms(statement.body)):
+        return False
+    writes = isl.Map(statement.write.relation).intersect_domain(isl.Set(statement.domain))
+    return not writes.is_injective()
+
+
+def _terms(expression: Expression) -> Iterator[Expression]:
+    """Yield what is added: a, b and d of a + b - c + d, and what is none of these as it is."""
+    match expression:
+        case Binary(operator=BinaryOperator.ADD, left=left, right=right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case Binary(operator=BinaryOperator.SUBTRACT, left=left):
+            yield from _terms(left)
+        case _:
+            yield expression
