@@ -65,7 +65,7 @@ HOMES = {
     "highspy": {"compiler.poly"},
     "matplotlib": {"pictures"},
     "gymnasium": {"envs"},
-    "torch": set(),
+    "torch": {"cost"},
     "stable_baselines3": set(),
     "sqlite3": {"search.sweep", "search.corpus", "sqlite_files", "tc"},
     "pyarrow": {"search.corpus"},

@@ -2,9 +2,11 @@
 
 ``reach`` is what statements do at given sizes, whatever the schedule; ``nests`` the loops around
 them in a planned tree; ``columns`` numbers of these, and ``candidate`` the numbers of a schedule
-under a mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones,
-whose ``validation`` asks about programs that they have not seen; one is ``shipped`` with the
-package.
+under a mapping; ``loop_tree`` keeps the loops themselves. ``model`` says what models are and learn
+from; ``trees`` are the boosted ones, one of which is ``shipped`` with the package; ``tree_gru`` is
+the network that walks over loops (``tree_network``); ``saved`` reads either from a file, and
+``validation`` asks them about programs that they have not seen. ``rows`` are numbers of a schedule
+alone, without a tree: ``stacked`` loops, and what their ``ordering`` leaves free.
 """
 
 from __future__ import annotations
@@ -15,29 +17,50 @@ from polygym.lazy import lazily
 
 if TYPE_CHECKING:
     from polygym.cost.candidate import NAMES, Features, features
-    from polygym.cost.model import Acquisition, Card, Model, Objective, Samples, acquired
+    from polygym.cost.ground import Ground
+    from polygym.cost.loop_tree import Forest, LoopTree
+    from polygym.cost.model import Acquisition, Card, Kind, Model, Objective, Samples, acquired
+    from polygym.cost.rows import ROW_NAMES, RowFeatures, row_features
+    from polygym.cost.saved import load_model
+    from polygym.cost.tree_gru import GRUOptions, TreeGRU, fit
     from polygym.cost.trees import TreeModel, TreeOptions, train
 else:
     __getattr__ = lazily(
         __name__,
         {
             "candidate": ("NAMES", "Features", "features"),
-            "model": ("Acquisition", "Card", "Model", "Objective", "Samples", "acquired"),
+            "ground": ("Ground",),
+            "loop_tree": ("Forest", "LoopTree"),
+            "model": ("Acquisition", "Card", "Kind", "Model", "Objective", "Samples", "acquired"),
+            "rows": ("ROW_NAMES", "RowFeatures", "row_features"),
+            "saved": ("load_model",),
+            "tree_gru": ("GRUOptions", "TreeGRU", "fit"),
             "trees": ("TreeModel", "TreeOptions", "train"),
         },
     )
 
 __all__ = [
     "NAMES",
+    "ROW_NAMES",
     "Acquisition",
     "Card",
     "Features",
+    "Forest",
+    "GRUOptions",
+    "Ground",
+    "Kind",
+    "LoopTree",
     "Model",
     "Objective",
+    "RowFeatures",
     "Samples",
+    "TreeGRU",
     "TreeModel",
     "TreeOptions",
     "acquired",
     "features",
+    "fit",
+    "load_model",
+    "row_features",
     "train",
 ]

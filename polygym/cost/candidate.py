@@ -18,6 +18,7 @@ from polygym.compiler.codegen.trees.tree import Member, Tree, path
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost.columns import KNOWLEDGE, RELATIONS, Touched, context, knowledge, relations, slog
+from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
 from polygym.cost.nests import Floats, Nest, nest
 from polygym.cost.reach import Work, reach
 
@@ -43,23 +44,29 @@ _TOTALS = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """The features of a candidate: one vector, and the loops of its heaviest statement."""
+    """The features of a candidate: one vector, and what its loops are worked out from if asked."""
 
     vector: Floats
     heaviest: Touched
+    planned: Tree
+    statements: tuple[Statement, ...]
 
     @property
     def context(self) -> Floats:
         """The loop context of the heaviest statement, a row for every loop."""
         return context(self.heaviest)
 
+    @property
+    def loops(self) -> LoopTree:
+        """The loops and statements of the planned tree, with a row for each."""
+        return loop_tree(self.planned, self.statements)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
     """What there is to say about one statement's loops."""
 
-    touched: Touched
-    knowledge: Floats
+    statement: Statement
     relations: Floats
 
 
@@ -83,7 +90,8 @@ def _nest(
 
 def _seen(one: Nest, threads: int) -> _Seen:
     touched = Touched.of(one)
-    return _Seen(touched, knowledge(touched, threads), relations(touched))
+    statement = Statement(one.work.name, touched, knowledge(touched, threads))
+    return _Seen(statement, relations(touched))
 
 
 @lru_cache(maxsize=64)
@@ -117,12 +125,12 @@ def features(
             lambda: _seen(_nest(work, members, parameters, sizes), threads),
         )
 
-    return _together([seen(work) for work in reach(legal.scop, sizes)])
+    return _together(tree, [seen(work) for work in reach(legal.scop, sizes)])
 
 
-def _together(seen: Sequence[_Seen]) -> Features:
+def _together(tree: Tree, seen: Sequence[_Seen]) -> Features:
     """Add statements up, each with its share of the work."""
-    known = np.array([one.knowledge for one in seen])
+    known = np.array([one.statement.knowledge for one in seen])
     related = np.array([one.relations for one in seen])
     cycles = known[:, _CYCLES]
     weights = np.exp2(cycles - cycles.max())
@@ -132,4 +140,5 @@ def _together(seen: Sequence[_Seen]) -> Features:
     vector = np.concatenate(
         [weights @ known, known[main], weights @ related, [float(len(seen))], totals]
     )
-    return Features(vector, seen[main].touched)
+    statements = tuple(one.statement for one in seen)
+    return Features(vector, statements[main].touched, tree, statements)

@@ -6,6 +6,9 @@ other: what ranks within a program is what a search needs. With an *ensemble* th
 scores, one of each member, and how much they differ says how sure the model is.
 
 A score is -log2 of a time, up to a constant of the case.
+
+Models look at candidates in one of two ways: at a *vector* of features each, or at the *tree* of
+its loops. Vectors are always there; trees are where a model wants them (:attr:`Model.wants_loops`).
 """
 
 from __future__ import annotations
@@ -17,10 +20,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polygym.cost.loop_tree import Forest
 from polygym.cost.nests import Floats
 
 VERSION = 1
 """Of features and of files together: models of another version are refused."""
+
+
+NOISE = float(np.log2(1.03))
+"""Scores that differ by less are of candidates of which neither is the faster."""
+
+
+class Kind(Enum):
+    """What models there are."""
+
+    TREES = "trees"  # boosted, of vectors
+    TREE_GRU = "tree-gru"  # a network that walks over the loops
 
 
 class Objective(Enum):
@@ -56,11 +71,15 @@ class Card:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """What a model learns from: a row of features for each candidate, its time, and its case."""
+    """What a model learns from: a row of features for each candidate, its time, and its case.
+
+    ``loops`` are the candidates' loops, for models that want them.
+    """
 
     features: Floats
     seconds: Floats
     cases: np.ndarray[tuple[int], np.dtype[np.int64]]
+    loops: Forest | None = None
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -77,7 +96,8 @@ class Samples:
 
     def taken(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Samples:
         """Return some of them, any as often as it is named."""
-        return Samples(self.features[rows], self.seconds[rows], self.cases[rows])
+        loops = None if self.loops is None else self.loops[rows]
+        return Samples(self.features[rows], self.seconds[rows], self.cases[rows], loops)
 
 
 class Model(Protocol):
@@ -87,8 +107,15 @@ class Model(Protocol):
     def card(self) -> Card:
         """What it is made of."""
 
-    def scores(self, features: Floats) -> Floats:
-        """Return the scores of candidates of one case, a row for every member of the ensemble."""
+    @property
+    def wants_loops(self) -> bool:
+        """Whether scores depend on the loops of candidates, which are then to be handed in."""
+
+    def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
+        """Return the scores of candidates of one case, a row for every member of the ensemble.
+
+        ``features`` has a row for every candidate, ``loops`` a tree.
+        """
 
 
 def acquired(scores: Floats, kind: Acquisition, best: float, bravery: float = 1.0) -> Floats:

@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from polygym.compiler.codegen.loop_annotation import LoopAnnotation
+from polygym.compiler.codegen.loop_annotation import LoopAnnotation, Sequential
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.innermost import independent
 from polygym.cost.reach import Touch, Work
@@ -38,6 +38,8 @@ LINE = 64
 """Bytes that come from memory together."""
 
 Floats = NDArray[np.float64]
+
+_NEARLY = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +123,30 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
         tuple(not _is_point(member) for member in members),
         references,
     )
+
+
+def untiled(
+    work: Work, rows: Sequence[tuple[int, ...]], plane: Sequence[tuple[int, ...]] = ()
+) -> Nest:
+    """Return the loops of a statement that count independent rows, one after the other.
+
+    ``plane`` are the equations of a domain that lies in a plane of its own: no loop leaves it.
+    """
+    lengths = [float(max(1, high - low + 1)) for low, high in (work.span(row, 0) for row in rows)]
+    _, inverse = _basis((*plane, *rows), work.depth)
+    references = _references(work.touches, inverse[:, len(plane) :])
+    return Nest(
+        work,
+        np.array(lengths, dtype=np.float64),
+        (Sequential(),) * len(rows),
+        (False,) * len(rows),
+        references,
+    )
+
+
+def settled(moves: Floats) -> Floats:
+    """Return moves with 0 for what comes out of an inverse as nearly 0."""
+    return np.where(np.abs(moves) < _NEARLY, 0.0, moves)
 
 
 def _is_point(member: Member) -> bool:
@@ -241,7 +267,7 @@ def _references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference
                 group[0].bytes,
                 sum(not touch.writes for touch in group),
                 sum(touch.writes for touch in group),
-                matrix @ directions,
+                settled(matrix @ directions),
                 tuple(max(values) - min(values) for values in offsets),
                 group[0].extents,
                 tuple(row is None for row in subscripts),

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 from polygym.cost.candidate import NAMES
-from polygym.cost.model import VERSION, Card, Model, Objective, Samples
+from polygym.cost.loop_tree import Forest
+from polygym.cost.model import NOISE, VERSION, Card, Kind, Model, Objective, Samples
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
 
 _FORMAT = "polygym trees"
-_NOISE = np.log2(1.03)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,12 @@ class TreeModel:
         """What it is made of."""
         return self.made
 
-    def scores(self, features: Floats) -> Floats:
+    @property
+    def wants_loops(self) -> bool:
+        """Vectors are all that it looks at."""
+        return False
+
+    def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
         """Return the scores of candidates, a row for every member."""
         found = [member.predict(features, num_threads=1) for member in self.members]
         return np.asarray(found, dtype=np.float64)
@@ -129,7 +134,9 @@ def train(
         if options.members > 1:
             chosen = samples.taken(np.sort(dice.integers(len(samples), size=len(samples))))
         members.append(_grown(chosen, replace(options, seed=options.seed + member)))
-    about = card or Card("trees", options.objective.value, len(samples), 0, 0, options.seed)
+    about = card or Card(
+        Kind.TREES.value, options.objective.value, len(samples), 0, 0, options.seed
+    )
     return TreeModel(tuple(members), replace(about, seconds=time.monotonic() - started))
 
 
@@ -155,15 +162,23 @@ class Correction:
         """What the correction is made of."""
         return self.own.card
 
-    def scores(self, features: Floats) -> Floats:
+    @property
+    def wants_loops(self) -> bool:
+        """Whether the other model looks at them; what is added looks at vectors."""
+        return self.other is not None and self.other.wants_loops
+
+    def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
         """Return the scores of candidates, a row for every member of the correction."""
         found = self.own.scores(features)
-        return found if self.other is None else found + self.other.scores(features).mean(axis=0)
+        if self.other is None:
+            return found
+        expected: Floats = self.other.scores(features, loops).mean(axis=0)
+        return found + expected
 
 
 def correction(samples: Samples, other: Model | None, options: TreeOptions) -> Correction:
     """Grow trees on what another model leaves wrong (AutoTVM, equation 4)."""
-    base = None if other is None else other.scores(samples.features).mean(axis=0)
+    base = None if other is None else other.scores(samples.features, samples.loops).mean(axis=0)
     expect_lightgbm()
     card = Card("correction", options.objective.value, len(samples), 1, 1, options.seed)
     return Correction(other, TreeModel((_grown(samples, options, base),), card))
@@ -206,7 +221,7 @@ class _PairGradient:
         ends = np.flatnonzero(np.diff(cases[order])) + 1
         self._groups = [group for group in np.split(order, ends) if len(group) > 1]
         self._faster = [
-            (scores[group][:, None] - scores[group][None, :]) > _NOISE for group in self._groups
+            (scores[group][:, None] - scores[group][None, :]) > NOISE for group in self._groups
         ]
 
     def __call__(self, found: Floats, _: Any) -> tuple[Floats, Floats]:

@@ -18,11 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Samples
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 
-Score = Callable[[Floats], Floats]
+Score = Callable[[Floats, Forest | None], Floats]
+"""What gives the candidates of a case a score each, by their features, and by their loops if there
+are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ def validated(
         model = fit(samples.taken(np.flatnonzero(fold != number)))
         for case in np.unique(samples.cases[fold == number]):
             own = np.flatnonzero(samples.cases == case)
-            scores, seconds = model(samples.features[own]), samples.seconds[own]
+            asked = samples.taken(own)
+            scores, seconds = model(asked.features, asked.loops), asked.seconds
             correlations.append(spearman(scores, -seconds))
             shares.append(float(seconds.min() / seconds[int(scores.argmax())]))
     return Validation(

@@ -10,9 +10,12 @@ import pytest
 from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.strategy import ISL
+from polygym.cost.candidate import NAMES
+from polygym.cost.loop_tree import COLUMNS, Forest, LoopTree
+from polygym.cost.saved import load_model
+from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
-from polygym.search.corpus.machine import Fingerprint
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.store import open_corpus
 from polygym.search.tune.candidates import Genes
@@ -66,6 +69,49 @@ def test_a_model_is_made_and_shown(
     _, shown = call_json(capsys, "cost", "show", again)
     assert shown["columns"] == found["columns"]
     assert "validation" not in shown["notes"]
+
+
+def test_a_tree_gru_is_made_and_shown(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    """The same command, another kind; ``show`` tells which by the file."""
+    pytest.importorskip("torch")
+    model = str(tmp_path / "m.model")
+    few = ("--model", "tree-gru", "--rounds", "2", "--members", "2", "--objective", "regression")
+    code, text, _ = call(capsys, "cost", "train", str(corpus), model, *few, "--folds", "3")
+    assert code == 0
+    assert "tree-gru, regression" in text
+    assert "3 cases of 3 programs" in text
+    assert "on programs left out: rank correlation" in text
+    assert "2 networks: embedding" in text
+    assert "Columns that decide" not in text
+    code, found = call_json(capsys, "cost", "show", model)
+    assert (code, found["kind"], found["members"]) == (0, "tree-gru", 2)
+    assert found["shape"]["hidden"] > 0
+    assert found["notes"]["validation"]["cases"] == 3
+    assert "columns" not in found
+    again = str(tmp_path / "again.model")
+    code, made = call_json(capsys, "cost", "train", str(corpus), again, *few, "--folds", "0")
+    assert (code, made["file"], made["kind"]) == (0, again, "tree-gru")
+    first, second = (load_model(Path(one)) for one in (model, again))
+    loops = Forest.of(
+        [LoopTree(np.ones((1, len(COLUMNS)), np.float32), *(np.array([k]) for k in (-1, 0)))]
+    )
+    rows = np.zeros((1, len(NAMES)))
+    assert np.array_equal(first.scores(rows, loops), second.scores(rows, loops))
+
+
+def test_without_pytorch_there_is_no_tree_gru(
+    capsys: pytest.CaptureFixture[str],
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("polygym.cost.tree_gru.find_spec", lambda _: None)
+    out = str(tmp_path / "m.model")
+    code, _, error = call(capsys, "cost", "train", str(corpus), out, "--model", "tree-gru")
+    assert code == 2
+    assert "pip install 'polygym[cost]'" in error
 
 
 def test_what_makes_no_sense_is_refused(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Samples
 from polygym.cost.nests import Floats
 from polygym.cost.validation import Score, spearman, validated
@@ -31,7 +34,7 @@ def test_a_program_is_learned_from_or_asked_about_and_never_both() -> None:
     def fit(part: Samples) -> Score:
         learned.append({programs[int(case)] for case in part.cases})
 
-        def score(rows: Floats) -> Floats:
+        def score(rows: Floats, _: Forest | None) -> Floats:
             asked = {
                 programs[int(case)]
                 for row in rows
@@ -51,13 +54,38 @@ def test_a_program_is_learned_from_or_asked_about_and_never_both() -> None:
 
 def test_a_model_that_is_wrong_is_said_to_be() -> None:
     data, programs = samples()
-    found = validated(data, programs, 2, lambda _: lambda rows: -rows[:, 0])
+    found = validated(data, programs, 2, lambda _: lambda rows, _: -rows[:, 0])
     assert found.spearman == -1.0
     assert found.share < 0.2
-    constant = validated(data, programs, 2, lambda _: lambda rows: np.zeros(len(rows)))
+    constant = validated(data, programs, 2, lambda _: lambda rows, _: np.zeros(len(rows)))
     assert constant.spearman == 0.0
     with pytest.raises(InputError, match="found 7 of 6"):
-        validated(data, programs, 7, lambda _: lambda rows: rows[:, 0])
+        validated(data, programs, 7, lambda _: lambda rows, _: rows[:, 0])
+
+
+def test_loops_come_with_their_candidates() -> None:
+    """Models that look at loops alone are asked with those of the rows in question."""
+    data, programs = samples()
+    trees = [
+        LoopTree(row[None, :].astype(np.float32), np.array([-1]), np.array([0]))
+        for row in data.features
+    ]
+
+    def score(_: Floats, loops: Forest | None) -> Floats:
+        assert loops is not None
+        return loops.rows[:, 0].astype(np.float64)
+
+    learned: list[int] = []
+
+    def fit(part: Samples) -> Score:
+        assert part.loops is not None
+        np.testing.assert_array_equal(part.loops.rows, part.features.astype(np.float32))
+        learned.append(len(part))
+        return score
+
+    found = validated(replace(data, loops=Forest.of(trees)), programs, 3, fit)
+    assert (found.spearman, found.share) == (1.0, 1.0)
+    assert sum(learned) == 2 * len(data)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=3, max_size=12), st.data())

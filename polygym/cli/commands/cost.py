@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, assert_never
 
 import click
 
@@ -11,8 +12,10 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option, seed_option
 from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
-from polygym.cost.model import Card, Objective, Samples
+from polygym.cost.model import Card, Kind, Objective, Samples
+from polygym.cost.saved import load_model
 from polygym.cost.shipped import PATH, shipped
+from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, validated
 from polygym.errors import InputError
@@ -31,6 +34,7 @@ Kernels on which models are tested are never learned from: {", ".join(TEST_KERNE
 \b
 Examples:
   polygym cost train corpus.sqlite mine.model
+  polygym cost train corpus.sqlite mine.model --model tree-gru
   polygym cost show mine.model
   polygym cost show                     the one that comes with polygym
 """
@@ -47,6 +51,14 @@ def command() -> None:
 @click.argument("corpus", type=_FILE)
 @click.argument("model", type=_FILE)
 @click.option(
+    "--model",
+    "kind",
+    type=click.Choice([one.value for one in Kind]),
+    default=Kind.TREES.value,
+    show_default=True,
+    help="Boosted trees, or a network that walks over the loops.",
+)
+@click.option(
     "--objective",
     type=click.Choice([one.value for one in Objective]),
     default=Objective.RANK.value,
@@ -56,10 +68,9 @@ def command() -> None:
 @click.option(
     "--rounds",
     type=click.IntRange(1, 100_000),
-    default=TreeOptions().rounds,
-    show_default=True,
     metavar="N",
-    help="How many trees.",
+    help=f"How many trees ({TreeOptions().rounds} if nothing is said), or how often a tree-gru "
+    f"sees every row ({GRUOptions().epochs}).",
 )
 @click.option(
     "--members",
@@ -79,13 +90,14 @@ def command() -> None:
     "0 or 1 tests nothing.",
 )
 @click.option("--machine", metavar="KEY", help="Learn from rows of this kind of machine.")
-@seed_option("The dice of the trees and of the folds.")
+@seed_option("The dice of the model and of the folds.")
 @json_option
 def train_command(
     corpus: Path,
     model: Path,
+    kind: str,
     objective: str,
-    rounds: int,
+    rounds: int | None,
     members: int,
     folds: int,
     machine: str | None,
@@ -96,20 +108,19 @@ def train_command(
 
     A corpus of several kinds of machines needs --machine: their times do not compare.
     """
-    expect_lightgbm()
-    options = TreeOptions(Objective(objective), rounds=rounds, members=members, seed=seed)
-    found, about = _samples(corpus, machine, options, quiet=as_json)
+    recipe = _Recipe(Kind(kind), Objective(objective), rounds, members, seed)
+    recipe.expect_library()
+    found, about = _samples(corpus, machine, recipe, quiet=as_json)
     samples, programs = found
 
-    def fit(part: Samples) -> Score:
-        grown = train(part, options)
-        return lambda rows: grown.scores(rows).mean(axis=0)
+    def fitted(part: Samples) -> Score:
+        made = recipe.made(part)
+        return lambda features, loops: made.scores(features, loops).mean(axis=0)
 
-    validation = None
     if folds > 1:
-        validation = validated(samples, programs, folds, fit, seed)
+        validation = validated(samples, programs, folds, fitted, seed)
         about = replace(about, notes={**about.notes, "validation": asdict(validation)})
-    made = train(samples, options, about)
+    made = recipe.made(samples, about)
     made.save(model)
     if as_json:
         return Answer(document={"file": str(model), "bytes": _size(model), **asdict(made.card)})
@@ -121,22 +132,56 @@ def train_command(
 @click.argument("model", type=_FILE, required=False)
 @json_option
 def show_command(model: Path | None, as_json: bool) -> Answer:
-    """Say what MODEL has learned from, how good it is, and which columns decide.
+    """Say what MODEL has learned from, how good it is, and which columns decide in trees.
 
     Without MODEL it is the one that comes with polygym.
     """
-    expect_lightgbm()
-    found = shipped() if model is None else TreeModel.load(model)
+    if model is None:
+        expect_lightgbm()
+    found = shipped() if model is None else load_model(model)
     if found is None:
         raise InputError("expected a model that comes with polygym, found none in this package")
     if as_json:
-        return Answer(document={**asdict(found.card), "columns": dict(importances(found))})
+        return Answer(document={**asdict(found.card), **_inside(found)})
     _print(found, model or PATH)
     return Answer()
 
 
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How a model is made; ``rounds`` are the kind's own if there are none."""
+
+    kind: Kind
+    objective: Objective
+    rounds: int | None
+    members: int
+    seed: int
+
+    def expect_library(self) -> None:
+        """Refuse to go on without the library that the kind needs."""
+        match self.kind:
+            case Kind.TREES:
+                expect_lightgbm()
+            case Kind.TREE_GRU:
+                expect_torch()
+            case _:
+                assert_never(self.kind)
+
+    def made(self, samples: Samples, card: Card | None = None) -> TreeModel | TreeGRU:
+        """Return a model of samples."""
+        match self.kind:
+            case Kind.TREES:
+                trees = TreeOptions(self.objective, members=self.members, seed=self.seed)
+                return train(samples, replace(trees, rounds=self.rounds or trees.rounds), card)
+            case Kind.TREE_GRU:
+                network = GRUOptions(self.objective, members=self.members, seed=self.seed)
+                return fit(samples, replace(network, epochs=self.rounds or network.epochs), card)
+            case _:
+                assert_never(self.kind)
+
+
 def _samples(
-    path: Path, machine: str | None, options: TreeOptions, *, quiet: bool
+    path: Path, machine: str | None, recipe: _Recipe, *, quiet: bool
 ) -> tuple[tuple[Samples, list[str]], Card]:
     """Return what there is to learn from, and the beginning of the model's card."""
     with open_corpus(path) as corpus:
@@ -158,16 +203,16 @@ def _samples(
         if not quiet and (done % 25 == 0 or done == len(chosen)):
             say(f"features: {done} of {len(chosen)} cases, {rows} rows")
 
-    found = learnable(chosen, show)
+    found = learnable(chosen, show, with_loops=recipe.kind is Kind.TREE_GRU)
     programs = [one.visit.case.program for one in chosen]
     own = machines[key]
     about = Card(
-        "trees",
-        options.objective.value,
+        recipe.kind.value,
+        recipe.objective.value,
         len(found.samples),
         len(chosen),
         len(set(programs)),
-        options.seed,
+        recipe.seed,
         key,
         f"{own.processor}, {own.cores} cores, LLVM {own.llvm}",
         notes={"threads": sorted({one.visit.threads for one in chosen}), "left_out": len(test)},
@@ -179,7 +224,18 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _print(model: TreeModel, path: Path) -> None:
+def _inside(model: TreeModel | TreeGRU) -> dict[str, Any]:
+    """Return what else there is to say of a model, by its kind."""
+    match model:
+        case TreeModel():
+            return {"columns": dict(importances(model))}
+        case TreeGRU():
+            return {"shape": asdict(model.shape), "members": len(model.members)}
+        case _:
+            assert_never(model)
+
+
+def _print(model: TreeModel | TreeGRU, path: Path) -> None:
     card = model.card
     heading(f"{path}: {card.kind}, {card.objective}, {_size(path):,} bytes")
     say(f"  learned from {card.rows} rows, {card.cases} cases of {card.programs} programs")
@@ -192,6 +248,15 @@ def _print(model: TreeModel, path: Path) -> None:
             f"{one.spearman_quarter:.2f}), ranked first {one.share:.2f} of the best (a quarter "
             f"below {one.share_quarter:.2f}), {one.cases} cases"
         )
-    heading("\nColumns that decide")
-    rows = [(name, f"{100 * share:.1f} %") for name, share in importances(model, 12)]
-    print_table(("COLUMN", "OF ALL GAINS"), rows, "lr")
+    match model:
+        case TreeModel():
+            heading("\nColumns that decide")
+            rows = [(name, f"{100 * share:.1f} %") for name, share in importances(model, 12)]
+            print_table(("COLUMN", "OF ALL GAINS"), rows, "lr")
+        case TreeGRU(members, shape):
+            say(
+                f"  {len(members)} network{'s' * (len(members) > 1)}: embedding {shape.embedding}, "
+                f"hidden {shape.hidden}, {shape.slots} slots"
+            )
+        case _:
+            assert_never(model)

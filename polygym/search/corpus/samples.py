@@ -18,7 +18,8 @@ import numpy as np
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
-from polygym.cost.candidate import features
+from polygym.cost.candidate import Features, features
+from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Samples
 from polygym.errors import PolygymError
 from polygym.programs import Program, load_program
@@ -66,14 +67,20 @@ class Learnable:
 
 
 def learnable(
-    found: Iterable[Group], show: Callable[[Group, int], None] = lambda *_: None
+    found: Iterable[Group],
+    show: Callable[[Group, int], None] = lambda *_: None,
+    *,
+    with_loops: bool = False,
 ) -> Learnable:
     """Return the features and times of groups; ``show`` is called after each with the rows so far.
+
+    The candidates' loops are among the samples if ``with_loops`` says so.
 
     A program that cannot be read any more, and a row whose features are out of isl's reach, is left
     out.
     """
     columns: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+    trees: list[LoopTree] = []
     seconds: list[float] = []
     cases: list[int] = []
     names: list[str] = []
@@ -88,9 +95,12 @@ def learnable(
         legal = cache(partial(legal_of, program))
         for row in group.rows:
             try:
-                columns.append(features_of(program, legal(row.schedule), row.mapping))
+                seen = features_of(program, legal(row.schedule), row.mapping)
             except PolygymError:
                 continue
+            columns.append(seen.vector)
+            if with_loops:
+                trees.append(seen.loops)
             seconds.append(row.seconds)
             cases.append(len(names) - 1)
             kept.append(row)
@@ -99,6 +109,7 @@ def learnable(
         np.array(columns, dtype=np.float32).astype(np.float64),
         np.array(seconds, dtype=np.float64),
         np.array(cases, dtype=np.int64),
+        Forest.of(trees) if with_loops else None,
     )
     return Learnable(samples, tuple(names), tuple(kept))
 
@@ -118,9 +129,7 @@ def legal_of(program: Program, schedule: str) -> LegalSchedule:
     return LegalSchedule(program.scop, parse(schedule, program.scop))
 
 
-def features_of(
-    program: Program, legal: LegalSchedule, mapping: str
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def features_of(program: Program, legal: LegalSchedule, mapping: str) -> Features:
     """Return the features of a schedule under the mapping of a text."""
     sizes = {one.name: program.value(one.name) for one in program.scop.parameters}
-    return features(legal, parse_mapping(mapping), sizes).vector
+    return features(legal, parse_mapping(mapping), sizes)

@@ -1,0 +1,184 @@
+"""The columns of :mod:`polygym.cost.rows`: what loops move, and what dependences leave free.
+
+All functions take all statements at once and return columns by their names. What loops move is what
+:func:`polygym.cost.columns.knowledge` says of loops that do one thing, in one thread, and the tests
+compare the two.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polygym.cost.columns import CACHES
+from polygym.cost.ground import Ground
+from polygym.cost.nests import LINE, Floats
+from polygym.cost.ordering import Ordering
+from polygym.cost.stacked import Integers, Loops
+
+TRAFFIC = tuple(f"traffic_{int(np.log2(cache))}" for cache in CACHES)
+
+OF_ANY_SIZE = (
+    "operations",
+    "instances",
+    "share",
+    "innermost_length",
+    "inner_two_length",
+    "footprint",
+    *TRAFFIC,
+    *(name.replace("traffic", "bound") for name in TRAFFIC),
+    "cycles",
+    "loop_overhead",
+    "parallel_length",
+    "parallel_starts",
+    "vector_length",
+    "sharing_first",
+    "sharing_last",
+    "largest",
+    "inner_bytes",
+)
+_AS_THEY_ARE = (
+    "depth",
+    "chain",
+    "unit_strides",
+    "inner_still",
+    "inner_far",
+    "parallel_loops",
+    "outer_parallel",
+    "inner_parallel",
+    "first_band",
+    "first_coincident",
+    "last_band",
+    "longest_band",
+    "vector_fit",
+    "shared_loops",
+    "skewed",
+)
+STATEMENT = (*OF_ANY_SIZE, *_AS_THEY_ARE)
+"""The columns of a statement."""
+
+
+def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[str, Floats]:
+    """Return what :func:`polygym.cost.columns.knowledge` says of loops that do one thing."""
+    stack, lengths = known.stack, found.lengths
+    every = np.arange(len(lengths))
+    box = lengths.prod(axis=1)
+    share = np.minimum(1.0, known.instances / box)
+    last = np.maximum(stack.counts - 1, 0)
+    inner = lengths[every, last]
+    around = np.where(stack.counts > 1, lengths[every, np.maximum(last - 1, 0)], 1.0)
+    operations = known.operations * known.instances
+    still = stack.writes & (found.strides[np.arange(len(stack.owners)), last[stack.owners]] == 0.0)
+    waits = np.logical_or.reduceat(still, stack.starts) & known.sums & (stack.counts > 0)
+    chain = np.where(waits, 4.0, 0.0)
+    per_operation = known.accesses / np.maximum(1.0, known.operations)
+    arrives = moved * share[:, None]
+    bound = arrives / np.maximum(1.0, operations)[:, None] * 64
+    return {
+        "operations": operations,
+        "instances": known.instances,
+        "share": share * 16,
+        "depth": stack.counts.astype(np.float64),
+        "innermost_length": inner,
+        "inner_two_length": inner * around,
+        "footprint": working[:, 0],
+        **dict(zip(TRAFFIC, arrives.T, strict=True)),
+        **{
+            name.replace("traffic", "bound"): one
+            for name, one in zip(TRAFFIC, bound.T, strict=True)
+        },
+        "cycles": operations * np.maximum(0.5, np.maximum(per_operation, chain)),
+        "loop_overhead": box / inner * share,
+        "chain": chain,
+    }
+
+
+def strides(known: Ground, found: Loops) -> dict[str, Floats]:
+    """Return how references move in the innermost loop, each counted as often as it is accessed."""
+    stack = known.stack
+    last = np.maximum(stack.counts - 1, 0)[stack.owners]
+    step = np.abs(found.strides[np.arange(len(last)), last])
+    weight = stack.reads + stack.writes
+    is_unit = (step <= 1.0) & (stack.counts > 0)[stack.owners]
+    bytes_ = np.minimum(float(LINE), step * stack.bytes) * weight
+    parts = np.stack([weight * (step == 0.0), weight * (step > 8.0), is_unit * 1.0, bytes_], axis=1)
+    still, far, unit, inner = np.add.reduceat(parts, stack.starts, axis=0).T
+    references = np.bincount(stack.owners)
+    return {
+        "inner_still": still / known.accesses,
+        "inner_far": far / known.accesses,
+        "unit_strides": unit / references,
+        "inner_bytes": inner,
+    }
+
+
+def freedom(known: Ground, found: Loops, order: Ordering) -> dict[str, Floats]:
+    """Return what dependences leave free, and how statements share loops."""
+    stack, count = known.stack, len(known.stack.works)
+    is_loop, lengths = found.is_loop, found.lengths
+    every, width = np.arange(count), is_loop.shape[1]
+    last = np.maximum(stack.counts - 1, 0)
+    # Behind the rows come those of the original order, which nothing orders any more.
+    parallel = (_at_loops([(*one.parallel, True) for one in order.free], found.rows) > 0) & is_loop
+    coincident = _at_loops([(*one.coincident, True) for one in order.free], found.rows) > 0
+    band = _at_loops([(*one.band, -1) for one in order.free], found.rows)
+    group = _at_loops([one.group for one in order.free], found.rows)
+    coincident &= is_loop
+    outer = lengths.cumprod(axis=1) / lengths
+    some = parallel.any(axis=1)
+    at = parallel.argmax(axis=1)
+    in_first = (band == band[:, :1]) & is_loop
+    in_last = (band == band[every, last][:, None]) & is_loop
+    members = ((band[:, :, None] == band[:, None, :]) & is_loop[:, None, :]).sum(axis=2) * is_loop
+    # A vector takes a loop of the innermost band that is coincident, or the innermost one.
+    may_be = coincident & in_last
+    may_be[every, last] |= parallel[every, last]
+    weight = (stack.reads + stack.writes)[:, None]
+    units = np.add.reduceat(weight * (np.abs(found.strides) <= 1.0), stack.starts, axis=0)
+    fit = np.where(may_be, units / known.accesses[:, None], 0.0)
+    best = width - 1 - fit[:, ::-1].argmax(axis=1)
+    factors = np.abs(found.vectors)
+    return {
+        "parallel_loops": parallel.sum(axis=1),
+        "outer_parallel": parallel[:, 0],
+        "inner_parallel": parallel[every, last],
+        "parallel_length": np.where(some, lengths[every, at], 0.0),
+        "parallel_starts": np.where(some, outer[every, at], 0.0),
+        "first_band": in_first.sum(axis=1),
+        "first_coincident": (coincident & in_first).sum(axis=1),
+        "last_band": in_last.sum(axis=1),
+        "longest_band": members.max(axis=1),
+        "vector_fit": fit[every, best],
+        "vector_length": np.where(fit[every, best] > 0, lengths[every, best], 0.0),
+        "sharing_first": group[:, 0] - 1.0,
+        "sharing_last": group[every, last] - 1.0,
+        "shared_loops": ((group > 1) & is_loop).sum(axis=1),
+        "skewed": ((factors > 0).sum(axis=2) > 1).sum(axis=1),
+        "largest": factors.max(axis=(1, 2)),
+    }
+
+
+def _at_loops(values: list[tuple[int, ...]], rows: Integers) -> Integers:
+    """Return what holds at the rows of loops; behind all rows the last value holds."""
+    every = np.array(values, dtype=np.int64)
+    places = np.arange(len(every))[:, None]
+    return np.asarray(every[places, np.minimum(rows, every.shape[1] - 1)])
+
+
+def whole(known: Ground, found: Loops, order: Ordering) -> Floats:
+    """Return what there is to say of the program: its nests, and what carries dependences."""
+    group = np.array([one.group for one in order.free], dtype=np.float64)
+    every = np.arange(len(group))
+    top = np.minimum(found.rows[:, 0], group.shape[1] - 1)
+    nests = [float(len(group)), float((1.0 / group[every, top]).sum())]
+    nests.append(float((1.0 / group[:, -1]).sum()))
+    if not len(known.pairs):
+        return np.array([*nests, 0.0, 0.0, 0.0])
+    behind = order.is_plain.shape[1]
+    carried = np.array([behind if one is None else one for one in order.carried])
+    carried = np.maximum.reduceat(carried, known.pairs)
+    sinks = known.sinks
+    kept = np.minimum(carried, behind - 1)
+    apart = order.is_plain[sinks, kept] & (carried < behind)
+    by_first = ~apart & (carried <= found.rows[sinks, 0])
+    inside = ~apart & ~by_first
+    return np.array([*nests, apart.mean(), by_first.mean(), inside.mean()])

@@ -1,0 +1,339 @@
+"""The TreeGRU: a model that reads the loops themselves, where trees read columns made of them.
+
+The network (:mod:`polygym.cost.tree_network`) is fitted by AdamW on batches of whole cases, with a
+rate that rises for a tenth of the steps and then falls to nothing along a cosine. In a case with
+scores s (0 in the mean) and predictions f the loss is
+
+* for the rank objective, over the pairs in which i is faster than j by more than noise, the mean
+  of log(1 + exp(f_j - f_i));
+* for the regression, the mean of (f_i - f̄ - s_i)², where f̄ is the case's mean: a case's constant is
+  nobody's business.
+
+Example: scores 1 and -1, predictions 0.5 and 0.5. One pair, log(1 + exp(0)) = 0.69; or, with f̄ =
+0.5, the mean of 1 and 1.
+
+Inputs are standardised; their mean and deviation are the network's, and so are in the file. The
+file is NumPy's archive of plain arrays, float32, and a header in JSON; nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, assert_never
+
+import numpy as np
+
+from polygym.cost.loop_tree import COLUMNS, Forest
+from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples
+from polygym.cost.nests import Floats
+from polygym.errors import InputError
+from polygym.files import write_atomically
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from polygym.cost.tree_network import Network
+
+_FORMAT = "polygym tree-gru"
+_HEADER = "header"
+_AT_ONCE = 1024  # candidates that are scored together: a few MB of states
+_MOST_OF_CASE = 64  # rows of a case in one batch: pairs grow with their square
+_WARM = 0.1
+_STEEPEST = 1.0  # the gradient's norm, at most
+_WIDEST = 4096  # what a file may ask for
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How large a network is."""
+
+    embedding: int = 64
+    hidden: int = 64
+    slots: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class GRUOptions:
+    """How a network is fitted; ``members`` is the size of the ensemble, each on a bootstrap sample.
+
+    ``cases`` are in a batch; ``decay`` is that of weights.
+    """
+
+    objective: Objective = Objective.RANK
+    shape: Shape = Shape()
+    epochs: int = 20
+    rate: float = 2e-3
+    decay: float = 1e-2
+    cases: int = 4
+    members: int = 1
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeGRU:
+    """An ensemble of networks of one shape."""
+
+    members: tuple[Network, ...]
+    shape: Shape
+    made: Card
+
+    @property
+    def card(self) -> Card:
+        """What it is made of."""
+        return self.made
+
+    @property
+    def wants_loops(self) -> bool:
+        """Loops are all that it looks at."""
+        return True
+
+    def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
+        """Return the scores of candidates, a row for every member.
+
+        Raises:
+            InputError: there are no loops.
+        """
+        import torch
+
+        from polygym.cost.tree_network import Batch
+
+        if loops is None:
+            raise InputError("scores of a tree-gru: expected the candidates' loops, found none")
+        found = np.zeros((len(self.members), len(loops)))
+        with torch.inference_mode(), _threads(1):
+            for begin in range(0, len(loops), _AT_ONCE):
+                chosen = np.arange(begin, min(begin + _AT_ONCE, len(loops)))
+                batch = Batch.of(loops[chosen])
+                for place, member in enumerate(self.members):
+                    found[place, chosen] = member(batch).numpy()
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write the model to one file."""
+        header = {
+            "format": _FORMAT,
+            "version": VERSION,
+            "columns": list(COLUMNS),
+            "shape": asdict(self.shape),
+            "members": len(self.members),
+            "card": asdict(self.made),
+        }
+        arrays = {
+            f"{place}.{name}": array.numpy()
+            for place, member in enumerate(self.members)
+            for name, array in member.state_dict().items()
+        }
+        arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays)
+        write_atomically(path, packed.getvalue())
+
+    @staticmethod
+    def load(path: Path) -> TreeGRU:
+        """Read a model.
+
+        Raises:
+            InputError: the file is no model, or one of another version of features.
+        """
+        expect_torch()
+        try:
+            arrays = _arrays(path)
+            header = json.loads(arrays.pop(_HEADER).tobytes())
+            if header["format"] != _FORMAT:
+                raise ValueError(f"format {header['format']}")
+            version, columns = header["version"], tuple(header["columns"])
+            card = Card(**header["card"])
+            is_known = version == VERSION and columns == COLUMNS
+            shape = Shape(**header["shape"])
+            members = _read(arrays, shape, header["members"]) if is_known else ()
+        except (
+            OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile,
+            NotImplementedError, zlib.error,
+        ) as error:  # fmt: skip
+            raise InputError(f"{path}: expected a tree-gru, found: {error}") from None
+        if not is_known:
+            raise InputError(
+                f"{path}: expected a model of features of version {VERSION}, found {version}; it "
+                "has to be trained again"
+            )
+        return TreeGRU(members, shape, card)
+
+
+def fit(samples: Samples, options: GRUOptions = GRUOptions(), card: Card | None = None) -> TreeGRU:
+    """Fit networks to the loops of samples.
+
+    Raises:
+        InputError: there are too few rows, or no loops, or PyTorch is not there.
+    """
+    if len(samples) < 4:
+        raise InputError(f"training: expected at least 4 rows, found {len(samples)}")
+    if samples.loops is None:
+        raise InputError("training of a tree-gru: expected the candidates' loops, found none")
+    expect_torch()
+    started = time.monotonic()
+    dice = np.random.default_rng(options.seed)
+    members = []
+    for member in range(options.members):
+        chosen = samples
+        if options.members > 1:
+            chosen = samples.taken(np.sort(dice.integers(len(samples), size=len(samples))))
+        members.append(_fitted(chosen, replace(options, seed=options.seed + member)))
+    about = card or Card(
+        Kind.TREE_GRU.value, options.objective.value, len(samples), 0, 0, options.seed
+    )
+    made = replace(about, seconds=time.monotonic() - started)
+    return TreeGRU(tuple(members), options.shape, made)
+
+
+def expect_torch() -> None:
+    """Refuse to go on without PyTorch.
+
+    Raises:
+        InputError: it is not there.
+    """
+    if find_spec("torch") is None:
+        raise InputError("a tree-gru needs PyTorch: pip install 'polygym[cost]'")
+
+
+def _fitted(samples: Samples, options: GRUOptions) -> Network:
+    """Return a network that has learned; all dice follow from the seed, and no one else's move."""
+    import torch
+
+    from polygym.cost.tree_network import Batch, Network
+
+    assert samples.loops is not None
+    forest, scores = samples.loops, samples.scores
+    dice = np.random.default_rng(options.seed)
+    with torch.random.fork_rng(devices=[]), _threads(options.threads):
+        torch.manual_seed(options.seed)
+        shape = options.shape
+        network = Network(len(COLUMNS), shape.embedding, shape.hidden, shape.slots)
+        network.standardise(torch.from_numpy(forest.rows))
+        optimizer = torch.optim.AdamW(
+            network.parameters(), lr=options.rate, weight_decay=options.decay
+        )
+        groups = [np.flatnonzero(samples.cases == case) for case in np.unique(samples.cases)]
+        steps = options.epochs * -(-len(groups) // options.cases)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps))
+        for _ in range(options.epochs):
+            for rows, sizes in _batches(groups, options.cases, dice):
+                found = network(Batch.of(forest[rows]))
+                loss = _loss(
+                    found, torch.from_numpy(scores[rows]).float(), sizes, options.objective
+                )
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                torch.nn.utils.clip_grad_norm_(network.parameters(), _STEEPEST)
+                optimizer.step()
+                schedule.step()
+    return network.eval()
+
+
+def _rate(step: int, steps: int) -> float:
+    """Return the part of the rate at which a step is made."""
+    warm = max(1.0, _WARM * steps)
+    along = min(1.0, max(0.0, (step - warm) / max(1.0, steps - warm)))
+    return min((step + 1) / warm, 0.5 + 0.5 * float(np.cos(np.pi * along)))
+
+
+def _batches(
+    groups: list[np.ndarray[Any, np.dtype[np.int64]]], each: int, dice: np.random.Generator
+) -> Iterator[tuple[np.ndarray[Any, np.dtype[np.int64]], list[int]]]:
+    """Yield the rows of some cases after the others, case by case, and how many each has.
+
+    Of a case with many rows there are some, others each time.
+    """
+    order = dice.permutation(len(groups))
+    for begin in range(0, len(order), each):
+        chosen = [groups[int(place)] for place in order[begin : begin + each]]
+        parts = [
+            dice.choice(rows, _MOST_OF_CASE, replace=False) if len(rows) > _MOST_OF_CASE else rows
+            for rows in chosen
+        ]
+        yield np.concatenate(parts), [len(part) for part in parts]
+
+
+def _loss(found: Tensor, scores: Tensor, sizes: list[int], objective: Objective) -> Tensor:
+    """Return the mean of the cases' losses."""
+    import torch
+
+    parts = []
+    for own, wanted in zip(torch.split(found, sizes), torch.split(scores, sizes), strict=True):
+        match objective:
+            case Objective.RANK:
+                faster = wanted[:, None] - wanted[None, :] > NOISE
+                ahead = own[:, None] - own[None, :]
+                pairs = torch.nn.functional.softplus(-ahead[faster])
+                parts.append(pairs.sum() / max(1, len(pairs)))
+            case Objective.REGRESSION:
+                parts.append(((own - own.mean() - wanted) ** 2).mean())
+            case _:
+                assert_never(objective)
+    return torch.stack(parts).mean()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let PyTorch use so many threads, and as many as before afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a file."""
+    archive = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise ValueError("one array alone")
+    with archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _read(arrays: dict[str, np.ndarray[Any, Any]], shape: Shape, count: int) -> tuple[Network, ...]:
+    """Return the networks whose arrays these are, which have to be just those of the shape.
+
+    Raises:
+        ValueError: they are not.
+    """
+    import torch
+
+    from polygym.cost.tree_network import Network
+
+    sizes = (shape.embedding, shape.hidden, shape.slots)
+    if not all(isinstance(size, int) and 1 <= size <= _WIDEST for size in sizes):
+        raise ValueError(f"a network of {sizes}")
+    members = []
+    for place in range(count):
+        network = Network(len(COLUMNS), *sizes)
+        wanted = network.state_dict()
+        state = {}
+        for name, array in wanted.items():
+            found = arrays.pop(f"{place}.{name}")
+            if found.dtype != np.float32 or found.shape != tuple(array.shape):
+                raise ValueError(f"{name} of {found.dtype} {found.shape}")
+            if not np.isfinite(found).all():
+                raise ValueError(f"{name} that is not finite")
+            state[name] = torch.from_numpy(found)
+        network.load_state_dict(state)
+        members.append(network.eval())
+    if arrays or not members:
+        raise ValueError(f"{len(members)} networks and {len(arrays)} arrays besides")
+    return tuple(members)
+
+
+__all__ = ["GRUOptions", "Shape", "TreeGRU", "fit"]
