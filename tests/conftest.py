@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.idle_servers import lent
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -34,6 +36,16 @@ def _interrupts_interrupt() -> Iterator[None]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_lent(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Lend compile servers from test to test, but where it is they that are tested."""
+    if "measure" in request.path.parts:
+        yield
+        return
+    with lent():
+        yield
 
 
 @pytest.fixture

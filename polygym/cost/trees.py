@@ -127,17 +127,11 @@ def train(
     if len(samples) < 4:
         raise InputError(f"training: expected at least 4 rows, found {len(samples)}")
     started = time.monotonic()
-    dice = np.random.default_rng(options.seed)
-    members = []
-    for member in range(options.members):
-        chosen = samples
-        if options.members > 1:
-            chosen = samples.taken(np.sort(dice.integers(len(samples), size=len(samples))))
-        members.append(_grown(chosen, replace(options, seed=options.seed + member)))
+    members = _ensemble(samples, options)
     about = card or Card(
         Kind.TREES.value, options.objective.value, len(samples), 0, 0, options.seed
     )
-    return TreeModel(tuple(members), replace(about, seconds=time.monotonic() - started))
+    return TreeModel(members, replace(about, seconds=time.monotonic() - started))
 
 
 def expect_lightgbm() -> None:
@@ -177,11 +171,30 @@ class Correction:
 
 
 def correction(samples: Samples, other: Model | None, options: TreeOptions) -> Correction:
-    """Grow trees on what another model leaves wrong (AutoTVM, equation 4)."""
+    """Grow trees on what another model leaves wrong (AutoTVM, equation 4).
+
+    With several members each has a sample of its own, drawn with replacement.
+    """
     base = None if other is None else other.scores(samples.features, samples.loops).mean(axis=0)
     expect_lightgbm()
     card = Card("correction", options.objective.value, len(samples), 1, 1, options.seed)
-    return Correction(other, TreeModel((_grown(samples, options, base),), card))
+    return Correction(other, TreeModel(_ensemble(samples, options, base), card))
+
+
+def _ensemble(
+    samples: Samples, options: TreeOptions, base: Floats | None = None
+) -> tuple[Any, ...]:
+    """Return the members, each grown on a bootstrap sample where there are several."""
+    if options.members == 1:
+        return (_grown(samples, options, base),)
+    dice = np.random.default_rng(options.seed)
+    found = []
+    for member in range(options.members):
+        rows = np.sort(dice.integers(len(samples), size=len(samples)))
+        begin = None if base is None else base[rows]
+        own = replace(options, seed=options.seed + member)
+        found.append(_grown(samples.taken(rows), own, begin))
+    return tuple(found)
 
 
 def _grown(samples: Samples, options: TreeOptions, base: Floats | None = None) -> Any:

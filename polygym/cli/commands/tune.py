@@ -24,8 +24,11 @@ from polygym.cli.options import (
 )
 from polygym.cli.tuning import tune_and_report
 from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.cost.model import Acquisition
 from polygym.episodes.kernels import Source
 from polygym.search.tune import Plan, search_names
+from polygym.search.tune.guide import Guide
+from polygym.search.tune.searches import BY_MODEL
 
 _HELP = """Search for the order and the mapping under which a program is fastest.
 
@@ -47,7 +50,7 @@ also kept in the cache (see `polygym cache`), where the operators of polygym.tc 
 same sizes, threads and mapping to start from.
 
 --resume goes on where the search in --out ended, whatever ended it: with the same program, sizes,
-mapping, search, population and seed, candidates that were measured are not measured again.
+mapping, search, model, population and seed, candidates that were measured are not measured again.
 --generations may be more, and --time counts anew.
 
 Exit code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
@@ -75,6 +78,23 @@ Examples:
     show_default=True,
     metavar="NAME",
     help=f"Who chooses what is tried next: {', '.join(search_names())}.",
+)
+@click.option(
+    "--model",
+    "model",
+    type=click.Path(dir_okay=False),
+    default="",
+    metavar="FILE",
+    help="The model that model and filter begin with, of `polygym cost train`. (Default: the one "
+    "that comes with polygym.)",
+)
+@click.option(
+    "--acquisition",
+    type=click.Choice([one.value for one in Acquisition]),
+    default=Acquisition.MEAN.value,
+    show_default=True,
+    help="How model and filter take what they are not sure of: as expected, by the improvement "
+    "to be expected, or by the best that may be.",
 )
 @click.option(
     "--generations",
@@ -118,6 +138,8 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     search: str,
+    model: str,
+    acquisition: str,
     generations: int,
     population: int,
     seconds: float | None,
@@ -134,5 +156,8 @@ def command(
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
-    plan = Plan(generations, population, search, seed, seconds, jobs)
+    if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
+        raise click.UsageError("--model and --acquisition are for --search model and filter.")
+    guide = Guide(model, Acquisition(acquisition))
+    plan = Plan(generations, population, search, seed, seconds, jobs, guide)
     return tune_and_report(source, plan, start, out, resumed, as_json)

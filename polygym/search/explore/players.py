@@ -20,7 +20,7 @@ import numpy as np
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.candidate import features
+from polygym.cost.candidate import Features, features
 from polygym.cost.model import Model
 from polygym.cost.shipped import expect_shipped
 from polygym.episodes.episode import Episode, Phase, Task
@@ -101,25 +101,26 @@ class ByModel:
         played = [self._played(seed, index, attempt) for attempt in range(tries)]
         if tries == 1:
             return played[0]
-        rows = [self._features(episode) for episode in played]
-        known = [place for place, row in enumerate(rows) if row is not None]
+        seen = [self._features(episode) for episode in played]
+        known = {place: one for place, one in enumerate(seen) if one is not None}
         if not known:
             return played[0]
-        scores = self.model.scores(np.array([rows[place] for place in known])).mean(axis=0)
-        return played[known[int(scores.argmax())]]
+        vectors = np.array([one.vector for one in known.values()])
+        scores = self.model.scores(vectors).mean(axis=0)
+        return played[list(known)[int(scores.argmax())]]
 
     def _played(self, seed: int, index: int, attempt: int) -> Episode:
         choose = policy(_TURNS[(index + attempt) % len(_TURNS)])
         return play(self.task.start(), choose, np.random.default_rng([seed, index, attempt]))
 
-    def _features(self, episode: Episode) -> np.ndarray | None:
+    def _features(self, episode: Episode) -> Features | None:
         """Return the features of an episode's schedule; None where there are none."""
         found = schedule_of(episode)
         if isinstance(found, str):
             return None
         try:
             legal = LegalSchedule(self.task.scop, found)
-            return features(legal, self.mapping, self.sizes).vector
+            return features(legal, self.mapping, self.sizes)
         except PolygymError:
             return None
 

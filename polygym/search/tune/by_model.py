@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +27,9 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import NAMES, features
-from polygym.cost.model import Model, Samples
+from polygym.cost.loop_tree import Forest, LoopTree
+from polygym.cost.model import Acquisition, Model, Samples, acquired
+from polygym.cost.nests import Floats
 from polygym.cost.trees import Correction, TreeOptions, correction
 from polygym.errors import PolygymError
 from polygym.search.explore.neighbourhood import changed, place_of_parent
@@ -45,8 +48,9 @@ _EDITS = 2  # new schedules before each run of the chains, while they are not to
 _MOST_EDITS = 40
 _DIVERSITY = 0.1
 _PER_CHOSEN = 32
+_MEMBERS = 5  # that differ where the model is not sure
 
-_LOCAL = TreeOptions(rounds=80, leaves=12, rate=0.1, least_rows=4, columns=0.6)
+_LOCAL = TreeOptions(rounds=80, leaves=12, rate=0.1, least_rows=4, columns=0.6, threads=1)
 
 
 class ByModel(Random):
@@ -60,16 +64,20 @@ class ByModel(Random):
         looked_at: LookedAt,
         other: Model | None = None,
         is_of_here: bool = True,
+        acquisition: Acquisition = Acquisition.MEAN,
     ) -> None:
         """Begin with the seeds; ``other`` has learned from other programs.
 
-        ``is_of_here`` says that it did so on a machine like this one.
+        ``is_of_here`` says that it did so on a machine like this one, ``acquisition`` how scores of
+        which a model is not sure are taken.
         """
         super().__init__(genes, seeds, dice)
         self._looked_at = looked_at
         self._other = other
         self._leads_at_once = other is not None and is_of_here
         self._model: Correction | None = None
+        self._acquisition = acquisition
+        self._best_score = 0.0
         self._learned_from = 0
         self._chains: Chains | None = None
         self._edits = 0
@@ -99,27 +107,35 @@ class ByModel(Random):
             return
         self._learned_from = len(self.found)
         worst = min(speedup for speedup in self.found.values() if speedup > 0)
-        rows, seconds = [], []
+        looks, seconds = [], []
         for candidate, speedup in self.found.items():
-            row = self._looked_at.features(candidate)
-            if row is not None:
-                rows.append(row)
+            look = self._looked_at.look(candidate)
+            if look is not None:
+                looks.append(look)
                 # What failed is slower than all that did not.
                 seconds.append(1.0 / speedup if speedup > 0 else 2.0 / worst)
-        if len(rows) < _ENOUGH:
+        if len(looks) < _ENOUGH:
             return
-        samples = Samples(np.array(rows), np.array(seconds), np.zeros(len(rows), dtype=np.int64))
-        self._model = correction(samples, self._other, _LOCAL)
+        vectors, loops = together(looks)
+        cases = np.zeros(len(looks), dtype=np.int64)
+        samples = Samples(vectors, np.array(seconds), cases, loops)
+        members = 1 if self._acquisition is Acquisition.MEAN else _MEMBERS
+        self._model = correction(samples, self._other, replace(_LOCAL, members=members))
+        self._best_score = float(samples.scores.max())
 
     def _score(self, candidates: Sequence[Candidate]) -> np.ndarray:
         """Return how fast candidates are expected to be; -inf where there are no features."""
-        rows = [self._looked_at.features(one) for one in candidates]
-        found = np.full(len(rows), -np.inf)
-        known = [place for place, row in enumerate(rows) if row is not None]
-        if known:
-            chosen = np.array([rows[place] for place in known])
-            model = self._model or self._other
-            found[known] = 0.0 if model is None else model.scores(chosen).mean(axis=0)
+        looks = [self._looked_at.look(one) for one in candidates]
+        found = np.full(len(looks), -np.inf)
+        known = [place for place, look in enumerate(looks) if look is not None]
+        model = self._model or self._other
+        if known and model is not None:
+            scores = model.scores(*together([look for look in looks if look is not None]))
+            # Before there are members that may differ there is no doubt to be taken into account.
+            kind = self._acquisition if len(scores) > 1 else Acquisition.MEAN
+            found[known] = acquired(scores, kind, self._best_score)
+        elif known:
+            found[known] = 0.0
         return found
 
     def _expected(self, count: int) -> list[Candidate]:
@@ -176,38 +192,59 @@ class Filtered(ByModel):
         return [fresh[place] for place in np.argsort(-scores, kind="stable")[:count]]
 
 
-class LookedAt:
-    """A program's schedules, with the features of every candidate that was looked at."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What a model is shown of a candidate; the tree of its loops where the model wants it."""
 
-    def __init__(self, scop: Scop, sizes: Dictionary[str, int], known: dict[Way, Schedule]) -> None:
+    vector: Floats
+    loops: LoopTree | None
+
+
+def together(looks: Sequence[Look]) -> tuple[Floats, Forest | None]:
+    """Return the vectors as rows, and the trees as a forest where there are any."""
+    trees = [one.loops for one in looks if one.loops is not None]
+    return np.array([one.vector for one in looks]), Forest.of(trees) if trees else None
+
+
+class LookedAt:
+    """A program's schedules, with what was seen of every candidate that was looked at."""
+
+    def __init__(
+        self,
+        scop: Scop,
+        sizes: Dictionary[str, int],
+        known: dict[Way, Schedule],
+        wants_loops: bool = False,
+    ) -> None:
         """Look at nothing yet; ``known`` gets the schedules that are found."""
         self._scop = scop
         self._sizes = {one.name: sizes[one.name] for one in scop.parameters}
         self._known = known
         self._legal: dict[Way, LegalSchedule] = {}
-        self._features: dict[Candidate, np.ndarray | None] = {}
+        self._wants_loops = wants_loops
+        self._looks: dict[Candidate, Look | None] = {}
 
     @property
     def ways(self) -> tuple[Way, ...]:
         """The schedules that there are, by name."""
         return tuple(self._known)
 
-    def features(self, candidate: Candidate) -> np.ndarray | None:
-        """Return the features of a candidate; None where isl would take too long."""
-        if candidate not in self._features:
-            self._features[candidate] = self._worked_out(candidate)
-        return self._features[candidate]
+    def look(self, candidate: Candidate) -> Look | None:
+        """Return what there is to see of a candidate; None where isl would take too long."""
+        if candidate not in self._looks:
+            self._looks[candidate] = self._worked_out(candidate)
+        return self._looks[candidate]
 
-    def _worked_out(self, candidate: Candidate) -> np.ndarray | None:
+    def _worked_out(self, candidate: Candidate) -> Look | None:
         way = candidate.strategy
         try:
             if way not in self._legal:
                 self._legal[way] = LegalSchedule(self._scop, self._known[way])
-            found = features(self._legal[way], candidate.mapping, self._sizes).vector
+            found = features(self._legal[way], candidate.mapping, self._sizes)
         except PolygymError:
             return None
-        assert found.shape == (len(NAMES),)
-        return found
+        assert found.vector.shape == (len(NAMES),)
+        return Look(found.vector, found.loops if self._wants_loops else None)
 
     def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
         """Add a change of a schedule under a name; return whether there is one that is new."""

@@ -139,7 +139,7 @@ class TuningFiles:
             "source": self.setting.to_json()["program"],
             "parameters": dict(program.parameters),
             "mapping": str(self.setting.measuring.mapping),
-            **asdict(self.plan),
+            **self.plan.to_json(),
             "seeds": [[str(one.strategy), str(one.mapping)] for one in self.seeds],
         }
 
@@ -193,7 +193,7 @@ def document(found: Tuned, files: TuningFiles, is_cached: bool) -> dict[str, Any
     mapping = found.best.mapping
     return {
         **found.to_json(),
-        **asdict(files.plan),
+        **files.plan.to_json(),
         "tolerance": mapping.tolerance,
         "caveat": mapping.caveat,
         "cached": is_cached,

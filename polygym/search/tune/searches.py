@@ -22,7 +22,6 @@ import numpy as np
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.shipped import is_of_this_machine, shipped
 from polygym.cost.trees import expect_lightgbm
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
@@ -32,6 +31,7 @@ from polygym.search.explore.players import episode_of, schedule_of
 from polygym.search.tune.by_model import ByModel, Filtered, LookedAt
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named
 from polygym.search.tune.dice import Random
+from polygym.search.tune.guide import USUAL, Guide
 
 PREFIX = "policy:"
 _ELITES = 0.1
@@ -149,10 +149,12 @@ def make_search(
     seed: int,
     known: dict[Way, Schedule],
     sizes: Mapping[str, int],
+    guide: Guide = USUAL,
 ) -> Random:
     """Return the search of a name, or the one that a policy leads, for a program at ``sizes``.
 
-    ``known`` has the schedules by name, and gets those that the search finds.
+    ``known`` has the schedules by name, and gets those that the search finds; ``guide`` is for
+    those that follow a model.
 
     Raises:
         InputError: there is no such search, or the space is too large for a policy, or a package
@@ -166,9 +168,11 @@ def make_search(
         return SEARCHES[search](genes, seeds, dice)
     if search in BY_MODEL:
         expect_lightgbm()
-        looked_at, other = LookedAt(scop, sizes, known), shipped()
-        is_of_here = other is not None and is_of_this_machine(other.card)
-        return BY_MODEL[search](genes, seeds, dice, looked_at, other, is_of_here)
+        other = guide.loaded()
+        looked_at = LookedAt(scop, sizes, known, other is not None and other.wants_loops)
+        return BY_MODEL[search](
+            genes, seeds, dice, looked_at, other, guide.is_of_here(other), guide.acquisition
+        )
     name = search.removeprefix(PREFIX)
     return ByPolicy(genes, seeds, dice, Explorer(scop, POLICIES[name], name, seed, known))
 

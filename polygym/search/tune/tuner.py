@@ -12,8 +12,9 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import inf
+from typing import Any
 
 from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.ir.scop import Scop
@@ -39,7 +40,8 @@ from polygym.search.tune.candidates import (
     schedules_of,
 )
 from polygym.search.tune.dice import Random
-from polygym.search.tune.searches import check_search, make_search
+from polygym.search.tune.guide import USUAL, Guide
+from polygym.search.tune.searches import BY_MODEL, check_search, make_search
 from polygym.search.tune.tuned import Tuned
 
 # How many are measured together in the end; the runs of the original take so long in all.
@@ -81,7 +83,8 @@ class Plan:
 
     ``search`` is a name of :func:`search_names`, such as ``genetic`` or ``model``, or a policy.
     ``seconds`` limits it: no candidate is begun behind, but one is tried in any case, the usual
-    one. ``jobs`` says how many are compiled at a time, None that each core has one.
+    one. ``jobs`` says how many are compiled at a time, None that each core has one. ``guide`` is
+    for searches that follow a model.
     """
 
     generations: int = 10
@@ -90,6 +93,12 @@ class Plan:
     seed: int = 0
     seconds: float | None = None
     jobs: int | None = None
+    guide: Guide = USUAL
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data; what leads a model is said where one does."""
+        found = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "guide"}
+        return found | (self.guide.to_json() if self.search in BY_MODEL else {})
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -144,7 +153,9 @@ def tune(
     begin += _adopted(seeds, program.scop, known, start)
     sizes = dict(program.parameters)
     genes = Genes.of(program.scop, ways, sizes, start)
-    search = make_search(plan.search, program.scop, genes, begin, plan.seed, known, sizes)
+    search = make_search(
+        plan.search, program.scop, genes, begin, plan.seed, known, sizes, plan.guide
+    )
     options = EvaluationOptions(
         threads=start.threads, compile_seconds=_COMPILE_SECONDS, mapping=start
     )

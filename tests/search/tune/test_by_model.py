@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,15 +18,17 @@ from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES
-from polygym.cost.model import Samples
+from polygym.cost.model import Acquisition, Samples
+from polygym.cost.tree_gru import GRUOptions, Shape, fit
 from polygym.cost.trees import TreeOptions, correction, train
 from polygym.programs import load_program
-from polygym.search.tune import searches
+from polygym.search.tune import guide
 from polygym.search.tune.annealing import Chains
-from polygym.search.tune.by_model import LookedAt
+from polygym.search.tune.by_model import LookedAt, together
 from polygym.search.tune.candidates import Candidate, Edited, Genes, Way, schedules_of
 from polygym.search.tune.diversity import diverse
 from polygym.search.tune.edits import edited
+from polygym.search.tune.guide import USUAL, Guide
 from polygym.search.tune.searches import make_search
 
 pytest.importorskip("lightgbm")
@@ -45,12 +48,12 @@ def fitness(candidate: Candidate) -> float:
 
 
 def searched(
-    name: str, seed: int, count: int = 96, each: int = 16
+    name: str, seed: int, count: int = 96, each: int = 16, led_by: Guide = USUAL
 ) -> list[tuple[Candidate, float]]:
     scop = load_program("gemm").scop
     known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
     genes = Genes.of(scop, tuple(known), SIZES, START)
-    search = make_search(name, scop, genes, [Candidate(ISL, START)], seed, known, SIZES)
+    search = make_search(name, scop, genes, [Candidate(ISL, START)], seed, known, SIZES, led_by)
     tried = []
     while len(tried) < count:
         for one in search.generation(each):
@@ -64,7 +67,7 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From their own measurements alone: what makes candidates fast here is made up."""
-    monkeypatch.setattr(searches, "shipped", lambda: None)
+    monkeypatch.setattr(guide, "shipped", lambda: None)
 
     def mean(name: str) -> float:
         late = [speedup for _, speedup in searched(name, 1)[48:]]
@@ -83,13 +86,50 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
-    monkeypatch.setattr(searches, "is_of_this_machine", lambda _: True)
+    monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
     with_it = [one for one, _ in searched("model", 3, 32)]
-    monkeypatch.setattr(searches, "shipped", lambda: None)
+    monkeypatch.setattr(guide, "shipped", lambda: None)
     without = [one for one, _ in searched("model", 3, 32)]
     assert len(set(with_it)) == len(with_it) == 32
     assert with_it[:16] == without[:16]
     assert len(set(with_it[16:]) & set(without[16:])) < 8
+
+
+@pytest.mark.parametrize(
+    "acquisition", [Acquisition.EXPECTED_IMPROVEMENT, Acquisition.UPPER_CONFIDENCE_BOUND]
+)
+def test_doubt_may_be_taken_into_account(
+    acquisition: Acquisition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other candidates than the most promising ones are tried, and it is no worse than dice."""
+    monkeypatch.setattr(guide, "shipped", lambda: None)
+    led_by = Guide(acquisition=acquisition)
+    tried = searched("model", 1, 64, led_by=led_by)
+    assert len({one for one, _ in tried}) == 64
+    early, late = tried[:16], tried[32:]
+    assert np.mean([speedup for _, speedup in late]) > np.mean([one for _, one in early]) + 0.5
+    certain = {one for one, _ in searched("model", 1, 64)}
+    assert len(certain & {one for one, _ in late}) < 24
+
+
+def test_a_network_leads_as_well(tmp_path: Path) -> None:
+    """It looks at the trees of loops, which the search keeps for it."""
+    pytest.importorskip("torch")
+    scop = load_program("gemm").scop
+    known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
+    looked_at = LookedAt(scop, SIZES, known, wants_loops=True)
+    genes, dice = Genes.of(scop, tuple(known), SIZES, START), np.random.default_rng(0)
+    some = [genes.random(dice) for _ in range(24)]
+    looks = [look for one in some if (look := looked_at.look(one)) is not None]
+    vectors, loops = together(looks)
+    cases = np.arange(len(looks), dtype=np.int64) // 8
+    times = 1.0 / np.array([max(0.1, fitness(one)) for one in some[: len(looks)]])
+    path = tmp_path / "network.model"
+    options = GRUOptions(shape=Shape(8, 8, 2), epochs=2)
+    fit(Samples(vectors, times, cases, loops), options).save(path)
+    tried = searched("model", 0, 24, 8, Guide(str(path)))
+    assert len({one for one, _ in tried}) == 24
+    assert tried == searched("model", 0, 24, 8, Guide(str(path)))
 
 
 def test_a_model_of_another_machine_waits_for_measurements(
@@ -98,11 +138,11 @@ def test_a_model_of_another_machine_waits_for_measurements(
     """Of sixteen candidates eight come before there is anything to correct it by."""
 
     def first(is_of_here: bool) -> list[Candidate]:
-        monkeypatch.setattr(searches, "is_of_this_machine", lambda _: is_of_here)
+        monkeypatch.setattr(guide, "is_of_this_machine", lambda _: is_of_here)
         return [one for one, _ in searched("model", 3, 16, 8)]
 
     here, there = first(True), first(False)
-    monkeypatch.setattr(searches, "shipped", lambda: None)
+    monkeypatch.setattr(guide, "shipped", lambda: None)
     without = first(True)
     assert there == without
     assert here[:8] == without[:8]
@@ -133,9 +173,10 @@ def test_an_edit_is_a_schedule_of_the_search_with_a_name() -> None:
     dice = np.random.default_rng(0)
     assert any(looked_at.edit(ISL, Edited(0), dice) for _ in range(5))
     assert str(looked_at.ways[-1]) == "edited#0"
-    row = looked_at.features(Candidate(Edited(0), START))
-    assert row is not None
-    assert row.shape == (len(NAMES),)
+    look = looked_at.look(Candidate(Edited(0), START))
+    assert look is not None
+    assert look.vector.shape == (len(NAMES),)
+    assert look.loops is None
 
 
 @given(

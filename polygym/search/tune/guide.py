@@ -1,0 +1,52 @@
+"""What leads a search that follows a model of cost: which model, and what it does with doubt."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from polygym.cost.model import Acquisition, Model
+from polygym.cost.saved import load_model
+from polygym.cost.shipped import digest, is_of_this_machine, shipped
+from polygym.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A model's file, the one that comes with polygym if it is empty, and the acquisition.
+
+    By anything but the mean, what a program's own measurements teach is learned by several models,
+    each from a sample of them, and by how much these differ is how sure they are.
+    """
+
+    model: str = ""
+    acquisition: Acquisition = Acquisition.MEAN
+
+    def loaded(self) -> Model | None:
+        """Return the model; None where polygym comes without one.
+
+        Raises:
+            InputError: the file holds none, or what reads it is missing.
+        """
+        return load_model(Path(self.model)) if self.model else shipped()
+
+    def is_of_here(self, model: Model | None) -> bool:
+        """Whether there is a model, which has learned from times of a machine like this one."""
+        return model is not None and is_of_this_machine(model.card)
+
+    def to_json(self) -> dict[str, str]:
+        """Return what decides what is tried: another model is another search."""
+        return {"model": self._digest(), "acquisition": self.acquisition.value}
+
+    def _digest(self) -> str:
+        if not self.model:
+            return digest()
+        try:
+            return hashlib.sha256(Path(self.model).read_bytes()).hexdigest()[:12]
+        except OSError as error:
+            raise InputError(f"{self.model}: expected a model, found: {error}") from None
+
+
+USUAL = Guide()
+"""The model that comes with polygym, and what it expects."""

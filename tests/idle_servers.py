@@ -1,0 +1,66 @@
+"""Compile servers that one test has used are lent to the next, since starting one takes 0.6 s.
+
+A server keeps nothing of a request but what it remembers of programs, so who asks next cannot tell.
+One is kept only if it is whole: whoever ended, killed or timed out is none. Those of another
+processor's share (affinity) wait for who has the same. Tests of how compile servers live and die
+start their own: ``tests/measure``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from polygym.measure.evaluation import compiler as module
+from polygym.measure.evaluation.compiler import Compiler
+from polygym.measure.worker.connection import Connection
+
+_MOST = 2  # of each affinity
+_idle: defaultdict[frozenset[int], list[Connection]] = defaultdict(list)
+_affinity: dict[int, frozenset[int]] = {}
+
+
+def _connected(self: Compiler) -> Connection:
+    """Return the compiler's server, one that waits, or a new one."""
+    if self._connection is None or self._connection.is_closed:
+        own = frozenset(os.sched_getaffinity(0))
+        self._connection = _waiting(own) or module.Connection(module._SERVER)
+        _affinity[self._connection.process_id] = own
+    return self._connection
+
+
+def _waiting(affinity: frozenset[int]) -> Connection | None:
+    """Return a server that waits and lives; after a fork those of the parent do not count."""
+    while _idle[affinity]:
+        found = _idle[affinity].pop()
+        if not found.is_closed and found._process.poll() is None:
+            return found
+    return None
+
+
+def _close(self: Compiler) -> None:
+    """Let the server wait for the next, if it is whole and there are not enough."""
+    if self._owner != os.getpid():
+        return
+    with self._lock:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        waiting = _idle[_affinity.get(connection.process_id, frozenset())]
+        if connection.is_closed or len(waiting) >= _MOST:
+            connection.kill()
+        else:
+            waiting.append(connection)
+
+
+@contextmanager
+def lent() -> Iterator[None]:
+    """Inside, compilers take servers that wait, and leave theirs to wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compiler, "_connected", _connected)
+        patch.setattr(Compiler, "close", _close)
+        yield
