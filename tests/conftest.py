@@ -18,6 +18,10 @@ GOLDEN = Path(__file__).parent / "golden"
 os.environ["POLYGYM_CACHE"] = "off"
 
 
+# Tests of how compile servers begin and end.
+_OF_SERVERS = ("test_apart", "test_compiler", "test_lifetime", "test_planning")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
@@ -41,7 +45,7 @@ def _interrupts_interrupt() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _servers_are_lent(request: pytest.FixtureRequest) -> Iterator[None]:
     """Lend compile servers from test to test, but where it is they that are tested."""
-    if "measure" in request.path.parts:
+    if request.path.parent.name == "worker" or request.path.stem in _OF_SERVERS:
         yield
         return
     with lent():

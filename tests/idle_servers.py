@@ -3,7 +3,7 @@
 A server keeps nothing of a request but what it remembers of programs, so who asks next cannot tell.
 One is kept only if it is whole: whoever ended, killed or timed out is none. Those of another
 processor's share (affinity) wait for who has the same. Tests of how compile servers live and die
-start their own: ``tests/measure``.
+start their own.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import polygym.tc
 from polygym.cli import dispatch
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.shipped import PATH, digest
 from polygym.search.tune import read_choice, tuner
 from polygym.search.tune.candidates import Way
 from polygym.tc import kernel
@@ -126,6 +127,26 @@ def test_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, third["tried"], lines()) == (0, second["tried"], after)
     code, _ = call_json(capsys, "tune", *words, "--generations", "3", "--time", "0", "--resume")
     assert (code, lines()) == (0, after)
+
+
+def test_a_model_leads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    few = (*SIZES, "--generations", "2", "--population", "3")
+    words = (*few, "--search", "model", "--out", "found")
+    code, data = call_json(capsys, "tune", *words)
+    assert (code, data["acquisition"], data["model"]) == (0, "mean", digest())
+    code, _, said = call(capsys, "tune", *words, "--resume", "--acquisition", "ei")
+    assert (code, "acquisition: mean before, ei now" in said) == (2, True)
+    code, again = call_json(capsys, "tune", *words, "--resume", "--model", str(PATH))
+    assert (code, again["tried"]) == (0, data["tried"])  # the same model by its name
+    garbage = tmp_path / "garbage"
+    garbage.write_text("no model")
+    code, _, said = call(capsys, "tune", *few, "--search", "filter", "--model", str(garbage))
+    assert (code, "garbage: expected a model" in said) == (2, True)
+    code, _, said = call(capsys, "tune", *few, "--search", "filter", "--model", "nothing")
+    assert (code, "nothing: expected a model" in said) == (2, True)
+    for option in (("--model", str(PATH)), ("--acquisition", "ucb")):
+        code, _, said = call(capsys, "tune", *few, *option)
+        assert (code, "are for --search model and filter" in said) == (2, True)
 
 
 def test_it_goes_on_with_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,7 +215,11 @@ def _samples(
         recipe.seed,
         key,
         f"{own.processor}, {own.cores} cores, LLVM {own.llvm}",
-        notes={"threads": sorted({one.visit.threads for one in chosen}), "left_out": len(test)},
+        notes={
+            "threads": sorted({one.visit.threads for one in chosen}),
+            "left_out": len(test),
+            "fingerprint": asdict(own),
+        },
     )
     return (found.samples, programs), about
 

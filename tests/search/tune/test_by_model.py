@@ -70,14 +70,14 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
     monkeypatch.setattr(guide, "shipped", lambda: None)
 
     def mean(name: str) -> float:
-        late = [speedup for _, speedup in searched(name, 1)[48:]]
+        late = [speedup for _, speedup in searched(name, 1, 64)[32:]]
         return float(np.mean(late))
 
     dice = mean("random")
     assert mean("model") > dice + 0.5
     assert mean("filter") > dice + 0.3
-    first = [one for one, _ in searched("model", 2, 48)]
-    assert first == [one for one, _ in searched("model", 2, 48)]
+    first = [one for one, _ in searched("model", 2, 32)]
+    assert first == [one for one, _ in searched("model", 2, 32)]
     assert len(set(first)) == len(first)
     assert first[0] == Candidate(ISL, START)
 
