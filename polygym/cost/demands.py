@@ -28,6 +28,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.farkas import conditions
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.cost.nests import Floats
+from polygym.errors import LimitError
 
 # Sums of products below this are exact in floating point.
 _EXACT = 2.0**53
@@ -118,20 +119,26 @@ def _sparse(forms: Iterable[Vector]) -> tuple[NDArray[np.int64], Floats]:
 
 
 def points(known: Demands, schedule: Schedule) -> Floats:
-    """Return the rows of a schedule, each as the point that all statements' rows are together."""
+    """Return the rows of a schedule, each as the point that all statements' rows are together.
+
+    Raises:
+        LimitError: a number is too large to be one of floating point exactly.
+    """
     by_name = {part.statement: part.rows for part in schedule.statements}
     rows = [by_name[name] for name in known.names]
-    return np.array(
+    found = [
         [
-            [
-                *chain.from_iterable([own[k].iterators for own in rows]),
-                *chain.from_iterable([own[k].parameters for own in rows]),
-                *[own[k].constant for own in rows],
-            ]
-            for k in range(schedule.dimensions)
-        ],
-        dtype=np.float64,
-    )
+            *chain.from_iterable([own[k].iterators for own in rows]),
+            *chain.from_iterable([own[k].parameters for own in rows]),
+            *[own[k].constant for own in rows],
+        ]
+        for k in range(schedule.dimensions)
+    ]
+    if max((abs(value) for row in found for value in row), default=0) >= _EXACT:
+        raise LimitError(
+            f"features of rows: expected numbers below {_EXACT:.0f}, found larger ones"
+        )
+    return np.array(found, dtype=np.float64)
 
 
 def signs(known: Demands, rows: Floats) -> NDArray[np.int8]:

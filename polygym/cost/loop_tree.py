@@ -163,9 +163,13 @@ def _loops(
 
 
 def _weight(one: Statement) -> tuple[float, ...]:
-    """Return by what statements are ordered: their cycles, then all else that is known of them."""
-    rows = _rows(one.touched)
-    return (float(one.knowledge[_CYCLES]), *one.knowledge.tolist(), *rows.ravel().tolist())
+    """Return by what statements are ordered: their cycles, then all else that is known of them.
+
+    Sums over arrays differ in their last bits with the arrays' order, which is to say nothing.
+    """
+    known = one.knowledge.round(9)
+    rows = _rows(one.touched).round(9)
+    return (float(known[_CYCLES]), *known.tolist(), *rows.ravel().tolist())
 
 
 def _leaf(one: Statement) -> Floats:

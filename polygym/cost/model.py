@@ -13,7 +13,7 @@ its loops. Vectors are always there; trees are where a model wants them (:attr:`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from math import erfc, exp, pi, sqrt
 from typing import Any, Protocol
@@ -67,6 +67,30 @@ class Card:
     processor: str = ""
     seconds: float = 0.0
     notes: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def from_json(data: object) -> Card:
+        """Return what a file says of its model.
+
+        Raises:
+            ValueError: it is no card.
+        """
+        if not isinstance(data, dict) or set(data) != {one.name for one in fields(Card)}:
+            raise ValueError("no card of a model")
+        for one in fields(Card):
+            kinds = _CARD[one.type]
+            if not isinstance(data[one.name], kinds) or isinstance(data[one.name], bool):
+                raise ValueError(f"a card with {one.name} = {str(data[one.name])[:50]}")
+        return Card(**data)
+
+
+# What the fields of a card are, by the words of their annotations.
+_CARD: dict[Any, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "dict[str, Any]": (dict,),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

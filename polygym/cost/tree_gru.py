@@ -21,6 +21,7 @@ from __future__ import annotations
 import io
 import json
 import time
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ _MOST_OF_CASE = 64  # rows of a case in one batch: pairs grow with their square
 _WARM = 0.1
 _STEEPEST = 1.0  # the gradient's norm, at most
 _WIDEST = 4096  # what a file may ask for
+_MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +154,19 @@ class TreeGRU:
             if header["format"] != _FORMAT:
                 raise ValueError(f"format {header['format']}")
             version, columns = header["version"], tuple(header["columns"])
-            card = Card(**header["card"])
+            card = Card.from_json(header["card"])
             is_known = version == VERSION and columns == COLUMNS
             shape = Shape(**header["shape"])
             members = _read(arrays, shape, header["members"]) if is_known else ()
         except (
-            OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile,
-            NotImplementedError, zlib.error,
+            OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError,
+            MemoryError, zipfile.BadZipFile, tokenize.TokenError, zlib.error,
         ) as error:  # fmt: skip
             raise InputError(f"{path}: expected a tree-gru, found: {error}") from None
         if not is_known:
             raise InputError(
-                f"{path}: expected a model of features of version {VERSION}, found {version}; it "
-                "has to be trained again"
+                f"{path}: expected a model of the {len(COLUMNS)} columns of version {VERSION}, "
+                f"found one of {len(columns)} of version {version}; it has to be trained again"
             )
         return TreeGRU(members, shape, card)
 
@@ -297,7 +299,15 @@ def _threads(count: int) -> Iterator[None]:
 
 def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of a file."""
-    archive = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+    contents = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(contents)) as members:
+        told = members.infolist()
+    plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if any(one.compress_type not in plain for one in told):
+        raise ValueError("an archive that is compressed in another way")
+    if sum(one.file_size for one in told) > _MOST_BYTES:
+        raise ValueError(f"an archive of more than {_MOST_BYTES >> 20} MB")
+    archive = np.load(io.BytesIO(contents), allow_pickle=False)
     if not isinstance(archive, np.lib.npyio.NpzFile):
         raise ValueError("one array alone")
     with archive:

@@ -99,21 +99,37 @@ class TreeModel:
             if document["format"] != _FORMAT:
                 raise ValueError
             version, names = document["version"], tuple(document["names"])
-            card = Card(**document["card"])
+            card = Card.from_json(document["card"])
             members = document["members"]
             if version == VERSION and names == NAMES:
-                members = [lightgbm.Booster(model_str=one) for one in members]
+                members = [_booster(str(one)) for one in members]
+                if not members:
+                    raise ValueError("a model without trees")
         except (
-            OSError, EOFError, ValueError, KeyError, TypeError, zlib.error,
+            OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, zlib.error,
             lightgbm.basic.LightGBMError,
         ) as error:  # fmt: skip
             raise InputError(f"{path}: expected a model of trees, found: {error}") from None
         if version != VERSION or names != NAMES:
             raise InputError(
-                f"{path}: expected a model of features of version {VERSION}, found {version}; it "
-                "has to be trained again"
+                f"{path}: expected a model of the {len(NAMES)} features of version {VERSION}, "
+                f"found one of {len(names)} of version {version}; it has to be trained again"
             )
         return TreeModel(tuple(members), card, names)
+
+
+def _booster(text: str) -> Any:
+    """Return trees from their text.
+
+    Raises:
+        ValueError: they are of other columns, or give more than one number.
+    """
+    import lightgbm
+
+    found = lightgbm.Booster(model_str=text)
+    if found.num_feature() != len(NAMES) or found.num_model_per_iteration() != 1:
+        raise ValueError(f"trees of {found.num_feature()} columns")
+    return found
 
 
 def train(

@@ -60,6 +60,8 @@ def test_packed_and_unpacked_it_is_the_same(
         assert one.machines() == two.machines()
     code, _, said = call(capsys, "corpus", "unpack", again, packed)
     assert (code, "expected no such file yet" in said) == (2, True)
+    code, _, said = call(capsys, "corpus", "pack", again, again)
+    assert (code, "expected another file than the corpus" in said) == (2, True)
 
 
 def test_no_packed_corpus_is_said_and_leaves_nothing(
@@ -72,6 +74,7 @@ def test_no_packed_corpus_is_said_and_leaves_nothing(
         "none": None,
         "garbage": b"no archive",
         "half": whole.read_bytes()[:-40],
+        "two": whole.read_bytes() * 2,
         "text": lzma.compress(b"no database, but long enough to be one" * 100),
     }
     for name, content in contents.items():

@@ -25,7 +25,7 @@ from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
 from polygym.measure.worker import foreign_load
 from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
-from polygym.search.explore.players import episode_of, player, schedule_of
+from polygym.search.explore.players import episode_of, model_name, player, schedule_of
 from polygym.search.sweep.opening import STORE, open_store
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.process import RECORDED, UNWRITABLE, Running
@@ -126,11 +126,11 @@ def test_a_model_picks_among_episodes_beside_a_policy(
     code, _, _ = call(capsys, y_ax, "--out", str(out), "--budget", "2", *usual)
     assert code == 0
     found = explored(out)
-    assert set(found) == {(name, index) for name in ("model", "uniform") for index in range(2)}
+    assert set(found) == {(name, index) for name in (model_name(), "uniform") for index in range(2)}
     subject = SweepSetting().subject(y_ax, Dataset.MINI)
     mapping = SweepSetting().measuring.mapping
     play = player("model", subject.task, dict(subject.program.parameters), mapping)
-    assert [found["model", index] for index in range(2)] == [
+    assert [found[model_name(), index] for index in range(2)] == [
         str(schedule_of(play(5, index))) for index in range(2)
     ]
     code, _, err = call(capsys, y_ax, "--out", str(out), "--policy", "nobody")

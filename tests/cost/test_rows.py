@@ -36,6 +36,7 @@ from polygym.cost.stacked import loops, touches
 from polygym.cost.stacked import relations as stacked_relations
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import play, policy
+from polygym.errors import LimitError
 from polygym.programs import load_program
 from polygym.programs.generate import generate
 from polygym.search.explore.players import schedule_of
@@ -229,6 +230,12 @@ def test_numbers_of_any_size() -> None:
     assert first.carried == second.carried == properties(scop, schedule).carried
     assert first.free == second.free
     assert row_features(Ground.of(scop, {"n": 40}), schedule).loops.rows[1].tolist() == [1, 2]
+    # 2⁵³ and 2⁵³ + 1 are one number in floating point; no text may have them.
+    first_one, *others = schedule.statements
+    rows = (replace(first_one.rows[0], iterators=(2**53 + 1,)), *first_one.rows[1:])
+    larger = replace(schedule, statements=(replace(first_one, rows=rows), *others))
+    with pytest.raises(LimitError, match="expected numbers below 9007199254740992"):
+        points(known, larger)
 
 
 @pytest.mark.parametrize("name", [*KERNELS, "six_deep", "periodic", "strided", "random:12"])

@@ -112,7 +112,7 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
     train(samples(6, 5), FEW).save(path)
     document = json.loads(gzip.decompress(path.read_bytes()))
     path.write_bytes(gzip.compress(json.dumps({**document, "version": 99}).encode()))
-    with pytest.raises(InputError, match="version 1, found 99"):
+    with pytest.raises(InputError, match=r"version 1, found one of \d+ of version 99"):
         TreeModel.load(path)
     whole = gzip.compress(json.dumps(document).encode())
     turned = bytearray(whole)
@@ -159,3 +159,29 @@ def test_machines_that_are_alike_share_a_model() -> None:
         # As JSON has it, with lists for tuples.
         notes = {"fingerprint": json.loads(json.dumps(told))}
         assert is_of_this_machine(replace(card, notes=notes)) is other
+    for strange in ({}, {"caches": 3}, {"processor": None, "else": 1}):
+        assert not is_of_this_machine(replace(card, notes={"fingerprint": strange}))
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"card": {}}, "no card"),
+        ({"card": None}, "no card"),
+        ({"members": []}, "without trees"),
+        ({"members": ["tree"]}, "expected a model of trees"),
+        ({"names": ["a", "b"]}, "found one of 2 of version 1"),
+    ],
+)
+def test_a_strange_model_is_refused(change: dict[str, object], found: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.model"
+    train(samples(3, 4, 8), FEW).save(path)
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps(document | change).encode()))
+    with pytest.raises(InputError, match=found):
+        TreeModel.load(path)
+    for name, value in (("seconds", "x"), ("notes", None), ("rows", True)):
+        card = document["card"] | {name: value}
+        path.write_bytes(gzip.compress(json.dumps(document | {"card": card}).encode()))
+        with pytest.raises(InputError, match=f"a card with {name}"):
+            TreeModel.load(path)

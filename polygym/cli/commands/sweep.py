@@ -36,7 +36,7 @@ from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.selection import selected
-from polygym.search.explore.players import check_player
+from polygym.search.explore.players import MODEL, check_player, model_name
 from polygym.search.sweep import reading
 from polygym.search.sweep.beginning import begun
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
@@ -246,7 +246,8 @@ def _policies(text: str) -> tuple[str, ...]:
     names = _listed(text, "--policy")
     for name in names:
         check_player(name)
-    return names
+    # Episodes of another model are another policy's, also in a store that there is already.
+    return tuple(model_name() if name == MODEL else name for name in names)
 
 
 def _listed(text: str, option: str) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ also kept in the cache (see `polygym cache`), where the operators of polygym.tc 
 same sizes, threads and mapping to start from.
 
 --resume goes on where the search in --out ended, whatever ended it: with the same program, sizes,
-mapping, search, model, population and seed, candidates that were measured are not measured again.
---generations may be more, and --time counts anew.
+mapping, search, model, acquisition, population and seed, candidates that were measured are not
+measured again. --generations may be more, and --time counts anew.
 
 Exit code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
 interrupted.

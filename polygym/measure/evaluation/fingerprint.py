@@ -16,7 +16,7 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A kind of machine: processor, its vector features, caches, cores, memory, and LLVM."""
+    """A kind of machine: processor, its vector features, caches, cores, and LLVM."""
 
     processor: str
     features: str

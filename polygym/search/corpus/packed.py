@@ -32,8 +32,10 @@ def pack(corpus: Corpus, path: Path) -> int:
     """Write a corpus as a small file, and return how many bytes it has.
 
     Raises:
-        InputError: the corpus is damaged.
+        InputError: the corpus is damaged, or would be replaced.
     """
+    if path.resolve() == corpus.path.resolve():
+        raise InputError(f"{path}: expected another file than the corpus, found the same")
     if found := corpus.check():
         raise InputError(f"{corpus.path}: expected {_WHAT}, found {found[0]}")
     with explained(corpus.path, _WHAT), closing(sqlite3.connect(":memory:")) as copy:
@@ -64,10 +66,10 @@ def unpack(path: Path, into: Path) -> int:
         raise InputError(
             f"{path}: expected a packed corpus, found something else: {error}"
         ) from None
-    if not decompressor.eof:
+    if not decompressor.eof or decompressor.unused_data:
         raise InputError(
             f"{path}: expected a whole packed corpus of up to {_MOST_BYTES >> 20} MB, found more, "
-            "or the beginning of one"
+            "or less than one"
         )
     beside = into.with_name(f".{into.name}.{os.getpid()}.unpacked")
     try:
@@ -76,7 +78,9 @@ def unpack(path: Path, into: Path) -> int:
             if found := corpus.check():
                 raise InputError(f"{path}: expected {_WHAT}, found {found[0]}")
             rows = corpus.count()
-        os.replace(beside, into)
+        os.link(beside, into)  # and not in the place of what was begun meanwhile
+    except FileExistsError:
+        raise InputError(f"{into}: expected no such file yet, found one") from None
     finally:
         beside.unlink(missing_ok=True)
     return rows

@@ -198,6 +198,7 @@ class Corpus:
             broken = self.connection.execute("PRAGMA foreign_key_check").fetchall()
             found += [f"{table}: row {row} refers to nothing" for table, row, *_ in broken[:5]]
             damaged = self._damaged()
+            found += self._unreadable()
         except sqlite3.Error as error:
             return [*found, f"SQLite: {error}"]
         found += [f"rows: number {place} of visit {visit} is damaged" for visit, place in damaged]
@@ -214,6 +215,22 @@ class Corpus:
         with self.transaction():
             self.connection.executemany("DELETE FROM rows WHERE visit = ? AND place = ?", damaged)
         return len(damaged)
+
+    def _unreadable(self) -> list[str]:
+        """Return what is wrong with what is kept as JSON."""
+        found = []
+        try:
+            self.machines()
+        except (KeyError, TypeError, ValueError):
+            found.append("machines: one that is no kind of machine")
+        for number, text in self.connection.execute("SELECT number, parameters FROM cases"):
+            try:
+                sizes = json.loads(text)
+            except ValueError:
+                sizes = None
+            if not isinstance(sizes, dict) or any(type(one) is not int for one in sizes.values()):
+                found.append(f"cases: number {number} has no sizes")
+        return found[:5]
 
     def _damaged(self) -> list[tuple[int, int]]:
         query = _SELECT.replace("SELECT r.place", "SELECT r.visit, r.place")

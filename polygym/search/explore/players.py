@@ -2,7 +2,7 @@
 
 A player gives the episode of a number, at its end. It rolls its dice with the seed and the number
 and nothing else, so which schedule an episode finds depends neither on the episodes before nor on a
-clock, whoever plays.
+clock, whoever plays. (What the model says depends on the machine for which loops are planned.)
 
 ``model`` lets policies play :data:`TRIES` episodes and takes the one whose schedule the model of
 cost that comes with polygym ranks first under the search's mapping and sizes; nothing is run for
@@ -22,7 +22,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import Features, features
 from polygym.cost.model import Model
-from polygym.cost.shipped import expect_shipped
+from polygym.cost.shipped import digest, expect_shipped
 from polygym.episodes.episode import Episode, Phase, Task
 from polygym.episodes.policies import POLICIES, Policy, play, policy
 from polygym.errors import InputError, LimitError, PolygymError
@@ -50,14 +50,21 @@ def player_names() -> tuple[str, ...]:
     return (*POLICIES, MODEL)
 
 
+def model_name() -> str:
+    """Return the name of the player that asks just this model; another model is another player."""
+    return f"{MODEL}@{digest()}"
+
+
 def check_player(name: str) -> None:
     """Refuse what is no player, or one that cannot play here.
 
     Raises:
         InputError: there is none of that name, or what it needs is missing.
     """
-    if name == MODEL:
+    if name in (MODEL, model_name()):
         expect_shipped()
+    elif name.startswith(f"{MODEL}@"):
+        raise InputError(f"a policy: expected {model_name()}, the model that is here, found {name}")
     elif name not in POLICIES:
         raise InputError(f"a policy: expected one of {', '.join(player_names())}, found {name!r}")
 
@@ -68,7 +75,8 @@ def player(name: str, task: Task, sizes: Dictionary[str, int], mapping: Mapping)
     Raises:
         InputError: there is none of that name, or what it needs is missing.
     """
-    if name == MODEL:
+    check_player(name)
+    if name in (MODEL, model_name()):
         own = {one.name: sizes[one.name] for one in task.scop.parameters}
         return ByModel(task, own, mapping, expect_shipped())
     return ByPolicy(task, policy(name))

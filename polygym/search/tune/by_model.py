@@ -121,11 +121,15 @@ class ByModel(Random):
         samples = Samples(vectors, np.array(seconds), cases, loops)
         members = 1 if self._acquisition is Acquisition.MEAN else _MEMBERS
         self._model = correction(samples, self._other, replace(_LOCAL, members=members))
-        self._best_score = float(samples.scores.max())
+        # On the model's own scale, which for a model of ranks is no other's.
+        self._best_score = float(self._model.scores(vectors, loops).mean(axis=0).max())
 
     def _score(self, candidates: Sequence[Candidate]) -> np.ndarray:
-        """Return how fast candidates are expected to be; -inf where there are no features."""
-        looks = [self._looked_at.look(one) for one in candidates]
+        """Return how fast candidates are expected to be; -inf where there are no features.
+
+        Once the search is over nobody wants them, and no more are looked at.
+        """
+        looks = [None if self.is_over() else self._looked_at.look(one) for one in candidates]
         found = np.full(len(looks), -np.inf)
         known = [place for place, look in enumerate(looks) if look is not None]
         model = self._model or self._other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from polygym.cost.model import Acquisition, Model
@@ -22,14 +22,26 @@ class Guide:
 
     model: str = ""
     acquisition: Acquisition = Acquisition.MEAN
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look once at what the file holds.
+
+        Raises:
+            InputError: there is no such file.
+        """
+        object.__setattr__(self, "digest", self._found())
 
     def loaded(self) -> Model | None:
         """Return the model; None where polygym comes without one.
 
         Raises:
-            InputError: the file holds none, or what reads it is missing.
+            InputError: the file holds none, or another one by now, or what reads it is missing.
         """
-        return load_model(Path(self.model)) if self.model else shipped()
+        found = load_model(Path(self.model)) if self.model else shipped()
+        if self._found() != self.digest:
+            raise InputError(f"{self.model}: expected the model of the beginning, found another")
+        return found
 
     def is_of_here(self, model: Model | None) -> bool:
         """Whether there is a model, which has learned from times of a machine like this one."""
@@ -37,9 +49,9 @@ class Guide:
 
     def to_json(self) -> dict[str, str]:
         """Return what decides what is tried: another model is another search."""
-        return {"model": self._digest(), "acquisition": self.acquisition.value}
+        return {"model": self.digest, "acquisition": self.acquisition.value}
 
-    def _digest(self) -> str:
+    def _found(self) -> str:
         if not self.model:
             return digest()
         try:

@@ -312,7 +312,7 @@ class _Course:
             raise InputError(
                 f"expected candidate {len(self.found)} of the search that is to be continued to be "
                 "chosen again, found another one: it was begun with another version of polygym, "
-                "perhaps"
+                "or a model led it on another machine, perhaps"
             )
         with self.waiting():
             if not self.found:  # what everything else is compared with

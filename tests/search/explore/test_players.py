@@ -26,6 +26,7 @@ from polygym.search.explore.players import (
     ByModel,
     check_player,
     episode_of,
+    model_name,
     player,
     player_names,
     schedule_of,
@@ -124,6 +125,9 @@ def test_names() -> None:
         check_player("nobody")
     with pytest.raises(InputError, match="expected one of uniform"):
         setting(policy="nobody")
+    check_player(model_name())
+    with pytest.raises(InputError, match="the model that is here, found model@0123"):
+        check_player("model@0123")
 
 
 def test_a_package_without_a_model_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES
-from polygym.cost.model import Acquisition, Samples
+from polygym.cost.model import Acquisition, Card, Samples
 from polygym.cost.tree_gru import GRUOptions, Shape, fit
 from polygym.cost.trees import TreeOptions, correction, train
 from polygym.programs import load_program
@@ -70,14 +70,14 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
     monkeypatch.setattr(guide, "shipped", lambda: None)
 
     def mean(name: str) -> float:
-        late = [speedup for _, speedup in searched(name, 1, 64)[32:]]
+        late = [speedup for _, speedup in searched(name, 2, 64)[32:]]
         return float(np.mean(late))
 
     dice = mean("random")
     assert mean("model") > dice + 0.5
     assert mean("filter") > dice + 0.3
-    first = [one for one, _ in searched("model", 2, 32)]
-    assert first == [one for one, _ in searched("model", 2, 32)]
+    first = [one for one, _ in searched("model", 1, 32)]
+    assert first == [one for one, _ in searched("model", 1, 32)]
     assert len(set(first)) == len(first)
     assert first[0] == Candidate(ISL, START)
 
@@ -110,6 +110,38 @@ def test_doubt_may_be_taken_into_account(
     assert np.mean([speedup for _, speedup in late]) > np.mean([one for _, one in early]) + 0.5
     certain = {one for one, _ in searched("model", 1, 64)}
     assert len(certain & {one for one, _ in late}) < 24
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A model of ranks, by one column, and something that says nothing."""
+
+    by: float
+
+    @property
+    def card(self) -> Card:
+        return Card("shifted", "rank", 0, 0, 0, 0)
+
+    @property
+    def wants_loops(self) -> bool:
+        return False
+
+    def scores(self, features: np.ndarray, loops: object = None) -> np.ndarray:
+        return self.by - features[None, :, NAMES.index("total_cycles")] / 8
+
+
+def test_what_is_to_be_expected_is_on_the_models_own_scale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A model of ranks may be of any height."""
+    monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
+    led_by = Guide(acquisition=Acquisition.EXPECTED_IMPROVEMENT)
+
+    def found(by: float) -> list[tuple[Candidate, float]]:
+        monkeypatch.setattr(guide, "shipped", lambda: Shifted(by))
+        return searched("model", 1, 40, 8, led_by)
+
+    assert found(0.0) == found(16.0)
 
 
 def test_a_network_leads_as_well(tmp_path: Path) -> None:
