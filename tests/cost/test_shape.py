@@ -145,6 +145,7 @@ def imperfect_text(lines: list[str]) -> bool:
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**9))
 @example(56080)
+@example(56820)
 def test_random_programs_beside_their_texts(seed: int) -> None:
     text = generate(seed)
     lines = [line for line in text.splitlines() if line.startswith("  ")]
@@ -154,10 +155,12 @@ def test_random_programs_beside_their_texts(seed: int) -> None:
     assert found.depth == max((len(line) - len(line.lstrip())) // 2 - 1 for line in lines)
     assert found.imperfect == imperfect_text(lines)
     head = text.partition("\n")[0]
-    assert found.sizes == head.count("int ")
-    declared = re.findall(r"(?:double|float) (\w+)\[", head)
-    # An array may be declared that no statement uses (random:56080 has one).
-    assert found.arrays == sum(any(f"{name}[" in line for line in lines) for name in declared)
+    # What is declared need not be used: random:56080 has such an array, random:56820 such a size.
+    declared = re.findall(r"(?:double|float) (\w+)((?:\[[^]]*\])+)", head)
+    used = [extents for name, extents in declared if any(f"{name}[" in line for line in lines)]
+    assert found.arrays == len(used)
+    words = set(re.findall(r"\w+", " ".join([*lines, *used])))
+    assert found.sizes == len(words & set(re.findall(r"int (\w+)", head)))
 
 
 @settings(max_examples=8, deadline=None)

@@ -161,6 +161,8 @@ def test_problem_without_data(worker, buffers):
 
 def test_memory_is_given_back(worker):
     keep = worker.open(objects.problem(10))
+    worker.open(objects.problem(1000)).close()  # what the process takes once it keeps
+    keep.initial(0)
     before = mappings(worker.process_id)
     closed = worker.open(objects.problem(1000))
     dropped = worker.open(objects.problem(1000))

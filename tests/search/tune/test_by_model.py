@@ -104,11 +104,11 @@ def test_doubt_may_be_taken_into_account(
     """Other candidates than the most promising ones are tried, and it is no worse than dice."""
     monkeypatch.setattr(guide, "shipped", lambda: None)
     led_by = Guide(acquisition=acquisition)
-    tried = searched("model", 1, 64, led_by=led_by)
+    tried = searched("model", 3, 64, led_by=led_by)
     assert len({one for one, _ in tried}) == 64
     early, late = tried[:16], tried[32:]
     assert np.mean([speedup for _, speedup in late]) > np.mean([one for _, one in early]) + 0.5
-    certain = {one for one, _ in searched("model", 1, 64)}
+    certain = {one for one, _ in searched("model", 3, 64)}
     assert len(certain & {one for one, _ in late}) < 24
 
 
