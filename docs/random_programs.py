@@ -65,60 +65,42 @@ def shapes_of(names: Sequence[str], what: str) -> list[Shape]:
     return found
 
 
+# What is counted, by which bins, of which field of a shape; and which of its flags are shown.
+COUNTS = (
+    ("Loop nests", Bins.whole(1, 2, 3, 4, 5, 6), "nests"),
+    ("Statements", Bins.whole(1, 2, 3, 4, 5, 6, 10), "statements"),
+    ("Depth of loops", Bins.whole(1, 2, 3, 4, 5, 6), "depth"),
+    ("Arrays", Bins.whole(1, 2, 3, 4, 5, 6, 10), "arrays"),
+    ("Sizes", Bins.whole(1, 2, 3, 4, 5, 6), "sizes"),
+    ("Dependences", Bins.whole(0, 1, 2, 3, 5, 9, 17), "dependences"),
+    ("Operations per element, from", REUSE, "reuse"),
+)
+FLAGS = (
+    ("imperfect nest", "imperfect"),
+    ("triangular bound", "triangular"),
+    ("sum", "sums"),
+    ("access that strides", "strides"),
+    ("nest in sequence", "in_sequence"),
+)
+
+
 def panels_of(collections: Sequence[Sequence[Shape]]) -> tuple[Panel, ...]:
     """Return the panels of the picture for collections of shapes."""
 
-    def counted(title: str, bins: Bins, values: Sequence[Sequence[float]]) -> Upright:
-        return Upright(title, bins.labels, tuple(bins.shares(one) for one in values))
+    def kept(name: str) -> list[list[float]]:
+        return [[getattr(one, name) for one in shapes] for shapes in collections]
 
-    flags = {
-        "imperfect nest": [[one.imperfect for one in shapes] for shapes in collections],
-        "triangular bound": [[one.triangular for one in shapes] for shapes in collections],
-        "sum": [[one.sums for one in shapes] for shapes in collections],
-        "access that strides": [[one.strides for one in shapes] for shapes in collections],
-        "nest in sequence": [[one.in_sequence for one in shapes] for shapes in collections],
-    }
+    flags = [kept(name) for _, name in FLAGS]
     return (
-        counted(
-            "Loop nests",
-            Bins.whole(1, 2, 3, 4, 5, 6),
-            [[one.nests for one in shapes] for shapes in collections],
-        ),
-        counted(
-            "Statements",
-            Bins.whole(1, 2, 3, 4, 5, 6, 10),
-            [[one.statements for one in shapes] for shapes in collections],
-        ),
-        counted(
-            "Depth of loops",
-            Bins.whole(1, 2, 3, 4, 5, 6),
-            [[one.depth for one in shapes] for shapes in collections],
-        ),
-        counted(
-            "Arrays",
-            Bins.whole(1, 2, 3, 4, 5, 6, 10),
-            [[one.arrays for one in shapes] for shapes in collections],
-        ),
-        counted(
-            "Sizes",
-            Bins.whole(1, 2, 3, 4, 5, 6),
-            [[one.sizes for one in shapes] for shapes in collections],
-        ),
-        counted(
-            "Dependences",
-            Bins.whole(0, 1, 2, 3, 5, 9, 17),
-            [[one.dependences for one in shapes] for shapes in collections],
-        ),
-        counted(
-            "Operations per element, from",
-            REUSE,
-            [[one.reuse for one in shapes] for shapes in collections],
+        *(
+            Upright(title, bins.labels, tuple(bins.shares(values) for values in kept(name)))
+            for title, bins, name in COUNTS
         ),
         Lying(
             "Programs that have one or more of these",
-            tuple(flags),
+            tuple(label for label, _ in FLAGS),
             tuple(
-                tuple(sum(kept[number]) / max(1, len(kept[number])) for kept in flags.values())
+                tuple(sum(of[number]) / max(1, len(of[number])) for of in flags)
                 for number in range(len(collections))
             ),
         ),

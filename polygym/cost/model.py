@@ -13,6 +13,7 @@ its loops. Vectors are always there; trees are where a model wants them (:attr:`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from math import erfc, exp, pi, sqrt
@@ -122,6 +123,21 @@ class Samples:
         """Return some of them, any as often as it is named."""
         loops = None if self.loops is None else self.loops[rows]
         return Samples(self.features[rows], self.seconds[rows], self.cases[rows], loops)
+
+
+def bootstraps(
+    count: int, members: int, seed: int
+) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Yield the rows from which each member of an ensemble learns: all of them for one alone.
+
+    For several each has a sample of its own, drawn with replacement.
+    """
+    if members == 1:
+        yield np.arange(count)
+        return
+    dice = np.random.default_rng(seed)
+    for _ in range(members):
+        yield np.sort(dice.integers(count, size=count))
 
 
 class Model(Protocol):

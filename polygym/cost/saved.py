@@ -5,6 +5,7 @@ Trees are packed by gzip; a tree-gru is NumPy's archive, which is a zip file.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from polygym.cost.tree_gru import TreeGRU
@@ -12,6 +13,15 @@ from polygym.cost.trees import TreeModel
 from polygym.errors import InputError
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
+
+
+def digest_of(path: Path) -> str:
+    """Return a word that is another one for another model.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def load_model(path: Path) -> TreeModel | TreeGRU:
@@ -33,4 +43,4 @@ def load_model(path: Path) -> TreeModel | TreeGRU:
     raise InputError(f"{path}: expected a model of trees or a tree-gru, found neither")
 
 
-__all__ = ["load_model"]
+__all__ = ["digest_of", "load_model"]

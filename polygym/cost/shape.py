@@ -36,6 +36,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
+from polygym.compiler.codegen.sizes import own_sizes
 from polygym.compiler.ir.expr import Binary, BinaryOperator, Expression, Load
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.baselines import original
@@ -88,7 +89,7 @@ def shape(program: Program) -> Shape:
         LimitError: isl would take too long.
     """
     scop = program.scop
-    sizes = {one.name: program.value(one.name) for one in scop.parameters}
+    sizes = own_sizes(scop, dict(program.parameters))
     paths = tuple(_path(original(scop).rows(one.name)) for one in scop.statements)
     with bounded("looking at a program's shape"):
         order = properties(scop, original(scop)).statements

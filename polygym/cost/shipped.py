@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from polygym.cost.model import Card
+from polygym.cost.saved import digest_of
 from polygym.cost.trees import TreeModel
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
@@ -36,7 +36,7 @@ def expect_shipped() -> TreeModel:
 @cache
 def digest() -> str:
     """Return a word that is another one for another model; empty in a package without one."""
-    return hashlib.sha256(PATH.read_bytes()).hexdigest()[:12] if PATH.exists() else ""
+    return digest_of(PATH) if PATH.exists() else ""
 
 
 def is_of_this_machine(card: Card) -> bool:

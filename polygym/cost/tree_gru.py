@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import numpy as np
 
 from polygym.cost.loop_tree import COLUMNS, Forest
-from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples
+from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, bootstraps
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -183,13 +183,10 @@ def fit(samples: Samples, options: GRUOptions = GRUOptions(), card: Card | None 
         raise InputError("training of a tree-gru: expected the candidates' loops, found none")
     expect_torch()
     started = time.monotonic()
-    dice = np.random.default_rng(options.seed)
-    members = []
-    for member in range(options.members):
-        chosen = samples
-        if options.members > 1:
-            chosen = samples.taken(np.sort(dice.integers(len(samples), size=len(samples))))
-        members.append(_fitted(chosen, replace(options, seed=options.seed + member)))
+    members = [
+        _fitted(samples.taken(rows), replace(options, seed=options.seed + member))
+        for member, rows in enumerate(bootstraps(len(samples), options.members, options.seed))
+    ]
     about = card or Card(
         Kind.TREE_GRU.value, options.objective.value, len(samples), 0, 0, options.seed
     )

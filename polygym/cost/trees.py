@@ -25,7 +25,7 @@ import numpy as np
 
 from polygym.cost.candidate import NAMES
 from polygym.cost.loop_tree import Forest
-from polygym.cost.model import NOISE, VERSION, Card, Kind, Model, Objective, Samples
+from polygym.cost.model import NOISE, VERSION, Card, Kind, Model, Objective, Samples, bootstraps
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -201,12 +201,8 @@ def _ensemble(
     samples: Samples, options: TreeOptions, base: Floats | None = None
 ) -> tuple[Any, ...]:
     """Return the members, each grown on a bootstrap sample where there are several."""
-    if options.members == 1:
-        return (_grown(samples, options, base),)
-    dice = np.random.default_rng(options.seed)
     found = []
-    for member in range(options.members):
-        rows = np.sort(dice.integers(len(samples), size=len(samples)))
+    for member, rows in enumerate(bootstraps(len(samples), options.members, options.seed)):
         begin = None if base is None else base[rows]
         own = replace(options, seed=options.seed + member)
         found.append(_grown(samples.taken(rows), own, begin))

@@ -14,7 +14,7 @@ from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 from polygym.cost.model import Card, Kind, Objective, Samples
 from polygym.cost.saved import load_model
-from polygym.cost.shipped import PATH, shipped
+from polygym.cost.shipped import PATH, expect_shipped
 from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, validated
@@ -136,11 +136,7 @@ def show_command(model: Path | None, as_json: bool) -> Answer:
 
     Without MODEL it is the one that comes with polygym.
     """
-    if model is None:
-        expect_lightgbm()
-    found = shipped() if model is None else load_model(model)
-    if found is None:
-        raise InputError("expected a model that comes with polygym, found none in this package")
+    found = expect_shipped() if model is None else load_model(model)
     if as_json:
         return Answer(document={**asdict(found.card), **_inside(found)})
     _print(found, model or PATH)

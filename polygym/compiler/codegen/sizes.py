@@ -26,11 +26,16 @@ Sizes: TypeAlias = Mapping[str, int]
 Points = TypeVar("Points", isl.Set, isl.Map)
 
 
+def own_sizes(scop: Scop, sizes: Sizes) -> dict[str, int]:
+    """Return the values of the Scop's own parameters among those of a program."""
+    return {parameter.name: sizes[parameter.name] for parameter in scop.parameters}
+
+
 def known_sizes(scop: Scop, sizes: Sizes | None) -> Sizes | None:
     """Return the values of the Scop's own parameters; None where nothing is known of them."""
     if sizes is None and scop.parameters:
         return None
-    return {parameter.name: (sizes or {})[parameter.name] for parameter in scop.parameters}
+    return own_sizes(scop, sizes or {})
 
 
 def at_sizes(points: Points, sizes: Sizes | None) -> Points:

@@ -4,8 +4,8 @@ Of those, the first few are what is always worth knowing: the order of the text 
 the default mapping, and isl's schedules under it. Then dice: schedules that policies of the gym
 construct, or isl's, under the default mapping or any. From a third of the way on, every second one
 is a change of one of the best four so far: another entry of its mapping, or its mapping under
-another schedule. Everything follows from the
-seed and from what was measured before, but for schedules that isl does not find in time.
+another schedule. Everything follows from the seed and from what was measured before, but for
+schedules that isl does not find in time.
 """
 
 from __future__ import annotations

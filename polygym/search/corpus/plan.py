@@ -21,6 +21,7 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
+from polygym.compiler.codegen.sizes import own_sizes
 from polygym.compiler.frontend.tc import library
 from polygym.cost.reach import reach
 from polygym.errors import InputError, PolygymError
@@ -143,8 +144,8 @@ def _text(name: str) -> str:
 
 def work(program: Program, sizes: dict[str, int]) -> float:
     """Return how many operations the original order does."""
-    own = {one.name: sizes[one.name] for one in program.scop.parameters}
-    return float(sum(one.instances * one.operations for one in reach(program.scop, own)))
+    found = reach(program.scop, own_sizes(program.scop, sizes))
+    return float(sum(one.instances * one.operations for one in found))
 
 
 def _factor(program: Program, sizes: dict[str, int], wanted: float) -> float:

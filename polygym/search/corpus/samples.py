@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import Features, features
@@ -131,5 +132,5 @@ def legal_of(program: Program, schedule: str) -> LegalSchedule:
 
 def features_of(program: Program, legal: LegalSchedule, mapping: str) -> Features:
     """Return the features of a schedule under the mapping of a text."""
-    sizes = {one.name: program.value(one.name) for one in program.scop.parameters}
+    sizes = own_sizes(program.scop, dict(program.parameters))
     return features(legal, parse_mapping(mapping), sizes)

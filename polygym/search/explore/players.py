@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import Features, features
@@ -61,11 +62,13 @@ def check_player(name: str) -> None:
     Raises:
         InputError: there is none of that name, or what it needs is missing.
     """
+    if name in POLICIES:
+        return
     if name in (MODEL, model_name()):
         expect_shipped()
     elif name.startswith(f"{MODEL}@"):
         raise InputError(f"a policy: expected {model_name()}, the model that is here, found {name}")
-    elif name not in POLICIES:
+    else:
         raise InputError(f"a policy: expected one of {', '.join(player_names())}, found {name!r}")
 
 
@@ -76,10 +79,9 @@ def player(name: str, task: Task, sizes: Dictionary[str, int], mapping: Mapping)
         InputError: there is none of that name, or what it needs is missing.
     """
     check_player(name)
-    if name in (MODEL, model_name()):
-        own = {one.name: sizes[one.name] for one in task.scop.parameters}
-        return ByModel(task, own, mapping, expect_shipped())
-    return ByPolicy(task, policy(name))
+    if name in POLICIES:
+        return ByPolicy(task, policy(name))
+    return ByModel(task, own_sizes(task.scop, sizes), mapping, expect_shipped())
 
 
 @dataclass(frozen=True, slots=True)

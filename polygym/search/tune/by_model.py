@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polygym.compiler.codegen.sizes import own_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
@@ -222,7 +223,7 @@ class LookedAt:
     ) -> None:
         """Look at nothing yet; ``known`` gets the schedules that are found."""
         self._scop = scop
-        self._sizes = {one.name: sizes[one.name] for one in scop.parameters}
+        self._sizes = own_sizes(scop, sizes)
         self._known = known
         self._legal: dict[Way, LegalSchedule] = {}
         self._wants_loops = wants_loops

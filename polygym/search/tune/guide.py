@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from polygym.cost.model import Acquisition, Model
-from polygym.cost.saved import load_model
+from polygym.cost.saved import digest_of, load_model
 from polygym.cost.shipped import digest, is_of_this_machine, shipped
 from polygym.errors import InputError
 
@@ -22,15 +21,15 @@ class Guide:
 
     model: str = ""
     acquisition: Acquisition = Acquisition.MEAN
-    digest: str = field(init=False)
+    of_file: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look once at what the file holds.
+        """Look at what the file holds, which may be another model later.
 
         Raises:
             InputError: there is no such file.
         """
-        object.__setattr__(self, "digest", self._found())
+        object.__setattr__(self, "of_file", self._found())
 
     def loaded(self) -> Model | None:
         """Return the model; None where polygym comes without one.
@@ -39,7 +38,7 @@ class Guide:
             InputError: the file holds none, or another one by now, or what reads it is missing.
         """
         found = load_model(Path(self.model)) if self.model else shipped()
-        if self._found() != self.digest:
+        if self._found() != self.of_file:
             raise InputError(f"{self.model}: expected the model of the beginning, found another")
         return found
 
@@ -49,13 +48,14 @@ class Guide:
 
     def to_json(self) -> dict[str, str]:
         """Return what decides what is tried: another model is another search."""
-        return {"model": self.digest, "acquisition": self.acquisition.value}
+        return {"model": self.of_file or digest(), "acquisition": self.acquisition.value}
 
     def _found(self) -> str:
+        """Return which model the file holds; empty where none is named."""
         if not self.model:
-            return digest()
+            return ""
         try:
-            return hashlib.sha256(Path(self.model).read_bytes()).hexdigest()[:12]
+            return digest_of(Path(self.model))
         except OSError as error:
             raise InputError(f"{self.model}: expected a model, found: {error}") from None
 
