@@ -1,238 +1,260 @@
-"""Which search finds fast code in the fewest trials? Dice, genes, and models.
+"""Which search finds fast code in the fewest trials? Dice, genes, and models that learn.
 
-Every contender searches every program with every seed, from the same start: ``--start naive`` is
-the order of the text without any mapping but threads, and dice over mappings and isl's schedules;
-``--start default`` is what `polygym tune` begins with. A trial is a candidate that is compiled, run
-and timed beside the original order::
+The study has three parts, each of which goes on where it was ended, in a folder of its own making::
 
-    python benchmarks/cost.py --out study             # the usual programs; goes on if it was ended
-    python benchmarks/cost.py --out study --report    # only say what there is
-    python benchmarks/cost.py lu tc:conv2d --trials 256 --seeds 5 --out study
+    python benchmarks/cost.py search --out study              # C1 to C12 and eight kernels
+    python benchmarks/cost.py search transfer --programs layers --out study
+    python benchmarks/cost.py report --out study              # tables, and pictures into study/
+    python benchmarks/cost.py invariance --out study          # nothing is measured
+    python benchmarks/cost.py layers --out study --trials 256 # C1 to C12 beside PyTorch
 
-``--out`` gets ``journal.jsonl``, a line for every search with the speedup of every trial over the
-original order (0: it failed). Of each search counts the best so far at 16, 32, 64 … trials; bests
-are divided by those of dice with the same seed and program, and of these ratios there is the
-geometric mean. *To 95 %* are the trials until a search has 95 % of the best that any contender has
-found for the program, as many as there are if it never has: their median.
+*search*: every contender searches every program with every seed, from the same start: ``--start
+naive`` is the order of the text without any mapping but threads, and dice over mappings and isl's
+schedules; ``--start default`` is what `polygym tune` begins with. A trial is a candidate that is
+compiled, run and timed beside the original order. Contenders are named one by one, or by the
+figure that they are in. ``of-layers`` needs the searches of C1 to C6 in the same setting.
 
-``transfer`` has learned from the corpus of other programs with whose model polygym comes; ``model``
-learns from its own trials alone; ``filter`` is dice of which that model lets through what it likes.
+*report*: bests are divided by those of dice with the same program and seed, after as many trials
+and after twice as many; in brackets the interval of nine in ten, by drawing programs. *To 95 %* are
+the trials until a search has 95 % of the best that anyone has found, in the median.
+
+``python benchmarks/cost.py PART --help`` says what else each takes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from math import exp, log
+from itertools import pairwise
 from pathlib import Path
-from statistics import fmean, median
-from typing import Any
+from tempfile import TemporaryDirectory
 
-import numpy as np
+from study import contenders, curves, figures, invariance, layers, programs
+from study.journal import Journal, Search, Setting, Task
+from study.knowledge import known
+from study.searching import STARTS, searched
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
-from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ORIGINAL
-from polygym.cost.shipped import shipped
+from polygym.cost.model import Model
 from polygym.errors import PolygymError
-from polygym.measure.evaluation import EvaluationOptions, Evaluator
-from polygym.measure.evaluation.compilers import Compilers
-from polygym.measure.worker.timing import this_machine
-from polygym.programs import load_program
-from polygym.search.tune.by_model import ByModel, Filtered, LookedAt
-from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
-from polygym.search.tune.dice import Random
-from polygym.search.tune.searches import Genetic
-
-PROGRAMS = (
-    "syr2k", "trmm", "gemver", "lu", "jacobi-2d", "covariance", "random:2000000001",
-    "random:2000000002", "random:2000000003", "random:2000000004",
-)  # fmt: skip
-CONTENDERS = ("random", "genetic", "filter", "model", "transfer")
-STEPS = (16, 32, 64, 128, 256, 512)
-COMPILE_SECONDS = 5.0
-AT_A_TIME = 16
-GENERATION = 32
-
-
-@dataclass(frozen=True)
-class Task:
-    """A search of the study."""
-
-    program: str
-    contender: str
-    seed: int
-    start: str
-    dataset: str
-    threads: int
-    trials: int
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What it is known by in the journal."""
-        return tuple(map(str, asdict(self).values()))
-
-
-def searching(task: Task, genes: Genes, begin: Sequence[Candidate], looked_at: LookedAt) -> Random:
-    """Return a contender."""
-    dice = np.random.default_rng(task.seed)
-    match task.contender:
-        case "random":
-            return Random(genes, begin, dice)
-        case "genetic":
-            return Genetic(genes, begin, dice)
-        case "filter":
-            return Filtered(genes, begin, dice, looked_at)
-        case "model":
-            return ByModel(genes, begin, dice, looked_at)
-        case _:
-            return ByModel(genes, begin, dice, looked_at, shipped())
-
-
-def searched(task: Task) -> list[float]:
-    """Return the speedup of every trial."""
-    threads = task.threads
-    program = load_program(task.program, dataset=Dataset[task.dataset.upper()])
-    known: dict[Way, Schedule] = dict(schedules_of(program.scop, 20.0))
-    start = replace(DEFAULT, threads=threads)
-    genes = Genes.of(program.scop, tuple(known), dict(program.parameters), start)
-    naive = replace(SEQUENTIAL, threads=threads)
-    begin = [Candidate(ORIGINAL, naive)] if ORIGINAL in known else []
-    if task.start == "default":
-        begin = [Candidate(way, start) for way in known] + begin
-    looked_at = LookedAt(program.scop, dict(program.parameters), known)
-    search = searching(task, genes, begin, looked_at)
-    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=start)
-    found: list[float] = []
-    cores = sorted(os.sched_getaffinity(0))
-    with (
-        closing(Compilers(COMPILE_SECONDS, cores)) as compilers,
-        Evaluator(program, options, compiler=compilers) as evaluator,
-    ):
-        best = float("inf")
-        while len(found) < task.trials:
-            size = min(
-                task.trials - len(found), GENERATION if search.is_by_generation else AT_A_TIME
-            )
-            part = search.generation(size)[:size]
-            if not part:
-                break
-            choices = [(known[one.strategy], one.mapping) for one in part]
-            compilers.compile_all(program, choices)
-            for candidate, choice in zip(part, choices, strict=True):
-                evaluation = evaluator.evaluate(*choice, best_so_far=best)
-                if evaluation.is_ok:
-                    best = min(best, evaluation.seconds)
-                search.learn(candidate, evaluation.speedup)
-                found.append(round(evaluation.speedup, 4))
-    return found
-
-
-def report(rows: Sequence[dict[str, Any]]) -> None:
-    """Print what there is."""
-    runs: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
-    kinds = ("start", "dataset", "threads", "trials")
-    for kind in sorted({tuple(str(row[name]) for name in kinds) for row in rows}):
-        runs.clear()
-        for row in rows:
-            if tuple(str(row[name]) for name in kinds) == kind:
-                runs[str(row["contender"])][str(row["program"]), int(row["seed"])] = row["speedups"]
-        start, dataset, threads, _ = kind
-        _print(f"{start}, {dataset}, threads {threads}", runs)
-
-
-def _print(start: str, runs: dict[str, dict[tuple[str, int], list[float]]]) -> None:
-    dice = runs.get("random", {})
-    print(f"\nstart {start}: {len({program for program, _ in dice})} programs")
-    most = max((len(one) for own in runs.values() for one in own.values()), default=0)
-    steps = [step for step in STEPS if step <= most]
-    heads = "".join(f"{step:>8}" for step in steps)
-    print(f"{'best / best of dice at':24}{heads}{'to 95 %':>10}{'searches':>10}")
-    bests: dict[str, float] = defaultdict(float)
-    for own in runs.values():
-        for (program, _), speedups in own.items():
-            bests[program] = max(bests[program], *speedups)
-    for contender in CONTENDERS:
-        own = {key: one for key, one in runs.get(contender, {}).items() if key in dice}
-        if not own:
-            continue
-        line = f"{contender:24}"
-        for step in steps:
-            ratios = [
-                log(max(max(one[:step]), 1e-3) / max(max(dice[key][:step]), 1e-3))
-                for key, one in own.items()
-                if len(one) >= step <= len(dice[key])
-            ]
-            line += f"{exp(fmean(ratios)):8.3f}" if ratios else f"{'-':>8}"
-        needed = [
-            next((k + 1 for k, v in enumerate(one) if v >= 0.95 * bests[program]), len(one))
-            for (program, _), one in own.items()
-        ]
-        print(f"{line}{median(needed):10.0f}{len(own):10}")
+from polygym.files import write_atomically
+from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.search.corpus.packed import SHIPPED as PACKED
+from polygym.search.corpus.packed import unpack
 
 
 def main() -> int:
-    """Read the options, search what is missing, and report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("programs", nargs="*", default=list(PROGRAMS))
-    parser.add_argument("--out", type=Path, required=True, help="a folder for the journal")
-    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
-    parser.add_argument("--trials", type=int, default=64)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--start", choices=("naive", "default"), default="naive")
-    parser.add_argument("--dataset", default="medium", help="sizes of the programs")
-    parser.add_argument("--minutes", type=float, help="stop after so long")
-    parser.add_argument("--report", action="store_true", help="only say what there is")
-    options = parser.parse_args()
+    """Read the options, and do one part."""
+    options = _parser().parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    journal = options.out / "journal.jsonl"
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    rows = [json.loads(line) for line in lines if line.endswith("}")]
-    done = {tuple(str(row[name]) for name in Task.__dataclass_fields__) for row in rows}
-    started = time.monotonic()
-    asked = (options.start, options.dataset, options.threads, options.trials)
-    tasks = [
-        Task(program, contender, seed, *asked)
-        for seed in range(options.seeds)
-        for program in options.programs
-        for contender in options.contenders
-    ]
     try:
-        for task in [] if options.report else tasks:
-            if options.minutes and time.monotonic() - started > 60 * options.minutes:
-                break
-            if task.key in done:
-                continue
-            try:
-                found = searched(task)
-            except PolygymError as error:
-                print(f"{task.program} {task.contender} {task.seed}: {error}", file=sys.stderr)
-                continue
-            row = {
-                **asdict(task),
-                "machine": this_machine().processor,
-                "speedups": found,
-            }
-            with journal.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            rows.append(row)
-            print(
-                f"{task.program} {task.contender} {task.seed}: best {max(found):.2f}x", flush=True
-            )
+        return int(options.part(options))
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
-    report(rows)
+        return 130
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parts = parser.add_subparsers(required=True, metavar="PART")
+
+    def part(name: str, does: object, says: str) -> argparse.ArgumentParser:
+        found = parts.add_parser(name, help=says, description=says)
+        found.set_defaults(part=does)
+        found.add_argument("--out", type=Path, required=True, help="a folder for what is found")
+        return found
+
+    one = part("search", search, "search programs, trial by trial")
+    named = ", ".join((*contenders.FIGURES, *contenders.CONTENDERS))
+    one.add_argument(
+        "contenders", nargs="*", default=list(contenders.USUAL), metavar="CONTENDER",
+        help=f"of {named}; default: {', '.join(contenders.USUAL)}",
+    )  # fmt: skip
+    one.add_argument(
+        "--programs", nargs="+", default=list(programs.USUAL), metavar="PROGRAM",
+        help=f"groups ({', '.join(programs.GROUPS)}), C1 to C12, kernels, files, random:17",
+    )  # fmt: skip
+    one.add_argument("--trials", type=_positive, default=64)
+    one.add_argument("--seeds", type=_positive, default=5)
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--start", choices=STARTS, default="naive")
+    sizes = [size.name.lower() for size in Dataset]
+    one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
+    one.add_argument("--minutes", type=float, help="begin no search after so long")
+
+    part("report", report, "say what searches have found, and draw it")
+
+    one = part("invariance", ask, "ask how far what is learned holds, by what a model is shown")
+    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
+    one.add_argument("--machine", help="the kind of machine, if there are several")
+    one.add_argument("--seeds", type=_positive, default=5)
+    one.add_argument("--cases", type=_positive, help="only the first so many")
+
+    one = part("layers", compare, "put C1 to C12 beside PyTorch")
+    one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
+    one.add_argument("--trials", type=int, default=0, help="of a search; 0: nothing is measured")
+    one.add_argument("--search", default="model", help="as in `polygym tune`")
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--rounds", type=_positive, default=15)
+    return parser
+
+
+def _positive(text: str) -> int:
+    if (value := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, found {text}")
+    return value
+
+
+def search(options: argparse.Namespace) -> int:
+    """Search what is missing; what a program refuses is said, and left out."""
+    try:
+        chosen = contenders.expanded(options.contenders)
+    except ValueError as error:
+        raise PolygymError(str(error)) from None
+    journal = Journal(options.out)
+    setting = Setting(
+        options.start, options.dataset, options.threads, options.trials, fingerprint().key
+    )
+    # Seed by seed, so that what there is after any time is of all programs and contenders; those
+    # that learn from the searches of others come when these have been made.
+    early = [name for name in chosen if contenders.CONTENDERS[name].knows != contenders.OF_LAYERS]
+    late = [name for name in chosen if name not in early]
+    tasks = [
+        Task(setting, program, contender, seed)
+        for part in (early, late)
+        for seed in range(options.seeds)
+        for program in programs.expanded(options.programs)
+        for contender in part
+        if part is early or program not in programs.SOURCES
+    ]
+    missing = [task for task in tasks if task not in journal.searches]
+    began = time.monotonic()
+    failed = 0
+    models: dict[str, tuple[Model, bool] | None] = {}
+    for number, task in enumerate(missing, start=1):
+        if options.minutes and time.monotonic() - began > 60 * options.minutes:
+            print(f"{len(missing) - number + 1} searches are left; the same command goes on")
+            break
+        label = f"{number}/{len(missing)} {task.program} {task.contender} seed {task.seed}"
+        try:
+            what = contenders.CONTENDERS[task.contender].knows
+            if what not in models:
+                models[what] = known(what, journal.of(setting), options.out)
+            found = searched(task, models[what], _Progress(label, task.setting.trials))
+        except PolygymError as error:
+            failed += 1
+            print(f"\r{label}: {error}", file=sys.stderr)
+            continue
+        journal.add(found)
+        best = max(found.speedups, default=0.0)
+        print(f"\r{label}: best {best:.2f}x in {found.seconds:.0f} s", flush=True)
+    _tables(journal)
+    return 1 if failed else 0
+
+
+class _Progress:
+    """Says on a terminal how far a search is."""
+
+    def __init__(self, label: str, trials: int) -> None:
+        self._label, self._trials = label, trials
+
+    def __call__(self, done: int) -> None:
+        if sys.stdout.isatty():
+            print(f"\r{self._label}: {done} of {self._trials}", end="", flush=True)
+
+
+def report(options: argparse.Namespace) -> int:
+    """Print tables, and draw every figure whose contenders there are."""
+    journal = Journal(options.out)
+    _tables(journal)
+    for setting in journal.settings():
+        runs = curves.bests(journal.of(setting))
+        for name, (_, chosen) in contenders.FIGURES.items():
+            own = _common({one: runs[one] for one in chosen if one in runs})
+            if len(own) < 2 or not next(iter(own.values())):
+                continue
+            path = options.out / f"{name}-{setting.start}-{setting.trials}-{setting.machine}.svg"
+            write_atomically(path, figures.picture(name, setting, own, runs).svg)
+            print(path)
+    return 0
+
+
+def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.Runs]:
+    """Return the runs of those programs and seeds that all have."""
+    if not runs:
+        return {}
+    keys = set.intersection(*(set(own) for own in runs.values()))
+    return {name: {key: own[key] for key in keys} for name, own in runs.items()}
+
+
+def _tables(journal: Journal) -> None:
+    for setting in journal.settings():
+        print(f"\n{setting}")
+        print("\n".join(_table(setting, journal.of(setting))))
+
+
+def _table(setting: Setting, found: Sequence[Search]) -> list[str]:
+    runs = curves.bests(found)
+    best = curves.best_known(runs)
+    dice = runs.get("random", {})
+    steps = [step for step in curves.STEPS if step <= setting.trials]
+    heads = [f"/ dice at {step}" for step in steps]
+    heads += [f"{half} / dice at {step}" for half, step in pairwise(steps)]
+    lines = [f"| best | {' | '.join(heads)} | to 95 % | programs | searches |"]
+    lines.append("|---" * (len(heads) + 4) + "|")
+    for name in (one for one in contenders.CONTENDERS if one in runs):
+        own = runs[name]
+        ratios = [curves.ratio(own, step, dice, step) for step in steps]
+        ratios += [curves.ratio(own, half, dice, step) for half, step in pairwise(steps)]
+        cells = [str(one) if one else "-" for one in ratios]
+        until = curves.trials_until(own, best)
+        count = len({program for program, _ in own})
+        cells += ["-" if until is None else f"{until:.0f}", str(count), str(len(own))]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def ask(options: argparse.Namespace) -> int:
+    """Ask models that are shown candidates in different ways."""
+    with TemporaryDirectory() as scratch:
+        path = options.corpus or Path(scratch, "corpus.sqlite")
+        if options.corpus is None:
+            unpack(PACKED, path)
+        found = invariance.shown(path, options.machine, options.cases, print)
+    rows = []
+    for way in invariance.SHOWN:
+        rows.append(invariance.asked(found, way, options.seeds))
+        print(f"{way}: {rows[-1].other_spearman:.2f} of other programs", flush=True)
+    count = len(found.samples["features"])
+    about = f"{count} rows of {len(set(found.programs))} programs, {options.seeds} seeds"
+    invariance.keep(options.out / "invariance.json", rows, about)
+    print(f"\n{about}\n{invariance.table(rows)}")
+    return 0
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Measure layers beside PyTorch."""
+    path = options.out / f"layers-{options.threads}-{fingerprint().key}.jsonl"
+    rows = layers.remembered(path)
+    which = options.search if options.trials else ""
+    for name in options.layers:
+        if name not in programs.LAYERS:
+            raise PolygymError(f"layers: expected some of C1 to C12, found {name}")
+        key = (name, options.trials, which)
+        if key not in rows:
+            rows[key] = layers.measured(
+                name, options.threads, options.trials, which, options.rounds
+            )
+            layers.keep(path, rows[key])
+        print(f"{name}: torch / ours {rows[key].torch / rows[key].best:.2f}", flush=True)
+    wanted = [rows[name, options.trials, which] for name in options.layers]
+    print(f"\n{layers.table(wanted)}")
     return 0
 
 

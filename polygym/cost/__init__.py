@@ -4,9 +4,10 @@
 them in a planned tree; ``columns`` numbers of these, and ``candidate`` the numbers of a schedule
 under a mapping; ``loop_tree`` keeps the loops themselves. ``model`` says what models are and learn
 from; ``trees`` are the boosted ones, one of which is ``shipped`` with the package; ``tree_gru`` is
-the network that walks over loops (``tree_network``); ``saved`` reads either from a file, and
-``validation`` asks them about programs that they have not seen. ``rows`` are numbers of a schedule
-alone, without a tree: ``stacked`` loops, and what their ``ordering`` leaves free.
+the network that walks over loops (``tree_network``); a ``correction`` adds to either what one
+program's measurements say; ``saved`` reads either from a file, and ``validation`` asks them about
+programs that they have not seen. ``rows`` are numbers of a schedule alone, without a tree:
+``stacked`` loops, and what their ``ordering`` leaves free.
 """
 
 from __future__ import annotations

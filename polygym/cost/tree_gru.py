@@ -171,8 +171,13 @@ class TreeGRU:
         return TreeGRU(members, shape, card)
 
 
-def fit(samples: Samples, options: GRUOptions = GRUOptions(), card: Card | None = None) -> TreeGRU:
-    """Fit networks to the loops of samples.
+def fit(
+    samples: Samples,
+    options: GRUOptions = GRUOptions(),
+    card: Card | None = None,
+    base: Floats | None = None,
+) -> TreeGRU:
+    """Fit networks to the loops of samples; to be added to ``base`` where it is given.
 
     Raises:
         InputError: there are too few rows, or no loops, or PyTorch is not there.
@@ -184,7 +189,11 @@ def fit(samples: Samples, options: GRUOptions = GRUOptions(), card: Card | None 
     expect_torch()
     started = time.monotonic()
     members = [
-        _fitted(samples.taken(rows), replace(options, seed=options.seed + member))
+        _fitted(
+            samples.taken(rows),
+            replace(options, seed=options.seed + member),
+            None if base is None else base[rows],
+        )
         for member, rows in enumerate(bootstraps(len(samples), options.members, options.seed))
     ]
     about = card or Card(
@@ -204,7 +213,7 @@ def expect_torch() -> None:
         raise InputError("a tree-gru needs PyTorch: pip install 'polygym[cost]'")
 
 
-def _fitted(samples: Samples, options: GRUOptions) -> Network:
+def _fitted(samples: Samples, options: GRUOptions, base: Floats | None) -> Network:
     """Return a network that has learned; all dice follow from the seed, and no one else's move."""
     import torch
 
@@ -227,6 +236,8 @@ def _fitted(samples: Samples, options: GRUOptions) -> Network:
         for _ in range(options.epochs):
             for rows, sizes in _batches(groups, options.cases, dice):
                 found = network(Batch.of(forest[rows]))
+                if base is not None:
+                    found = found + torch.from_numpy(base[rows]).float()
                 loss = _loss(
                     found, torch.from_numpy(scores[rows]).float(), sizes, options.objective
                 )

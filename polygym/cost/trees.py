@@ -25,7 +25,7 @@ import numpy as np
 
 from polygym.cost.candidate import NAMES
 from polygym.cost.loop_tree import Forest
-from polygym.cost.model import NOISE, VERSION, Card, Kind, Model, Objective, Samples, bootstraps
+from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, bootstraps
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -133,9 +133,12 @@ def _booster(text: str) -> Any:
 
 
 def train(
-    samples: Samples, options: TreeOptions = TreeOptions(), card: Card | None = None
+    samples: Samples,
+    options: TreeOptions = TreeOptions(),
+    card: Card | None = None,
+    base: Floats | None = None,
 ) -> TreeModel:
-    """Grow trees.
+    """Grow trees; on top of ``base`` where other scores are to be corrected.
 
     Raises:
         InputError: there are too few rows, or LightGBM is not there.
@@ -143,7 +146,7 @@ def train(
     if len(samples) < 4:
         raise InputError(f"training: expected at least 4 rows, found {len(samples)}")
     started = time.monotonic()
-    members = _ensemble(samples, options)
+    members = _ensemble(samples, options, base)
     about = card or Card(
         Kind.TREES.value, options.objective.value, len(samples), 0, 0, options.seed
     )
@@ -160,46 +163,7 @@ def expect_lightgbm() -> None:
         raise InputError("models of cost need LightGBM: pip install 'polygym[cost]'")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Correction:
-    """A model of other programs, if there is one, and what one program's measurements add to it."""
-
-    other: Model | None
-    own: TreeModel
-
-    @property
-    def card(self) -> Card:
-        """What the correction is made of."""
-        return self.own.card
-
-    @property
-    def wants_loops(self) -> bool:
-        """Whether the other model looks at them; what is added looks at vectors."""
-        return self.other is not None and self.other.wants_loops
-
-    def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
-        """Return the scores of candidates, a row for every member of the correction."""
-        found = self.own.scores(features)
-        if self.other is None:
-            return found
-        expected: Floats = self.other.scores(features, loops).mean(axis=0)
-        return found + expected
-
-
-def correction(samples: Samples, other: Model | None, options: TreeOptions) -> Correction:
-    """Grow trees on what another model leaves wrong (AutoTVM, equation 4).
-
-    With several members each has a sample of its own, drawn with replacement.
-    """
-    base = None if other is None else other.scores(samples.features, samples.loops).mean(axis=0)
-    expect_lightgbm()
-    card = Card("correction", options.objective.value, len(samples), 1, 1, options.seed)
-    return Correction(other, TreeModel(_ensemble(samples, options, base), card))
-
-
-def _ensemble(
-    samples: Samples, options: TreeOptions, base: Floats | None = None
-) -> tuple[Any, ...]:
+def _ensemble(samples: Samples, options: TreeOptions, base: Floats | None) -> tuple[Any, ...]:
     """Return the members, each grown on a bootstrap sample where there are several."""
     found = []
     for member, rows in enumerate(bootstraps(len(samples), options.members, options.seed)):

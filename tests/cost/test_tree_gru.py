@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 
 from polygym.cost import tree_gru
 from polygym.cost.candidate import NAMES
+from polygym.cost.correction import correction
 from polygym.cost.loop_tree import COLUMNS, Forest, LoopTree
 from polygym.cost.model import NOISE, Card, Objective, Samples
 from polygym.cost.saved import load_model
 from polygym.cost.shipped import PATH
 from polygym.cost.tree_gru import GRUOptions, Shape, TreeGRU, fit
-from polygym.cost.trees import TreeModel, TreeOptions, correction, train
+from polygym.cost.trees import TreeModel, TreeOptions, train
 from polygym.errors import InputError
 
 torch = pytest.importorskip("torch")

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,10 +28,10 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import NAMES, features
+from polygym.cost.correction import Correction
 from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Acquisition, Model, Samples, acquired
 from polygym.cost.nests import Floats
-from polygym.cost.trees import Correction, TreeOptions, correction
 from polygym.errors import PolygymError
 from polygym.search.explore.neighbourhood import changed, place_of_parent
 from polygym.search.tune.annealing import CHAINS, Chains
@@ -39,6 +39,7 @@ from polygym.search.tune.candidates import Candidate, Edited, Genes, Way, named
 from polygym.search.tune.dice import Random
 from polygym.search.tune.diversity import diverse
 from polygym.search.tune.edits import edited
+from polygym.search.tune.learning import USUAL, Learning
 
 # Fewer measurements than these say nothing; after so many new ones the model learns again.
 _ENOUGH, _NEW = 12, 12
@@ -47,11 +48,7 @@ _DICE = 0.05
 _OF_MAPPING = 0.85
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
 _MOST_EDITS = 40
-_DIVERSITY = 0.1
 _PER_CHOSEN = 32
-_MEMBERS = 5  # that differ where the model is not sure
-
-_LOCAL = TreeOptions(rounds=80, leaves=12, rate=0.1, least_rows=4, columns=0.6, threads=1)
 
 
 class ByModel(Random):
@@ -65,19 +62,19 @@ class ByModel(Random):
         looked_at: LookedAt,
         other: Model | None = None,
         is_of_here: bool = True,
-        acquisition: Acquisition = Acquisition.MEAN,
+        learning: Learning = USUAL,
     ) -> None:
         """Begin with the seeds; ``other`` has learned from other programs.
 
-        ``is_of_here`` says that it did so on a machine like this one, ``acquisition`` how scores of
-        which a model is not sure are taken.
+        ``is_of_here`` says that it did so on a machine like this one, ``learning`` what is learned
+        here.
         """
         super().__init__(genes, seeds, dice)
         self._looked_at = looked_at
         self._other = other
         self._leads_at_once = other is not None and is_of_here
         self._model: Correction | None = None
-        self._acquisition = acquisition
+        self._learning = learning
         self._best_score = 0.0
         self._learned_from = 0
         self._chains: Chains | None = None
@@ -120,8 +117,7 @@ class ByModel(Random):
         vectors, loops = together(looks)
         cases = np.zeros(len(looks), dtype=np.int64)
         samples = Samples(vectors, np.array(seconds), cases, loops)
-        members = 1 if self._acquisition is Acquisition.MEAN else _MEMBERS
-        self._model = correction(samples, self._other, replace(_LOCAL, members=members))
+        self._model = self._learning.corrected(samples, self._other)
         # On the model's own scale, which for a model of ranks is no other's.
         self._best_score = float(self._model.scores(vectors, loops).mean(axis=0).max())
 
@@ -137,7 +133,7 @@ class ByModel(Random):
         if known and model is not None:
             scores = model.scores(*together([look for look in looks if look is not None]))
             # Before there are members that may differ there is no doubt to be taken into account.
-            kind = self._acquisition if len(scores) > 1 else Acquisition.MEAN
+            kind = self._learning.acquisition if len(scores) > 1 else Acquisition.MEAN
             found[known] = acquired(scores, kind, self._best_score)
         elif known:
             found[known] = 0.0
@@ -166,7 +162,7 @@ class ByModel(Random):
         spread = float(np.std([fresh[one] for one in ranked])) or 1.0
         scores = {one: fresh[one] / spread for one in ranked}
         entries = {one: tuple(self.genes.values(one).values()) for one in ranked}
-        return diverse(scores, entries, count, _DIVERSITY)
+        return diverse(scores, entries, count, self._learning.diversity)
 
     def _best(self) -> list[Candidate]:
         ranked = sorted(self.found, key=lambda one: -self.found[one])

@@ -9,6 +9,7 @@ from polygym.cost.model import Acquisition, Model
 from polygym.cost.saved import digest_of, load_model
 from polygym.cost.shipped import digest, is_of_this_machine, shipped
 from polygym.errors import InputError
+from polygym.search.tune.learning import Learning
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class Guide:
         if self._found() != self.of_file:
             raise InputError(f"{self.model}: expected the model of the beginning, found another")
         return found
+
+    @property
+    def learning(self) -> Learning:
+        """How a search learns from its own measurements."""
+        return Learning(acquisition=self.acquisition)
 
     def is_of_here(self, model: Model | None) -> bool:
         """Whether there is a model, which has learned from times of a machine like this one."""

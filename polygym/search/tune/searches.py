@@ -169,9 +169,10 @@ def make_search(
     if search in BY_MODEL:
         expect_lightgbm()
         other = guide.loaded()
-        looked_at = LookedAt(scop, sizes, known, other is not None and other.wants_loops)
+        wants_loops = guide.learning.wants_loops or (other is not None and other.wants_loops)
+        looked_at = LookedAt(scop, sizes, known, wants_loops)
         return BY_MODEL[search](
-            genes, seeds, dice, looked_at, other, guide.is_of_here(other), guide.acquisition
+            genes, seeds, dice, looked_at, other, guide.is_of_here(other), guide.learning
         )
     name = search.removeprefix(PREFIX)
     return ByPolicy(genes, seeds, dice, Explorer(scop, POLICIES[name], name, seed, known))

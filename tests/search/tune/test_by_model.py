@@ -18,9 +18,10 @@ from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES
+from polygym.cost.correction import correction
 from polygym.cost.model import Acquisition, Card, Samples
 from polygym.cost.tree_gru import GRUOptions, Shape, fit
-from polygym.cost.trees import TreeOptions, correction, train
+from polygym.cost.trees import TreeOptions, train
 from polygym.programs import load_program
 from polygym.search.tune import guide
 from polygym.search.tune.annealing import Chains

@@ -118,11 +118,17 @@ def follower(
     """
     if not any(instance.statement == statement for instance in instances_in(body)):
         return None
-    pinned = _Pinned()
-    run = _FollowedText(pinned, statement).function(body, parameters)
+    counted = _Counted()
+    runs: dict[tuple[bool, ...], Callable[..., list[Execution]]] = {}
 
     def follow(*values: Any) -> list[Execution] | None:
-        pinned.left = _MOST_FOLLOWED
+        pinned = tuple(value is not None for value in values[-1])
+        run = runs.get(pinned)
+        if run is None:
+            run = runs[pinned] = _FollowedText(counted, statement, pinned).function(
+                body, parameters
+            )
+        counted.left = _MOST_FOLLOWED
         try:
             return run(*values)
         except WrongLoopsError:
@@ -188,19 +194,6 @@ class _Sampled:
         return [iterations[place] for place in sorted(places)]
 
 
-class _Pinned(_Counted):
-    """``range``, of which a single iteration is wanted."""
-
-    def __call__(
-        self, lower: int, end: int, step: int, values: Counters = (), place: int = 0
-    ) -> Sequence[int]:
-        """Return the iteration in which the counter has its value; all of them if it has none."""
-        value = values[place] if place < len(values) else None
-        if value is None:
-            return super().__call__(lower, end, step)
-        return (value,) if value in range(lower, end, step) else ()
-
-
 class _Text:
     """Loops as the text of a Python function that returns the instances in their order."""
 
@@ -237,12 +230,7 @@ class _Text:
                 for child in children:
                     self._node(child, depth)
             case Loop():
-                bounds = f"{self._index(node.lower)}, {self._index(node.upper)} + 1, {node.step}"
-                more = self._more(node)
-                self.lines.append(
-                    f"{lead}for {self._name(node.variable)} in counted({bounds}{more}):"
-                )
-                self._node(node.body, depth + 1)
+                self._loop(node, depth)
             case Guard(condition, then, otherwise):
                 self.lines.append(f"{lead}if {self._index(condition)}:")
                 self._node(then, depth + 1)
@@ -254,6 +242,12 @@ class _Text:
                 self.lines.append(f"{lead}add({self._entry(f'({statement!r}, ({point}))')})")
             case _:
                 assert_never(node)
+
+    def _loop(self, loop: Loop, depth: int) -> None:
+        bounds = f"{self._index(loop.lower)}, {self._index(loop.upper)} + 1, {loop.step}"
+        name, more = self._name(loop.variable), self._more(loop)
+        self.lines.append(f"{'  ' * depth}for {name} in counted({bounds}{more}):")
+        self._node(loop.body, depth + 1)
 
     def _entry(self, point: str) -> str:
         """Return what is found of an instance."""
@@ -327,19 +321,46 @@ class _SampledText(_PlacedText):
 
 
 class _FollowedText(_PlacedText):
-    """Loops around one statement, whose counters have the values of the tuple ``at``."""
+    """Loops around one statement, whose counters have the values of the tuple ``at``.
+
+    ``pinned`` says which do; the loop of such a counter is a question, whether it comes there::
+
+      v1 = at[0]
+      if (0) <= v1 and v1 <= (v0 - (1)):
+    """
 
     _arguments = ("at",)
 
-    def __init__(self, counted: Callable[..., Sequence[int]], statement: str) -> None:
+    def __init__(
+        self, counted: Callable[..., Sequence[int]], statement: str, pinned: Sequence[bool]
+    ) -> None:
         super().__init__(counted)
-        self.statement = statement
+        self._statement = statement
+        self._pinned = pinned
 
     def _node(self, node: Node, depth: int) -> None:
-        if any(instance.statement == self.statement for instance in instances_in(node)):
-            super()._node(node, depth)
+        lead = "  " * depth
+        if not any(instance.statement == self._statement for instance in instances_in(node)):
+            self.lines.append(f"{lead}pass")
         else:
-            self.lines.append(f"{'  ' * depth}pass")
+            super()._node(node, depth)
 
-    def _more(self, loop: Loop) -> str:
-        return f", at, {counter_place(loop.variable)}"
+    def _loop(self, loop: Loop, depth: int) -> None:
+        place = counter_place(loop.variable)
+        if place >= len(self._pinned) or not self._pinned[place]:
+            super()._loop(loop, depth)
+            return
+        lead, name = "  " * depth, self._name(loop.variable)
+        # Without max and min, which are calls: most questions are settled by the first bound.
+        tests = [f"{one} <= {name}" for one in self._each(loop.lower, IndexOperator.MAXIMUM)]
+        tests += [f"{name} <= {one}" for one in self._each(loop.upper, IndexOperator.MINIMUM)]
+        if loop.step != 1:
+            tests.append(f"({name} - {self._index(loop.lower)}) % {loop.step} == 0")
+        self.lines += [f"{lead}{name} = at[{place}]", f"{lead}if {' and '.join(tests)}:"]
+        self._node(loop.body, depth + 1)
+
+    def _each(self, bound: Index, operator: IndexOperator) -> list[str]:
+        """Return the operands of the greatest or the least of several, or what there is alone."""
+        if isinstance(bound, Operation) and bound.operator is operator:
+            return [text for one in bound.operands for text in self._each(one, operator)]
+        return [self._index(bound)]

@@ -1,0 +1,122 @@
+"""Numbers of searches: how good the best is after n trials, and how many it takes to be good.
+
+All comparisons are within a program and a seed, in ratios, of which there is the geometric mean;
+its interval comes from drawing programs with replacement, since seeds of one program are no new
+programs. *The best known* of a program is the best that any search of the setting has found.
+
+Example: with dice a program's best is 2x after 64 trials and 3x after 128, with a model 3x after
+64: a ratio of 1.5 after as many trials, and of 1 beside twice as many.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import exp, log
+from statistics import fmean, median
+
+import numpy as np
+
+from study.journal import Search
+
+STEPS = (8, 16, 32, 64, 128, 256, 512, 1024)
+NEARLY = 0.95
+_WORST = 1e-3  # the best of a search in which nothing ran
+_DRAWS = 2000
+
+Key = tuple[str, int]
+"""A program and a seed."""
+
+Runs = Mapping[Key, Sequence[float]]
+"""The best so far after every trial."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A geometric mean with the interval in which it lies nine times in ten."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Return all three."""
+        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def bests(searches: Iterable[Search]) -> dict[str, dict[Key, list[float]]]:
+    """Return the best so far of every contender's searches."""
+    found: dict[str, dict[Key, list[float]]] = defaultdict(dict)
+    for one in searches:
+        key = (one.task.program, one.task.seed)
+        found[one.task.contender][key] = list(accumulate(one.speedups, max))
+    return dict(found)
+
+
+def ratio(own: Runs, at: int, other: Runs, other_at: int) -> Ratio | None:
+    """Return how good the best of ``at`` trials is beside the other's of ``other_at``.
+
+    None where no program has both. A search that ran out of new candidates keeps its best.
+    """
+    logs: dict[str, list[float]] = defaultdict(list)
+    for key in own.keys() & other.keys():
+        if not own[key] or not other[key]:
+            continue
+        values = [max(_WORST, one[min(n, len(one)) - 1]) for one, n in
+                  ((own[key], at), (other[key], other_at))]  # fmt: skip
+        logs[key[0]].append(log(values[0] / values[1]))
+    return interval([fmean(one) for one in logs.values()]) if logs else None
+
+
+def interval(logs: Sequence[float]) -> Ratio:
+    """Return the geometric mean of programs' ratios, and where it lies if others are drawn."""
+    values = np.array(logs)
+    dice = np.random.default_rng(0)
+    drawn = values[dice.integers(len(values), size=(_DRAWS, len(values)))].mean(axis=1)
+    low, high = np.quantile(drawn, (0.05, 0.95))
+    return Ratio(exp(fmean(logs)), exp(float(low)), exp(float(high)))
+
+
+def best_known(runs: Mapping[str, Runs]) -> dict[str, float]:
+    """Return the best that anyone has found, by program."""
+    found: dict[str, float] = defaultdict(float)
+    for own in runs.values():
+        for (program, _), curve in own.items():
+            found[program] = max(found[program], *curve, 0.0)
+    return dict(found)
+
+
+def trials_until(own: Runs, known: Mapping[str, float], share: float = NEARLY) -> float | None:
+    """Return the median of the trials until a search has that share of the best known.
+
+    A search that never has it counts as one that has it right after its end.
+    """
+    needed = [
+        next((k for k, v in enumerate(curve, 1) if v >= share * known[key[0]]), len(curve) + 1)
+        for key, curve in own.items()
+        if curve
+    ]
+    return median(needed) if needed else None
+
+
+def curve(own: Runs, known: Mapping[str, float], trials: int) -> list[float]:
+    """Return after every trial the geometric mean of the shares of the best known."""
+    rows = [
+        [log(max(_WORST, run[min(k, len(run) - 1)]) / max(_WORST, known[key[0]]))
+         for k in range(trials)]
+        for key, run in own.items()
+        if run
+    ]  # fmt: skip
+    return [exp(value) for value in np.mean(rows, axis=0)] if rows else []
+
+
+def band(own: Runs, known: Mapping[str, float], trials: int) -> tuple[list[float], list[float]]:
+    """Return the least and the greatest curve of a seed."""
+    seeds = sorted({seed for _, seed in own})
+    rows = [
+        curve({key: run for key, run in own.items() if key[1] == seed}, known, trials)
+        for seed in seeds
+    ]
+    return list(np.min(rows, axis=0)), list(np.max(rows, axis=0))

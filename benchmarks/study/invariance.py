@@ -1,0 +1,196 @@
+"""What holds of other programs, by how a candidate is shown to a model (AutoTVM, figure 9).
+
+Four ways to show one: its *configuration*, the numbers of its mapping as they are; the *context* of
+the loops of the heaviest statement, row after row; the *relations* between columns of the context,
+which do not care how many loops there are; and all *features*, of every statement, with what the
+compiler knows. Trees that put pairs in order are asked about candidates
+
+* of *other programs*: these are dealt into folds, so none of a program's has been seen;
+* of the *same case*: of each case a part was seen, the others are asked about.
+
+Each time rank correlation (the median of the cases) and share of the best, as in
+:mod:`polygym.cost.validation`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from polygym.compiler.codegen.mapping import Mapping, Sharing, parse_mapping
+from polygym.cost.candidate import NAMES, Features
+from polygym.cost.columns import CONTEXT, RELATIONS
+from polygym.cost.model import Samples
+from polygym.cost.trees import TreeOptions, train
+from polygym.cost.validation import spearman, validated
+from polygym.errors import PolygymError
+from polygym.search.corpus.samples import features_of, groups, legal_of, program_of
+from polygym.search.corpus.store import open_corpus
+
+MOST_LOOPS = 12
+MOST_TILED = 6
+FOLDS = 5
+TREES = TreeOptions()
+
+
+def configuration(mapping: Mapping) -> list[float]:
+    """Return the numbers of a mapping; -1 stands for what is left to the model."""
+    tiles = list(mapping.tile or ())[:MOST_TILED]
+    outer = list(mapping.outer_tile or ())[:MOST_TILED]
+    sharing = list(Sharing).index(mapping.parallel)
+    switches = (
+        mapping.sink, mapping.separate, mapping.registers, mapping.pack, mapping.wavefront,
+        mapping.diamond, mapping.tile is None,
+    )  # fmt: skip
+    numbers = (mapping.vector_bits, mapping.vector_copies, mapping.unroll_jam, sharing)
+    return [
+        *_padded(tiles), *_padded(outer), *map(float, switches),
+        *(-1.0 if one is None else float(one) for one in numbers),
+    ]  # fmt: skip
+
+
+def _padded(sizes: list[int]) -> list[float]:
+    return [*map(float, sizes), *[0.0] * (MOST_TILED - len(sizes))]
+
+
+def flat(seen: Features) -> list[float]:
+    """Return the rows of the context, one after the other, nothing where there are no more."""
+    rows = seen.context[:MOST_LOOPS]
+    found = np.zeros((MOST_LOOPS, len(CONTEXT)))
+    found[: len(rows)] = rows
+    return [float(value) for value in found.ravel()]
+
+
+def relations(seen: Features) -> list[float]:
+    """Return the columns of the relations."""
+    return [float(seen.vector[NAMES.index(name)]) for name in RELATIONS]
+
+
+SHOWN: dict[str, Callable[[Features, Mapping], list[float]]] = {
+    "configuration": lambda _, mapping: configuration(mapping),
+    "context": lambda seen, _: flat(seen),
+    "relations": lambda seen, _: relations(seen),
+    "features": lambda seen, _: [float(value) for value in seen.vector],
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The candidates of a corpus in every way, with the program of every case."""
+
+    samples: dict[str, Samples]
+    programs: tuple[str, ...]
+
+
+def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str], None]) -> Shown:
+    """Return a corpus's candidates, those of the first ``most`` cases."""
+    columns: dict[str, list[list[float]]] = {name: [] for name in SHOWN}
+    seconds: list[float] = []
+    cases: list[int] = []
+    programs: list[str] = []
+    with open_corpus(path) as corpus:
+        chosen = groups(corpus, machine)[:most]
+    for number, group in enumerate(chosen, start=1):
+        programs.append(group.visit.case.program)
+        try:
+            with TemporaryDirectory() as folder:
+                program = program_of(group.visit, folder)
+        except PolygymError:
+            continue
+        legal = cache(partial(legal_of, program))
+        for row in group.rows:
+            try:
+                seen = features_of(program, legal(row.schedule), row.mapping)
+            except PolygymError:
+                continue
+            mapping = parse_mapping(row.mapping)
+            for name, show in SHOWN.items():
+                columns[name].append(show(seen, mapping))
+            seconds.append(row.seconds)
+            cases.append(len(programs) - 1)
+        tell(f"{number} of {len(chosen)} cases, {len(seconds)} rows")
+    times, of = np.array(seconds), np.array(cases, dtype=np.int64)
+    return Shown(
+        {name: Samples(np.array(rows), times, of) for name, rows in columns.items()},
+        tuple(programs),
+    )
+
+
+@dataclass(frozen=True)
+class Holds:
+    """How good a model is that is shown candidates in one way: of other programs, of the same."""
+
+    way: str
+    seeds: int
+    other_spearman: float
+    other_share: float
+    same_spearman: float
+    same_share: float
+
+
+def asked(found: Shown, way: str, seeds: int) -> Holds:
+    """Return how good models are, in the mean of the seeds."""
+    samples = found.samples[way]
+    other, same = [], []
+    for seed in range(seeds):
+        options = replace(TREES, seed=seed)
+
+        def fit(part: Samples, options: TreeOptions = options) -> Callable[..., np.ndarray]:
+            model = train(part, options)
+            return lambda features, _: model.scores(features).mean(axis=0)
+
+        other.append(validated(samples, found.programs, FOLDS, fit, seed))
+        same.append(within(samples, fit, seed))
+    return Holds(
+        way,
+        seeds,
+        fmean(one.spearman for one in other),
+        fmean(one.share for one in other),
+        fmean(one for one, _ in same),
+        fmean(one for _, one in same),
+    )
+
+
+def within(
+    samples: Samples, fit: Callable[[Samples], Callable[..., np.ndarray]], seed: int
+) -> tuple[float, float]:
+    """Return rank correlation and share for the half of every case that was not seen."""
+    dice = np.random.default_rng(seed)
+    is_seen = dice.random(len(samples)) < 0.5
+    model = fit(samples.taken(np.flatnonzero(is_seen)))
+    correlations, shares = [], []
+    for case in np.unique(samples.cases):
+        own = np.flatnonzero((samples.cases == case) & ~is_seen)
+        if len(own) < 3:
+            continue
+        part = samples.taken(own)
+        scores = model(part.features, None)
+        correlations.append(spearman(scores, -part.seconds))
+        shares.append(float(part.seconds.min() / part.seconds[int(scores.argmax())]))
+    return float(np.median(correlations)), float(np.exp(np.mean(np.log(shares))))
+
+
+def table(rows: list[Holds]) -> str:
+    """Return a table in Markdown."""
+    lines = [
+        "| shown | rank correlation, other programs | share | same case | share |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {one.way} | {one.other_spearman:.2f} | {one.other_share:.2f} | "
+        f"{one.same_spearman:.2f} | {one.same_share:.2f} |"
+        for one in rows
+    ]
+    return "\n".join(lines)
+
+
+def keep(path: Path, rows: list[Holds], about: str) -> None:
+    """Write the rows to a file."""
+    path.write_text(json.dumps({"about": about, "rows": [vars(one) for one in rows]}, indent=2))

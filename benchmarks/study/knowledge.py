@@ -1,0 +1,119 @@
+"""What contenders know before they begin: models of other programs, made where they are missing.
+
+The model of C1 to C6 learns from what all searches of these layers have measured in the same
+setting, so it is made anew for each; that of random programs from the corpus that comes with
+polygym, whose rows of kernels and comprehensions are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zlib import crc32
+
+import numpy as np
+
+from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.sizes import own_sizes
+from polygym.cost.candidate import features
+from polygym.cost.model import Card, Kind, Model, Objective, Samples
+from polygym.cost.shipped import is_of_this_machine, shipped
+from polygym.cost.trees import TreeModel, TreeOptions, train
+from polygym.errors import PolygymError
+from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.programs.generate import PREFIX
+from polygym.search.corpus.packed import SHIPPED as PACKED
+from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.samples import groups, learnable, legal_of
+from polygym.search.corpus.store import open_corpus
+from study.contenders import OF_LAYERS, OF_RANDOM, SHIPPED
+from study.journal import Search
+from study.programs import SOURCES, load
+
+
+def known(what: str, searches: Sequence[Search], folder: Path) -> tuple[Model, bool] | None:
+    """Return the model of that name, and whether it is of this machine; None for no name.
+
+    Raises:
+        PolygymError: it cannot be had: there are no searches of its sources, say.
+    """
+    match what:
+        case "":
+            return None
+        case "shipped":
+            model = shipped()
+            if model is None:
+                raise PolygymError(f"{SHIPPED}: expected a model that comes with polygym")
+            return model, is_of_this_machine(model.card)
+        case "random programs":
+            made = of_random(folder)
+            return made, is_of_this_machine(made.card)
+        case "C1 to C6":
+            return of_layers(searches, folder), True
+        case _:
+            raise PolygymError(f"knowledge: expected one of {SHIPPED}, {OF_RANDOM}, {OF_LAYERS}")
+
+
+def of_random(folder: Path) -> TreeModel:
+    """Return the model of the packed corpus's random programs; it is made once."""
+    path = folder / "random-programs.model"
+    if path.exists():
+        return TreeModel.load(path)
+    with TemporaryDirectory() as scratch:
+        file = Path(scratch, "corpus.sqlite")
+        unpack(PACKED, file)
+        with open_corpus(file) as corpus:
+            machine = max(corpus.machines(), key=lambda key: len(list(corpus.visits(key))))
+            chosen = [one for one in groups(corpus, machine) if one.name.startswith(PREFIX)]
+            found = learnable(chosen)
+    card = _card(found.samples, len(chosen), machine)
+    made = train(found.samples, TreeOptions(), card)
+    made.save(path)
+    return made
+
+
+def of_layers(searches: Sequence[Search], folder: Path) -> TreeModel:
+    """Return the model of what was measured of the layers that are sources."""
+    sources = [one for one in searches if one.task.program in SOURCES and one.candidates]
+    if {one.task.program for one in sources} != set(SOURCES):
+        raise PolygymError(
+            f"{OF_LAYERS}: expected searches of {', '.join(SOURCES)} in the same setting; "
+            "run them first"
+        )
+    text = repr(sorted((str(one.task), one.speedups) for one in sources))
+    path = folder / f"layers-{crc32(text.encode()):08x}.model"
+    if path.exists():
+        return TreeModel.load(path)
+    samples = samples_of(sources)
+    made = train(samples, TreeOptions(), _card(samples, len(SOURCES), fingerprint().key))
+    made.save(path)
+    return made
+
+
+def samples_of(searches: Sequence[Search]) -> Samples:
+    """Return what was measured, each candidate of a program once, as what a model learns from."""
+    vectors, seconds, cases = [], [], []
+    seen: set[tuple[str, str, str]] = set()
+    names = sorted({one.task.program for one in searches})
+    for one in searches:
+        name = one.task.program
+        program = load(name, one.task.setting.dataset)
+        sizes = own_sizes(program.scop, dict(program.parameters))
+        legal = [legal_of(program, text) for text in one.schedules]
+        for (place, mapping), speedup in zip(one.candidates, one.speedups, strict=True):
+            if speedup <= 0 or (key := (name, one.schedules[place], mapping)) in seen:
+                continue
+            seen.add(key)
+            try:
+                vectors.append(features(legal[place], parse_mapping(mapping), sizes).vector)
+            except PolygymError:
+                continue
+            seconds.append(1.0 / speedup)
+            cases.append(names.index(name))
+    return Samples(np.array(vectors), np.array(seconds), np.array(cases, dtype=np.int64))
+
+
+def _card(samples: Samples, programs: int, machine: str) -> Card:
+    cases = len(np.unique(samples.cases))
+    return Card(Kind.TREES.value, Objective.RANK.value, len(samples), cases, programs, 0, machine)

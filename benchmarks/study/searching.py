@@ -1,0 +1,83 @@
+"""One search of the study: the same start and the same clock for every contender.
+
+``naive`` starts with the order of the text without any mapping but threads, and goes on with random
+mappings; ``default`` starts with what `polygym tune` starts with, every schedule of isl's under the
+default mapping.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ORIGINAL
+from polygym.cost.model import Model
+from polygym.measure.evaluation import EvaluationOptions, Evaluator
+from polygym.measure.evaluation.compilers import Compilers
+from polygym.search.tune.by_model import LookedAt
+from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
+from study.contenders import CONTENDERS
+from study.journal import Search, Task
+from study.programs import load
+
+STARTS = ("naive", "default")
+COMPILE_SECONDS = 5.0
+SCHEDULE_SECONDS = 20.0
+GENERATION = 32
+
+
+def searched(task: Task, known: tuple[Model, bool] | None, tell: Callable[[int], None]) -> Search:
+    """Search, and return what became of every trial; ``tell`` hears how many there are.
+
+    Raises:
+        PolygymError: the program cannot be read, or its original order cannot be run.
+    """
+    began = time.monotonic()
+    program = load(task.program, task.setting.dataset)
+    threads, sizes = task.setting.threads, dict(program.parameters)
+    ways: dict[Way, Schedule] = dict(schedules_of(program.scop, SCHEDULE_SECONDS))
+    start = replace(DEFAULT, threads=threads)
+    genes = Genes.of(program.scop, tuple(ways), sizes, start)
+    begin = [Candidate(ORIGINAL, replace(SEQUENTIAL, threads=threads))] if ORIGINAL in ways else []
+    if task.setting.start == "default":
+        begin = [Candidate(way, start) for way in ways] + begin
+    search = CONTENDERS[task.contender].search(
+        genes, begin, task.seed, lambda wants: LookedAt(program.scop, sizes, ways, wants), known
+    )
+    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=start)
+    speedups: list[float] = []
+    tried: list[tuple[Schedule, str]] = []
+    with (
+        closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
+        Evaluator(program, options, compiler=compilers) as evaluator,
+    ):
+        best = float("inf")
+        while (left := task.setting.trials - len(speedups)) > 0:
+            size = min(left, GENERATION if search.is_by_generation else search.at_a_time)
+            part = search.generation(size)[:size]
+            if not part:
+                break  # nothing that is new
+            choices = [(ways[one.strategy], one.mapping) for one in part]
+            compilers.compile_all(program, choices)
+            for candidate, choice in zip(part, choices, strict=True):
+                evaluation = evaluator.evaluate(*choice, best_so_far=best)
+                if evaluation.is_ok:
+                    best = min(best, evaluation.seconds)
+                search.learn(candidate, evaluation.speedup)
+                speedups.append(round(evaluation.speedup, 4))
+                tried.append((choice[0], str(choice[1])))
+            tell(len(speedups))
+    schedules = list(dict.fromkeys(schedule for schedule, _ in tried))
+    place = {schedule: number for number, schedule in enumerate(schedules)}
+    return Search(
+        task,
+        tuple(speedups),
+        round(time.monotonic() - began, 1),
+        tuple(map(str, schedules)),
+        tuple((place[schedule], mapping) for schedule, mapping in tried),
+    )

@@ -1,0 +1,196 @@
+"""The study of searches: numbers by hand, the journal after a kill, a small run of every part."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lightgbm")
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+
+import cost  # noqa: E402
+from study import contenders, curves, invariance, layers, programs  # noqa: E402
+from study.contenders import CONTENDERS, FIGURES, OF_LAYERS  # noqa: E402
+from study.journal import Journal, Search, Setting, Task  # noqa: E402
+from study.knowledge import known, samples_of  # noqa: E402
+
+from polygym.compiler.codegen.mapping import parse_mapping  # noqa: E402
+from polygym.compiler.poly.baselines import isl_schedule  # noqa: E402
+from polygym.cost.trees import TreeOptions  # noqa: E402
+from polygym.errors import PolygymError  # noqa: E402
+from polygym.search.corpus.samples import Group, groups  # noqa: E402
+from polygym.search.corpus.store import Corpus  # noqa: E402
+
+SETTING = Setting("naive", "mini", 1, 4, "here")
+
+
+def search(
+    program: str, contender: str, seed: int, speedups: Sequence[float], setting: Setting = SETTING
+) -> Search:
+    return Search(Task(setting, program, contender, seed), tuple(speedups), 1.0)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
+    return cost.main()
+
+
+def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
+    runs = curves.bests(
+        [
+            search("a", "random", 0, [1.0, 2.0, 0.0, 4.0]),
+            search("a", "trees", 0, [0.0, 4.0, 3.0, 8.0]),
+            search("b", "random", 0, [2.0, 1.0, 2.0, 1.0]),
+            search("b", "trees", 0, [1.0, 1.0, 2.0, 2.0]),
+        ]
+    )
+    assert runs["trees"]["a", 0] == [0.0, 4.0, 4.0, 8.0]
+    after_two = curves.ratio(runs["trees"], 2, runs["random"], 2)
+    assert after_two is not None
+    assert after_two.mean == pytest.approx((4 / 2 * 1 / 2) ** 0.5)
+    half = curves.ratio(runs["trees"], 2, runs["random"], 4)
+    assert half is not None
+    assert half.mean == pytest.approx((4 / 4 * 1 / 2) ** 0.5)
+    assert half.low <= half.mean <= half.high
+    known = curves.best_known(runs)
+    assert known == {"a": 8.0, "b": 2.0}
+    # 95 % of 8 and of 2: never and after 1, after 4 and after 3.
+    assert curves.trials_until(runs["random"], known) == 3.0
+    assert curves.trials_until(runs["trees"], known) == 3.5
+    assert curves.curve(runs["trees"], known, 4)[-1] == pytest.approx(1.0)
+    assert curves.curve(runs["random"], known, 4)[-1] == pytest.approx(0.5**0.5)
+
+
+def test_a_ratio_wants_programs_that_both_have_searched() -> None:
+    one = curves.bests([search("a", "trees", 0, [1.0])])["trees"]
+    other = curves.bests([search("a", "random", 1, [1.0])])["random"]
+    assert curves.ratio(one, 1, other, 1) is None
+
+
+def test_the_journal_survives_what_a_kill_leaves_of_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(tmp_path)
+    journal.add(search("a", "trees", 0, [1.0, 2.0]))
+    with journal.path.open("a") as file:
+        file.write('{"start": "naive", "da')
+    again = Journal(tmp_path)
+    assert "journal.jsonl:2 is left out" in capsys.readouterr().err
+    again.add(search("b", "trees", 0, [3.0]))
+    found = Journal(tmp_path)
+    assert [one.task.program for one in found.of(SETTING)] == ["a", "b"]
+    assert found.settings() == [SETTING]
+
+
+def test_layers_are_those_of_the_network() -> None:
+    work = {
+        name: np.prod(
+            [one.filters, one.channels, one.kernel**2, (one.side // one.stride) ** 2],
+            dtype=np.int64,
+        )
+        for name, one in programs.LAYERS.items()
+    }
+    assert len(work) == 12
+    # Multiplications and additions of a layer, in millions, by hand.
+    assert round(2 * work["C1"] / 1e6) == 236
+    assert {round(2 * work[name] / 1e6) for name in ("C2", "C6", "C9", "C12")} == {231}
+    for name in ("C4", "C12"):
+        program = programs.load(name, "mini")
+        shape = program.shape(program.scop.array("O"))
+        side = programs.LAYERS[name].side // programs.LAYERS[name].stride
+        assert shape == (1, programs.LAYERS[name].filters, side, side)
+
+
+def test_every_figure_names_contenders_that_there_are() -> None:
+    for _, chosen in FIGURES.values():
+        assert set(chosen) <= set(CONTENDERS)
+        assert chosen[0] == "random"
+    assert contenders.expanded(["doubt", "filter"]) == ["random", "trees", "ei", "ucb", "filter"]
+    with pytest.raises(ValueError, match="found nobody"):
+        contenders.expanded(["nobody"])
+
+
+def test_a_mapping_as_numbers() -> None:
+    numbers = invariance.configuration(parse_mapping("threads=2 tile=32x8 vector_bits=256"))
+    other = invariance.configuration(parse_mapping("threads=2 tile=32x8"))
+    assert numbers[:3] == [32.0, 8.0, 0.0]
+    assert len(numbers) == len(other)
+    assert sum(a != b for a, b in zip(numbers, other, strict=True)) == 1
+
+
+def test_models_of_layers_want_searches_of_all_of_them(tmp_path: Path) -> None:
+    with pytest.raises(PolygymError, match="C1, C2"):
+        known(OF_LAYERS, [search("C1", "random", 0, [1.0])], tmp_path)
+
+
+def test_what_searches_have_tried_is_learned_from_once() -> None:
+    schedule = str(isl_schedule(programs.load("gemm", "mini").scop))
+    tried = ((0, "threads=1 tile=8"), (0, "threads=1 tile=off"), (0, "threads=1 tile=16"))
+    one = Search(Task(SETTING, "gemm", "random", 0), (2.0, 4.0, 0.0), 1.0, (schedule,), tried)
+    two = Search(Task(SETTING, "gemm", "trees", 0), (3.0,), 1.0, (schedule,), tried[:1])
+    samples = samples_of([one, two])
+    assert samples.seconds.tolist() == [0.5, 0.25]
+    assert samples.features.shape[0] == 2
+
+
+def test_a_small_study_goes_on_and_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("search", "random", "trees", "--programs", "mvt", "--trials", "8", "--seeds", "1")
+    rest = ("--dataset", "mini", "--threads", "1", "--out", str(tmp_path))
+    assert run(monkeypatch, *words, *rest) == 0
+    said = capsys.readouterr().out
+    assert "2/2 mvt trees seed 0: best" in said
+    lines = (tmp_path / "journal.jsonl").read_text().splitlines()
+    assert [len(json.loads(line)["speedups"]) for line in lines] == [8, 8]
+    assert run(monkeypatch, *words, *rest) == 0
+    assert "mvt trees seed 0" not in capsys.readouterr().out
+    assert (tmp_path / "journal.jsonl").read_text().splitlines() == lines
+    assert run(monkeypatch, "report", "--out", str(tmp_path)) == 0
+    drawn = sorted(tmp_path.glob("*.svg"))
+    assert drawn
+    assert all("<svg" in one.read_text() for one in drawn)
+    # What is not there is said, and the others are searched.
+    assert run(monkeypatch, *words[:4], "nothing", *words[5:], *rest) == 1
+    assert "nothing random seed 0: " in capsys.readouterr().err
+
+
+def test_models_that_are_shown_different_things_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def some(corpus: Corpus, machine: str | None) -> list[Group]:
+        return [replace(one, rows=one.rows[::4]) for one in groups(corpus, machine)[:5]]
+
+    monkeypatch.setattr(invariance, "groups", some)
+    monkeypatch.setattr(invariance, "TREES", TreeOptions(rounds=10))
+    words = ("invariance", "--out", str(tmp_path), "--seeds", "1")
+    assert run(monkeypatch, *words) == 0
+    rows = json.loads((tmp_path / "invariance.json").read_text())["rows"]
+    assert [row["way"] for row in rows] == ["configuration", "context", "relations", "features"]
+    assert all(-1 <= row["other_spearman"] <= 1 and 0 < row["other_share"] <= 1 for row in rows)
+
+
+def test_layers_are_put_beside_another_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    small = {"C1": programs.Layer(8, 4, 8, 3, 1), "C2": programs.Layer(8, 4, 8, 1, 2)}
+    monkeypatch.setattr(programs, "LAYERS", small)
+    monkeypatch.setattr(layers, "LAYERS", small)
+    words = ("layers", "C1", "C2", "--out", str(tmp_path), "--threads", "1", "--rounds", "1")
+    assert run(monkeypatch, *words) == 0
+    assert "| geometric mean |" in capsys.readouterr().out
+    (path,) = tmp_path.glob("layers-*.jsonl")
+    kept = path.read_text()
+    assert run(monkeypatch, *words) == 0
+    assert path.read_text() == kept
+    assert run(monkeypatch, *words[:1], "C99", *words[3:]) == 2
+    assert "C1 to C12" in capsys.readouterr().err
