@@ -20,6 +20,7 @@ from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES
 from polygym.cost.correction import correction
 from polygym.cost.model import Acquisition, Card, Samples
+from polygym.cost.shipped import shipped
 from polygym.cost.tree_gru import GRUOptions, Shape, fit
 from polygym.cost.trees import TreeOptions, train
 from polygym.programs import load_program
@@ -88,12 +89,22 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
     monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
-    with_it = [one for one, _ in searched("model", 3, 32)]
+    with_it = [one for one, _ in searched("model", 3, 16, each=8)]
     monkeypatch.setattr(guide, "shipped", lambda: None)
-    without = [one for one, _ in searched("model", 3, 32)]
-    assert len(set(with_it)) == len(with_it) == 32
-    assert with_it[:16] == without[:16]
-    assert len(set(with_it[16:]) & set(without[16:])) < 8
+    without = [one for one, _ in searched("model", 3, 16, each=8)]
+    assert len(set(with_it)) == len(with_it) == 16
+    assert with_it[:8] == without[:8]
+    scop, model = load_program("gemm").scop, shipped()
+    assert model is not None
+    looked_at = LookedAt(scop, SIZES, dict(schedules_of(scop, strategies=(ISL,))))
+
+    def expected(candidates: Sequence[Candidate]) -> float:
+        known = [one for one in candidates if one.strategy == ISL]  # others are edits
+        looks = [look for one in known if (look := looked_at.look(one)) is not None]
+        assert len(looks) >= 5
+        return float(model.scores(together(looks)[0]).mean())
+
+    assert expected(with_it[8:]) > expected(without[8:]) + 0.3
 
 
 @pytest.mark.parametrize(
