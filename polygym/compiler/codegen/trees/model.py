@@ -29,8 +29,11 @@ _STENCIL = {2: (32, 256), 3: (16, 32, 256)}
 _SHARED = 64
 _STEEPEST = 4
 _MANY_TILES = 4  # for each thread
-_MOST_ROWS, _MOST_VECTORS = 16, 6
+_MOST_ROWS = 16
 _USUAL = 32
+
+MOST_VECTORS = 6
+"""How many vectors of a loop run together at the most."""
 
 COPYING = 2
 """The cycles that it takes to copy an element to where vectors can be loaded."""
@@ -57,7 +60,17 @@ def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
     return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
 
 
-def block(rows: int, columns: int, width: int, machine: Machine, *, shared: bool = True) -> Copies:
+def block(
+    rows: int,
+    columns: int,
+    width: int,
+    machine: Machine,
+    *,
+    shared: bool = True,
+    most: int = MOST_VECTORS,
+    spare: int = 0,
+    load: float = 0.0,
+) -> Copies:
     """Return the block of sums in registers for so many rows to jam and columns along vectors.
 
     Every step of the sum loads a vector for each of v vectors and spreads one element for each of r
@@ -69,6 +82,9 @@ def block(rows: int, columns: int, width: int, machine: Machine, *, shared: bool
     Where the vectors are not ``shared`` among the rows, since each sums up lines of its own, r·v of
     them are loaded, and one block of all columns is better than several of more rows.
 
+    There are at ``most`` so many vectors, ``spare`` registers are left alone, and the ``load`` of a
+    vector that comes from farther away takes so many cycles.
+
     >>> block(4, 54, 16, Machine(registers=32))
     Copies(jam=4, vectors=4)
     >>> block(1, 54, 16, Machine(registers=32))
@@ -77,23 +93,33 @@ def block(rows: int, columns: int, width: int, machine: Machine, *, shared: bool
     Copies(jam=8, vectors=2)
     >>> block(64, 64, 16, Machine(registers=32), shared=False)
     Copies(jam=4, vectors=4)
+    >>> block(56, 64, 8, Machine()), block(56, 64, 8, Machine(), spare=3)
+    (Copies(jam=4, vectors=3), Copies(jam=4, vectors=2))
     """
     choices = [
         Copies(r, v)
-        for v in range(1, min(_MOST_VECTORS, max(1, -(-columns // width))) + 1)
+        for v in range(1, min(most, max(1, -(-columns // width))) + 1)
         for r in range(1, _MOST_ROWS + 1)
-        if r <= max(rows, 1) and r * v + v + 1 <= machine.registers
+        if r <= max(rows, 1) and r * v + v + 1 + spare <= machine.registers
     ]
     return min(
         choices,
         key=lambda found: (
-            cycles(found, rows, columns, width, shared=shared),
+            cycles(found, rows, columns, width, shared=shared, load=load),
             -found.jam * found.vectors,
         ),
     )
 
 
-def cycles(found: Copies, rows: int, columns: int, width: int, *, shared: bool = True) -> float:
+def cycles(
+    found: Copies,
+    rows: int,
+    columns: int,
+    width: int,
+    *,
+    shared: bool = True,
+    load: float = 0.0,
+) -> float:
     """Return how many cycles a step of the sums takes in all blocks of a size together.
 
     >>> cycles(Copies(jam=5, vectors=2), 5, 32, 16), cycles(Copies(jam=16, vectors=1), 32, 5, 16)
@@ -101,7 +127,8 @@ def cycles(found: Copies, rows: int, columns: int, width: int, *, shared: bool =
     """
 
     def step(r: int, v: int) -> float:
-        return max(r * v / 2, (r + (v if shared else r * v)) / 2, 4)
+        vectors = v if shared else r * v
+        return max(r * v / 2, (r + vectors) / 2, 4, load * vectors)
 
     whole, rest = divmod(columns, width * found.vectors)
     left = -(-rest // width)

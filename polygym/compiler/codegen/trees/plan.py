@@ -156,7 +156,7 @@ class _Planner:
         """Tile the free members of a sum over several loops."""
         points = tuple(band.members[place] for place in found.places)
         before = tuple(tiled[place] for place in found.places)
-        sizes = sizes_of_free(found.lengths, found.busy, self.mapping, parallel=around.parallel)
+        sizes = sizes_of_free(found, self.mapping, parallel=around.parallel)
         sizes = _untiled(sizes, before)
         tiles = self._tiles(Band(band.statements, points, found.tree), sizes, around)
         return tiles.around(self.threads.inside(found.tree, parallel=tiles.parallel))

@@ -25,9 +25,10 @@ Vectors may run along a member though the elements of the sum are far apart in m
 are stored once, one by one, after all terms (:mod:`polygym.compiler.codegen.trees.vector_choice`).
 
 It pays while what the sum reads for one block, a column as wide as the block of vectors and as long
-as the sum, fits into the level 2 cache; longer sums are better cut into tiles. So it is done at
-known sizes only. What each statement does, and whether it pays, is decided in
-:mod:`polygym.compiler.codegen.trees.sum_choice`; here its loops are found, and put together.
+as the sum, fits into the level 2 cache; sums for which one vector's column does not are better cut
+into tiles. So it is done at known sizes only. What each statement does, and whether it pays, is
+decided in :mod:`polygym.compiler.codegen.trees.sum_choice`; here its loops are found, and put
+together.
 """
 
 from __future__ import annotations
@@ -60,11 +61,13 @@ class Reduction:
     """The ``tree`` of the points, and the independent members that can be tiled around it.
 
     ``places`` are the positions of these in the band that they come from, ``lengths`` how many
-    iterations they have at most; ``busy`` are those that have annotations in the tree.
+    iterations they have at most, ``sizes`` those of tiles that keep vectors near, 1 for none;
+    ``busy`` are those that have annotations in the tree.
     """
 
     places: tuple[int, ...]
     lengths: tuple[int, ...]
+    sizes: tuple[int, ...]
     busy: frozenset[int]
     tree: Tree
 
@@ -114,7 +117,9 @@ def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
         return None
     busy = frozenset(place for one in chosen for place in one.annotations)
     reach = lengths(setting.scop, band.statements, split.free, around.parameters, sizes)
-    return Reduction(split.places, reach, busy, _tree(split, chosen, sorted(busy)))
+    tiles = {place: size for one in chosen for place, size in one.tiles.items()}
+    near = tuple(tiles.get(place, 1) for place in range(len(split.free)))
+    return Reduction(split.places, reach, near, busy, _tree(split, chosen, sorted(busy)))
 
 
 def _split(band: Band, around: Around, setting: Setting) -> _Split:

@@ -6,11 +6,15 @@ Four decisions, each of which needs those before it:
    up otherwise is not taken;
 2. *vectors*: which independent loop runs in vectors, the way with the fewest cycles
    (:mod:`polygym.compiler.codegen.trees.vector_choice`); without one nothing is gained;
-3. *copies*: how many of its vectors, and of the iterations of another loop, run together;
-4. *cache fit*: whether what the sum reads for one block stays in the level 2 cache.
+3. *copies*: how many of its vectors, and of the iterations of another loop, run together, where
+   what the sum reads for one block has to stay in the level 2 cache;
+4. *tiles*: of how many elements along the vectors everything is done before the next ones, where
+   the vectors are needed again and all of them together do not stay in that cache.
 
 Example, O[o, x] += I[i, x + p] * W[o, i, p], held through i and p: x runs in vectors, o is jammed;
 with 64 channels i, 3 taps p and two vectors of 64 bytes, a block reads 64·3·128 bytes, 24 KB: fits.
+If o runs in vectors, each x needs the same of W: with 512 of o, 256 channels and 9 taps 4.7 MB,
+which come from far away for every x, or once, if 8 of o (74 KB) do all x before the next 8 begin.
 """
 
 from __future__ import annotations
@@ -51,13 +55,14 @@ class SumChoice:
     """What was decided for a statement: whether it is held, which loops have annotations.
 
     ``annotations`` are by the position of independent loops, of which ``again`` are those that need
-    the same vectors in every iteration.
+    the same vectors in every iteration; ``tiles`` are sizes for some.
     """
 
     loops: SumLoops
     is_held: bool
     annotations: dict[int, LoopAnnotation]
     again: frozenset[int]
+    tiles: dict[int, int]
 
 
 def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice | None:
@@ -73,15 +78,17 @@ def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice |
     reach = lengths(setting.scop, name, members, around.parameters, setting.sizes)
     count, terms = len(loops.free), prod(reach[len(loops.free) :])
     own = tuple(row[loops.statement] for row in moves[:count])
-    found = Sum(setting.scop.statement(loops.statement), own, reach[:count], terms, is_held)
+    statement = setting.scop.statement(loops.statement)
+    found = Sum(statement, own, reach[:count], terms, is_held, setting.vector_bits // 8)
     way = _way(found, loops, moves, setting)
     if way is None:
         return None
     number = as_asked(way.copies, setting)
-    if not _fits(number, terms, setting):
+    if number.vectors > found.fitting(setting.machine):
         return None
     given = given_to(way.vector, way.jammed, number, setting.vector_bits)
-    return SumChoice(loops, is_held, given, found.again(way.vector))
+    again = found.again(way.vector)
+    return SumChoice(loops, is_held, given, again, _tiles(found, way, number, again, setting))
 
 
 def _is_held(loops: SumLoops, outer: Sequence[Row], moves: Table, setting: Setting) -> bool:
@@ -107,7 +114,20 @@ def _way(found: Sum, loops: SumLoops, moves: Table, setting: Setting) -> Way | N
     )
 
 
-def _fits(number: Copies, terms: int, setting: Setting) -> bool:
-    """Whether what a sum of so many terms reads for a block of vectors fits the level 2 cache."""
-    column = number.vectors * setting.vector_bits // 8
-    return terms * column <= setting.machine.level_2 // 2
+def _tiles(
+    found: Sum, way: Way, number: Copies, again: frozenset[int], setting: Setting
+) -> dict[int, int]:
+    """Return a tile size for the loop in vectors, where these are turned and needed again.
+
+    It is one block, doubled as long as a quarter of the cache holds what is read for it.
+    """
+    block = number.vectors * setting.lanes((found.statement.name,))
+    read = found.column * number.vectors  # for a block
+    along, cache = found.lengths[way.vector], setting.machine.level_2
+    is_again = any(found.lengths[place] > 1 for place in again)
+    if not found.moves[way.vector].turned or not is_again or read * along // block <= cache // 2:
+        return {}
+    size = block
+    while 2 * size < along and 2 * size // block * read <= cache // 4:
+        size *= 2
+    return {way.vector: size}

@@ -6,11 +6,10 @@ around it: tiles would cut the same points once more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_sizes
 from polygym.compiler.codegen.trees.points import Arrangement
+from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tile import sizes_for
@@ -63,17 +62,18 @@ def sizes_of_points(
     return sizes
 
 
-def sizes_of_free(
-    lengths: Sequence[int], busy: Collection[int], mapping: Mapping, *, parallel: bool
-) -> tuple[int, ...]:
+def sizes_of_free(found: Reduction, mapping: Mapping, *, parallel: bool) -> tuple[int, ...]:
     """Return the tile sizes of independent members around a sum: those that are asked for, if any.
 
-    ``lengths`` are how many iterations they have, ``busy`` the positions of those that run in
-    vectors or in copies: where there are no others, threads need tiles, two for each.
+    Else those that keep vectors near; else, where all members run in vectors or in copies, threads
+    need tiles, two for each.
     """
+    lengths, busy = found.lengths, found.busy
     count = len(lengths)
     if mapping.tile is not None:
         return sizes_for(mapping.tile, count)
+    if max(found.sizes, default=1) > 1:
+        return found.sizes
     nothing = (1,) * count
     if parallel or not mapping.shares or len(busy) < count:
         return nothing

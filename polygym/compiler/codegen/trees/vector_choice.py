@@ -5,6 +5,12 @@ what is read and written is contiguous, and copies along f share the vectors of 
 weights have to be turned in a copy, and the elements of O are far apart in memory; but they are
 stored once, after all terms, and where x runs over 5 elements and f over 32, vectors of 16 are full
 that way: a step takes 5 cycles for 160 elements, and 17 along x.
+
+Along f elements of I are spread, and x and x + q overlap: LLVM, which unrolls the few iterations of
+q, keeps in registers what neighbours share. Where there are only 16, a block leaves some for that;
+one that does not (4 rows of 3 vectors, 16 registers) runs half as fast, since sums are spilled. And
+the weights of a long sum come from the level 2 cache for every block of rows, so there a few rows
+of many vectors are slower than their arithmetic.
 """
 
 from __future__ import annotations
@@ -14,9 +20,16 @@ from dataclasses import dataclass
 from math import prod
 
 from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.trees.model import COPYING, Copies, block, cycles, ends
+from polygym.compiler.codegen.trees.model import COPYING, MOST_VECTORS, Copies, block, cycles, ends
 from polygym.compiler.codegen.trees.moves import Move, Moves, shares_vectors
 from polygym.compiler.ir.scop import Statement
+
+# What was measured where there are few registers: how many are left for what neighbours share, and
+# the cycles for 32 bytes of the level 2 cache; columns of more than so many bytes come from there.
+_MANY_REGISTERS = 32
+_SPARE = 3
+_CYCLES_OF_LEVEL_2 = 1.5
+_NEAR = 16 << 10
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,8 @@ class Way:
 class Sum:
     """A statement with independent loops: their ``moves`` and how many iterations they have.
 
-    Each element is a sum of ``terms``, and lives in a register meanwhile if it is ``held``.
+    Each element is a sum of ``terms``, and lives in a register meanwhile if it is ``held``; vectors
+    have so many bytes.
     """
 
     statement: Statement
@@ -41,6 +55,16 @@ class Sum:
     lengths: tuple[int, ...]
     terms: int
     is_held: bool
+    vector_bytes: int = 32
+
+    @property
+    def column(self) -> int:
+        """The bytes that the sum reads for one vector."""
+        return max(1, self.terms) * self.vector_bytes
+
+    def fitting(self, machine: Machine) -> int:
+        """Return for how many vectors what the sum reads fits half of the level 2 cache."""
+        return machine.level_2 // 2 // self.column
 
     def scattered(self) -> Iterator[int]:
         """Yield loops along which vectors can be loaded, though what is written is far apart."""
@@ -59,9 +83,15 @@ class Sum:
         rows = 1 if jammed is None else self.lengths[jammed]
         columns = self.lengths[vector]
         shared = jammed is not None and shares_vectors(self.moves[jammed], self.moves[vector])
-        copies = block(rows, columns, width, machine, shared=shared)
         scattered = self.moves[vector].write is Move.FAR
-        one = self.terms * cycles(copies, rows, columns, width, shared=shared)
+        most = max(1, min(MOST_VECTORS, self.fitting(machine)))
+        is_tight = scattered and machine.registers < _MANY_REGISTERS
+        load = _CYCLES_OF_LEVEL_2 if is_tight and self.column > _NEAR else 0.0
+        spare = _SPARE if is_tight else 0
+        copies = block(
+            rows, columns, width, machine, shared=shared, most=most, spare=spare, load=load
+        )
+        one = self.terms * cycles(copies, rows, columns, width, shared=shared, load=load)
         one += ends(rows, columns, width, scattered=scattered)
         copying = sum(
             self.terms * COPYING / self._reading(read) for read in self.moves[vector].turned

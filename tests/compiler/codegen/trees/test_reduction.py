@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen import passes
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.loop_annotation import Hold, Jam, Vector
 from polygym.compiler.codegen.machine import Machine
@@ -14,6 +16,7 @@ from polygym.compiler.codegen.packable import Packing
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.model import Copies, block
+from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Around
@@ -25,6 +28,8 @@ from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.distance import all_pairs
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Row, parse
+from tests.compiler.codegen.loops.test_tile_pack import BATCHES
+from tests.compiler.codegen.loops.test_tile_pack import TOGETHER as BATCHES_TOGETHER
 from tests.compiler.codegen.mapped import scop_of
 from tests.compiler.codegen.trees.tree_members import members_of
 from tests.oracles.native import random_arrays, run_in_order, run_natively
@@ -186,5 +191,42 @@ def test_the_same_bits_come_out(name: str, size: int) -> None:
     ):
         result = {key: values.copy() for key, values in arrays.items()}
         run_natively(scop, original(scop), sizes, result, parse_mapping(text), is_known=True)
+        for key, values in expected.items():
+            assert result[key].tobytes() == values.tobytes(), f"{key} under {text}"
+
+
+NEAR = {"n": 12, "c": 24, "w": 9, "r": 3}
+SMALL = Machine(level_2=8 << 10)
+
+
+def outermost(sizes: dict[str, int], machine: Machine, mapping: str = "default") -> list[int]:
+    """Return the tile sizes of the outermost loops that a plan has, 1 for a loop over points."""
+    scop = parse_text(BATCHES)
+    legal = LegalSchedule(scop, parse(BATCHES_TOGETHER, scop))
+    tree = plan(build_tree(legal), legal, parse_mapping(mapping), machine, sizes)
+    return [member.parts[0].size for member in islice(members_of(tree), 3)]
+
+
+def test_vectors_that_all_rows_need_are_tiled_so_that_they_stay_near() -> None:
+    """A vector of weights has 72 terms, 2.3 KB; those of 24 channels 6.9 KB, more than 4."""
+    assert outermost(NEAR, SMALL) == [8, 1, 1]
+    assert outermost(NEAR, Machine()) == [1, 1, 1]
+    assert outermost(NEAR, SMALL, "tile=off") == [1, 1, 1]
+    assert outermost(NEAR, SMALL, "tile=4") == [4, 4, 4]
+
+
+@pytest.mark.parametrize("sizes", [NEAR, {"n": 9, "c": 21, "w": 9, "r": 2}])
+def test_the_same_bits_come_out_of_tiles_that_keep_vectors_near(
+    sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "this_machine", lambda: SMALL)
+    scop = parse_text(BATCHES)
+    arrays = random_arrays(scop, sizes, np.random.default_rng(0))
+    expected = {key: values.copy() for key, values in arrays.items()}
+    run_in_order(scop, sizes, expected)
+    for text in ("default", "threads=2"):
+        result = {key: values.copy() for key, values in arrays.items()}
+        order = parse(BATCHES_TOGETHER, scop)
+        run_natively(scop, order, sizes, result, parse_mapping(text), is_known=True)
         for key, values in expected.items():
             assert result[key].tobytes() == values.tobytes(), f"{key} under {text}"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.trees.model import Copies, block
 from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.vector_choice import Sum, best_way
 from polygym.compiler.frontend.c import parse_text
@@ -20,7 +21,8 @@ MACHINE = Machine(vector_bits=512, registers=32)
 
 def sum_of(n: int, f: int, x: int, terms: int = 288) -> Sum:
     statement = parse_text(BATCHES).statements[1]
-    return Sum(statement, (ALONG_N, ALONG_F, ALONG_X), (n, f, x), terms, is_held=True)
+    moves = (ALONG_N, ALONG_F, ALONG_X)
+    return Sum(statement, moves, (n, f, x), terms, is_held=True, vector_bytes=64)
 
 
 def best(found: Sum, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3) -> int:
@@ -68,3 +70,27 @@ def test_loops_without_iterations(lengths: tuple[int, int, int]) -> None:
         assert way.cycles >= 0
         assert way.copies.jam >= 1
         assert way.copies.vectors >= 1
+
+
+def test_few_registers_are_not_filled_where_llvm_needs_some() -> None:
+    """What neighbouring rows share is kept in registers, too: 16 hold 4 by 2 sums beside it."""
+    few = Machine(vector_bits=256, registers=16)
+    found = replace(sum_of(1, 64, 56, terms=300), vector_bytes=32)
+    assert found.way(F, 8, few).copies == Copies(4, 2)
+    assert found.way(X, 8, few).copies == block(64, 56, 8, few), "vectors share nothing"
+    assert sum_of(1, 64, 56).way(F, 16, MACHINE).copies == block(56, 64, 16, MACHINE)
+
+
+def test_vectors_from_the_level_2_cache_are_used_for_many_rows() -> None:
+    """Two rows of four vectors would wait for them: 128 bytes a step, in the time of eight sums."""
+    few = Machine(vector_bits=256, registers=16)
+    long = replace(sum_of(1, 256, 14, terms=1152), vector_bytes=32)
+    assert long.way(F, 8, few).copies == Copies(7, 1)
+    assert replace(long, terms=100).way(F, 8, few).copies == Copies(2, 4)
+
+
+def test_a_block_reads_no_more_than_the_cache_holds() -> None:
+    found = sum_of(1, 512, 7, terms=2304)
+    assert found.column == 2304 * 64
+    assert found.fitting(MACHINE) == 1
+    assert found.way(F, 16, MACHINE).copies.vectors == 1
