@@ -107,7 +107,7 @@ def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str
         legal = cache(partial(legal_of, program))
         for row in group.rows:
             try:
-                seen = features_of(program, legal(row.schedule), row.mapping)
+                seen = features_of(program, legal(row.schedule), row.mapping, group.machine)
             except PolygymError:
                 continue
             mapping = parse_mapping(row.mapping)

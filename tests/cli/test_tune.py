@@ -16,7 +16,8 @@ import polygym.tc
 from polygym.cli import dispatch
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.shipped import PATH, digest
+from polygym.cost.shipped import digest
+from polygym.cost.shipped import path as shipped_path
 from polygym.search.tune import read_choice, tuner
 from polygym.search.tune.candidates import Way
 from polygym.tc import kernel
@@ -136,7 +137,7 @@ def test_a_model_leads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert (code, data["acquisition"], data["model"]) == (0, "mean", digest())
     code, _, said = call(capsys, "tune", *words, "--resume", "--acquisition", "ei")
     assert (code, "acquisition: mean before, ei now" in said) == (2, True)
-    code, again = call_json(capsys, "tune", *words, "--resume", "--model", str(PATH))
+    code, again = call_json(capsys, "tune", *words, "--resume", "--model", str(shipped_path()))
     assert (code, again["tried"]) == (0, data["tried"])  # the same model by its name
     garbage = tmp_path / "garbage"
     garbage.write_text("no model")
@@ -144,7 +145,7 @@ def test_a_model_leads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert (code, "garbage: expected a model" in said) == (2, True)
     code, _, said = call(capsys, "tune", *few, "--search", "filter", "--model", "nothing")
     assert (code, "nothing: expected a model" in said) == (2, True)
-    for option in (("--model", str(PATH)), ("--acquisition", "ucb")):
+    for option in (("--model", str(shipped_path())), ("--acquisition", "ucb")):
         code, _, said = call(capsys, "tune", *few, *option)
         assert (code, "are for --search model and filter" in said) == (2, True)
 

@@ -22,7 +22,7 @@ from polygym.cost.correction import correction
 from polygym.cost.loop_tree import COLUMNS, Forest, LoopTree
 from polygym.cost.model import NOISE, Card, Objective, Samples
 from polygym.cost.saved import load_model
-from polygym.cost.shipped import PATH
+from polygym.cost.shipped import path as shipped_path
 from polygym.cost.tree_gru import GRUOptions, Shape, TreeGRU, fit
 from polygym.cost.trees import TreeModel, TreeOptions, train
 from polygym.errors import InputError
@@ -281,7 +281,7 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
         bytes(torn),
         objects.getvalue(),
         alone.getvalue(),
-        PATH.read_bytes(),
+        (shipped_path() or Path()).read_bytes(),
         changed(path, lambda header, _: header.update(format="another")),
         changed(path, lambda header, _: header.pop("card")),
         changed(path, lambda header, _: header.update(members=2)),
@@ -315,7 +315,7 @@ def test_a_file_says_of_which_kind_it_is(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a model of trees"):
         TreeModel.load(path)
     pytest.importorskip("lightgbm")
-    assert isinstance(load_model(PATH), TreeModel)
+    assert isinstance(load_model(shipped_path() or Path()), TreeModel)
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match="expected a model of trees or a tree-gru, found neither"):
         load_model(path)

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen.machine import Machine, this_machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.cost import shipped as shipped_models
 from polygym.cost.candidate import NAMES, features
 from polygym.cost.model import Acquisition, Card, Objective, Samples, acquired
-from polygym.cost.shipped import PATH, is_of_this_machine, shipped
+from polygym.cost.shipped import FOLDER, PLANNED_FOR, is_of_this_machine, path, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, importances, train
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
@@ -133,10 +135,14 @@ def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> N
     """It ranks what anyone knows: a product in vectors and threads before one without."""
     model = shipped()
     assert model is not None
-    assert PATH.stat().st_size <= 2_000_000
-    card = model.card
-    assert card.processor
-    assert card.notes["validation"]["spearman"] >= 0.75
+    files = sorted(FOLDER.glob("*.model"))
+    assert path() in files
+    assert sum(file.stat().st_size for file in files) <= 2_000_000
+    for file in files:
+        card = TreeModel.load(file).card
+        assert card.processor
+        assert card.notes["validation"]["spearman"] >= 0.75
+        assert Machine(**card.notes[PLANNED_FOR]).vector_bits in (256, 512)
     program = load_program("gemm")
     legal = LegalSchedule(program.scop, isl_schedule(program.scop))
     sizes = dict(program.parameters)
@@ -185,3 +191,31 @@ def test_a_strange_model_is_refused(change: dict[str, object], found: str, tmp_p
         path.write_bytes(gzip.compress(json.dumps(document | {"card": card}).encode()))
         with pytest.raises(InputError, match=f"a card with {name}"):
             TreeModel.load(path)
+
+
+def test_of_several_models_that_of_this_machine_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the one whose machine has vectors as wide, else the first by name."""
+    here, bits = fingerprint(), this_machine().vector_bits
+    made = train(samples(7, 2, 20), FEW)
+
+    def save(name: str, processor: str, vector_bits: int) -> Path:
+        notes = {
+            "fingerprint": asdict(replace(here, processor=processor)),
+            PLANNED_FOR: asdict(Machine(vector_bits=vector_bits)),
+        }
+        card = replace(made.card, machine=name, notes=json.loads(json.dumps(notes)))
+        file = tmp_path / f"{name}.model"
+        replace(made, made=card).save(file)
+        return file
+
+    monkeypatch.setattr(shipped_models, "FOLDER", tmp_path)
+    found = shipped_models.path.__wrapped__
+    assert found() is None
+    first = save("a", "another processor", 64)
+    assert found() == first
+    alike = save("b", "another processor", bits)
+    assert found() == alike
+    own = save("c", here.processor, 64)
+    assert found() == own

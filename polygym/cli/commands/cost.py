@@ -14,7 +14,8 @@ from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 from polygym.cost.model import Card, Kind, Objective, Samples
 from polygym.cost.saved import load_model
-from polygym.cost.shipped import PATH, expect_shipped
+from polygym.cost.shipped import PLANNED_FOR, expect_shipped
+from polygym.cost.shipped import path as shipped_path
 from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, validated
@@ -139,7 +140,7 @@ def show_command(model: Path | None, as_json: bool) -> Answer:
     found = expect_shipped() if model is None else load_model(model)
     if as_json:
         return Answer(document={**asdict(found.card), **_inside(found)})
-    _print(found, model or PATH)
+    _print(found, model or shipped_path() or Path())
     return Answer()
 
 
@@ -188,6 +189,7 @@ def _samples(
                 f"--machine: expected one of {', '.join(machines) or '(none)'}, found "
                 f"{'nothing' if key is None else key}"
             )
+        planned_for = corpus.planned_for()[key]
         chosen = groups(corpus, key)
     test = [one for one in chosen if one.visit.case.program in TEST_KERNELS]
     chosen = [one for one in chosen if one not in test]
@@ -215,6 +217,7 @@ def _samples(
             "threads": sorted({one.visit.threads for one in chosen}),
             "left_out": len(test),
             "fingerprint": asdict(own),
+            PLANNED_FOR: asdict(planned_for),
         },
     )
     return (found.samples, programs), about

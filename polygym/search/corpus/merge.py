@@ -14,8 +14,9 @@ def merge(into: Corpus, other: Corpus) -> int:
     number of its own, below 0, which no collection takes.
     """
     before = into.count()
-    for machine in other.machines().values():
-        into.add_machine(machine)
+    planned_for = other.planned_for()
+    for key, machine in other.machines().items():
+        into.add_machine(machine, planned_for[key])
     _copy(into, other)
     return into.count() - before
 

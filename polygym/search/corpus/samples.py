@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
@@ -33,10 +34,14 @@ _FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The rows of a case on one kind of machine with so many threads, and the case's name."""
+    """The rows of a case on one kind of machine with so many threads, and the case's name.
+
+    ``machine`` is that for which loops are planned there.
+    """
 
     visit: Visit
     rows: tuple[Row, ...]
+    machine: Machine
 
     @property
     def name(self) -> str:
@@ -53,8 +58,11 @@ def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) ->
         case = (visit.case, visit.text, visit.machine, visit.threads)
         first.setdefault(case, visit)
         by_case[case] += [row for row in rows if row.is_ok and row not in strange]
+    planned_for = corpus.planned_for()
     return [
-        Group(first[case], tuple(rows)) for case, rows in by_case.items() if len(rows) >= fewest
+        Group(first[case], tuple(rows), planned_for[first[case].machine])
+        for case, rows in by_case.items()
+        if len(rows) >= fewest
     ]
 
 
@@ -96,7 +104,7 @@ def learnable(
         legal = cache(partial(legal_of, program))
         for row in group.rows:
             try:
-                seen = features_of(program, legal(row.schedule), row.mapping)
+                seen = features_of(program, legal(row.schedule), row.mapping, group.machine)
             except PolygymError:
                 continue
             columns.append(seen.vector)
@@ -130,7 +138,7 @@ def legal_of(program: Program, schedule: str) -> LegalSchedule:
     return LegalSchedule(program.scop, parse(schedule, program.scop))
 
 
-def features_of(program: Program, legal: LegalSchedule, mapping: str) -> Features:
-    """Return the features of a schedule under the mapping of a text."""
+def features_of(program: Program, legal: LegalSchedule, mapping: str, machine: Machine) -> Features:
+    """Return the features of a schedule under the mapping of a text, as a machine has them."""
     sizes = own_sizes(program.scop, dict(program.parameters))
-    return features(legal, parse_mapping(mapping), sizes)
+    return features(legal, parse_mapping(mapping), sizes, machine)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 import polygym
+from polygym.compiler.codegen.machine import Machine, this_machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
@@ -28,6 +29,7 @@ from polygym.sqlite_files import create, explained, transaction
 _PATIENCE_SECONDS = 60.0
 _DIGITS = 6
 _WHAT = "a whole corpus"
+_PLANNED_FOR = "planned_for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +48,35 @@ class Corpus:
         self.path = path
         self.connection = connection
 
-    def add_machine(self, machine: Fingerprint) -> None:
-        """Add a kind of machine, unless it is there."""
-        document = json.dumps(asdict(machine), sort_keys=True)
+    def add_machine(self, machine: Fingerprint, planned_for: Machine | None = None) -> None:
+        """Add a kind of machine, unless it is there, with that for which loops are planned there.
+
+        Without the second one it is a machine like this one.
+        """
+        document = asdict(machine) | {_PLANNED_FOR: asdict(planned_for or this_machine())}
         with self.transaction():
             self.connection.execute(
-                "INSERT OR IGNORE INTO machines VALUES (?, ?)", (machine.key, document)
+                "INSERT OR IGNORE INTO machines VALUES (?, ?)",
+                (machine.key, json.dumps(document, sort_keys=True)),
             )
 
     def machines(self) -> dict[str, Fingerprint]:
         """Return the kinds of machines by their keys."""
+        return {key: fingerprint for key, (fingerprint, _) in self._machines().items()}
+
+    def planned_for(self) -> dict[str, Machine]:
+        """Return, by the keys of the kinds of machines, that for which loops are planned there.
+
+        What a mapping leaves to the model follows from it: how wide vectors are, say.
+        """
+        return {key: machine for key, (_, machine) in self._machines().items()}
+
+    def _machines(self) -> dict[str, tuple[Fingerprint, Machine]]:
         found = {}
         for key, document in self.connection.execute("SELECT key, document FROM machines"):
             data = json.loads(document)
-            found[key] = Fingerprint(**{**data, "caches": tuple(data["caches"])})
+            machine = Machine(**data.pop(_PLANNED_FOR))
+            found[key] = (Fingerprint(**{**data, "caches": tuple(data["caches"])}), machine)
         return found
 
     def begin(self, visit: Visit) -> int:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.poly.schedule import parse
+from polygym.cost.candidate import NAMES
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.measure.worker.outcome import Status
+from polygym.programs import load_program
 from polygym.search.corpus.merge import merge
 from polygym.search.corpus.rows import Case, Row, Visit
+from polygym.search.corpus.samples import features_of, groups, learnable, legal_of
 from polygym.search.corpus.statistics import outliers, statistics
 from polygym.search.corpus.store import Corpus, open_corpus
 
@@ -177,3 +183,43 @@ def test_corpus_is_a_class_for_others() -> None:
     from polygym.search import corpus
 
     assert corpus.Corpus is Corpus
+
+
+def test_every_machine_says_for_what_loops_are_planned_there(tmp_path: Path) -> None:
+    """Features of a row are those of the machine that measured it, wherever they are computed."""
+    wide, narrow = Machine(vector_bits=512, registers=32), Machine(vector_bits=128)
+    text = "{ S0[i, j] -> [0, i, j, 0]; S1[i, k, j] -> [1, i, k, j] }"
+    program = load_program("gemm")
+    legal = legal_of(program, str(parse(text, program.scop)))
+    for machine, planned_for in ((HERE, wide), (THERE, narrow)):
+        path = tmp_path / f"{machine.key}.sqlite"
+        with open_corpus(path, begin=True) as corpus:
+            corpus.add_machine(machine, planned_for)
+            begun = corpus.begin(visit(0, machine, Case("gemm", program.parameters)))
+            for number in range(5):
+                mapping = f"threads=2 tile={8 + number}"
+                corpus.add(begun, replace(row(number), schedule=str(legal.schedule),
+                                          mapping=mapping, done=mapping))  # fmt: skip
+    with (
+        open_corpus(tmp_path / f"{HERE.key}.sqlite") as corpus,
+        open_corpus(tmp_path / f"{THERE.key}.sqlite") as other,
+    ):
+        merge(corpus, other)
+        assert corpus.planned_for() == {HERE.key: wide, THERE.key: narrow}
+        for key, machine in corpus.planned_for().items():
+            found = learnable(groups(corpus, key)).samples.features[0]
+            own = features_of(program, legal, "threads=2 tile=8", machine).vector
+            assert found == pytest.approx(own, rel=1e-6)
+        lanes = [
+            learnable(groups(corpus, key)).samples.features[0][NAMES.index("lanes_main")]
+            for key in (HERE.key, THERE.key)
+        ]
+        assert lanes[0] > lanes[1]
+
+
+def test_a_machine_that_does_not_say_so_is_damage(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(5))
+    with open_corpus(path) as corpus, corpus.transaction():
+        document = json.dumps(asdict(HERE))
+        corpus.connection.execute("UPDATE machines SET document = ?", (document,))
+        assert any("no kind of machine" in one for one in corpus.check())
