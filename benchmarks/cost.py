@@ -1,6 +1,7 @@
 """Which search finds fast code in the fewest trials? Dice, genes, and models that learn.
 
-The study has three parts, each of which goes on where it was ended, in a folder of its own making::
+The study has four parts, which keep what they find in the folder ``--out``; searches and layers go
+on where they were ended::
 
     python benchmarks/cost.py search --out study              # C1 to C12 and eight kernels
     python benchmarks/cost.py search transfer --programs layers --out study
@@ -27,13 +28,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import astuple
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from study import contenders, curves, figures, invariance, layers, programs
 from study.journal import Journal, Search, Setting, Task
-from study.knowledge import known
+from study.knowledge import known, machine_like_this
 from study.searching import STARTS, searched
 
 from polybench import Dataset
@@ -43,6 +45,7 @@ from polygym.files import write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import SHIPPED as PACKED
 from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.store import open_corpus
 
 
 def main() -> int:
@@ -92,17 +95,26 @@ def _parser() -> argparse.ArgumentParser:
 
     one = part("invariance", ask, "ask how far what is learned holds, by what a model is shown")
     one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
-    one.add_argument("--machine", help="the kind of machine, if there are several")
+    one.add_argument(
+        "--machine",
+        help="the kind of machine, if there are several; of polygym's corpus one like this",
+    )
     one.add_argument("--seeds", type=_positive, default=5)
     one.add_argument("--cases", type=_positive, help="only the first so many")
 
     one = part("layers", compare, "put C1 to C12 beside PyTorch")
     one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
-    one.add_argument("--trials", type=int, default=0, help="of a search; 0: nothing is measured")
+    one.add_argument("--trials", type=_count, default=0, help="of a search; 0: no search")
     one.add_argument("--search", default="model", help="as in `polygym tune`")
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--rounds", type=_positive, default=15)
     return parser
+
+
+def _count(text: str) -> int:
+    if (value := int(text)) < 0:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, found {text}")
+    return value
 
 
 def _positive(text: str) -> int:
@@ -179,7 +191,8 @@ def report(options: argparse.Namespace) -> int:
             own = _common({one: runs[one] for one in chosen if one in runs})
             if len(own) < 2 or not next(iter(own.values())):
                 continue
-            path = options.out / f"{name}-{setting.start}-{setting.trials}-{setting.machine}.svg"
+            words = (name, *map(str, astuple(setting)))
+            path = options.out / f"{'-'.join(words)}.svg"
             write_atomically(path, figures.picture(name, setting, own, runs).svg)
             print(path)
     return 0
@@ -203,7 +216,7 @@ def _table(setting: Setting, found: Sequence[Search]) -> list[str]:
     runs = curves.bests(found)
     best = curves.best_known(runs)
     dice = runs.get("random", {})
-    steps = [step for step in curves.STEPS if step <= setting.trials]
+    steps = [step for step in curves.STEPS if step <= setting.trials] or [setting.trials]
     heads = [f"/ dice at {step}" for step in steps]
     heads += [f"{half} / dice at {step}" for half, step in pairwise(steps)]
     lines = [f"| best | {' | '.join(heads)} | to 95 % | programs | searches |"]
@@ -224,9 +237,12 @@ def ask(options: argparse.Namespace) -> int:
     """Ask models that are shown candidates in different ways."""
     with TemporaryDirectory() as scratch:
         path = options.corpus or Path(scratch, "corpus.sqlite")
+        machine = options.machine
         if options.corpus is None:
             unpack(PACKED, path)
-        found = invariance.shown(path, options.machine, options.cases, print)
+            with open_corpus(path) as corpus:
+                machine = machine or machine_like_this(corpus)
+        found = invariance.shown(path, machine, options.cases, print)
     rows = []
     for way in invariance.SHOWN:
         rows.append(invariance.asked(found, way, options.seeds))
@@ -246,14 +262,14 @@ def compare(options: argparse.Namespace) -> int:
     for name in options.layers:
         if name not in programs.LAYERS:
             raise PolygymError(f"layers: expected some of C1 to C12, found {name}")
-        key = (name, options.trials, which)
+        key = (name, options.trials, which, options.rounds)
         if key not in rows:
             rows[key] = layers.measured(
                 name, options.threads, options.trials, which, options.rounds
             )
             layers.keep(path, rows[key])
         print(f"{name}: torch / ours {rows[key].torch / rows[key].best:.2f}", flush=True)
-    wanted = [rows[name, options.trials, which] for name in options.layers]
+    wanted = [rows[name, options.trials, which, options.rounds] for name in options.layers]
     print(f"\n{layers.table(wanted)}")
     return 0
 

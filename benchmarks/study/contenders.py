@@ -38,8 +38,8 @@ class Contender:
         if not issubclass(self.by, ByModel):
             return self.by(genes, begin, dice)
         other, is_of_here = known or (None, True)
-        wants = self.learning.wants_loops or (other is not None and other.wants_loops)
-        return self.by(genes, begin, dice, looked_at(wants), other, is_of_here, self.learning)
+        seen = looked_at(self.learning.wants_loops(other))
+        return self.by(genes, begin, dice, seen, other, is_of_here, self.learning)
 
 
 SHIPPED, OF_RANDOM, OF_LAYERS = "shipped", "random programs", "C1 to C6"

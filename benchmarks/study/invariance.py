@@ -31,7 +31,7 @@ from polygym.cost.model import Samples
 from polygym.cost.trees import TreeOptions, train
 from polygym.cost.validation import spearman, validated
 from polygym.errors import PolygymError
-from polygym.search.corpus.samples import features_of, groups, legal_of, program_of
+from polygym.search.corpus.samples import features_of, groups, legal_of, machine_of, program_of
 from polygym.search.corpus.store import open_corpus
 
 MOST_LOOPS = 12
@@ -96,7 +96,8 @@ def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str
     cases: list[int] = []
     programs: list[str] = []
     with open_corpus(path) as corpus:
-        chosen = groups(corpus, machine)[:most]
+        key = machine_of(corpus, machine)
+        chosen = groups(corpus, key)[:most]
     for number, group in enumerate(chosen, start=1):
         programs.append(group.visit.case.program)
         try:

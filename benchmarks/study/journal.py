@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, order=True)
@@ -75,35 +77,44 @@ class Search:
         )
 
 
+def read_lines(path: Path, read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+    """Yield what the lines of a file say, with their numbers; damaged ones are left out, and said.
+
+    A kill may have cut off one.
+    """
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                found = read(json.loads(line))
+            except (KeyError, TypeError, ValueError) as error:
+                print(f"{path}:{number} is left out: {error!r}", file=sys.stderr)
+                continue
+            yield number, found
+
+
+def add_line(path: Path, text: str) -> None:
+    """Add a line to a file; what a kill has left of one before ends there."""
+    with path.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, 2)
+            text = text if file.read(1) == b"\n" else "\n" + text
+        file.write(text.encode() + b"\n")
+
+
 class Journal:
     """The searches of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what there is; lines that are cut off or damaged are left out, and said."""
+        """Read what there is."""
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "journal.jsonl"
-        self.searches: dict[Task, Search] = {}
-        for number, line in enumerate(self._lines(), start=1):
-            try:
-                search = Search.from_json(json.loads(line))
-            except (KeyError, TypeError, ValueError) as error:
-                print(f"{self.path}:{number} is left out: {error!r}", file=sys.stderr)
-                continue
-            self.searches[search.task] = search
-
-    def _lines(self) -> Iterator[str]:
-        if self.path.exists():
-            with self.path.open(encoding="utf-8", errors="replace") as file:
-                yield from file
+        self.searches = {one.task: one for _, one in read_lines(self.path, Search.from_json)}
 
     def add(self, search: Search) -> None:
-        """Keep a search; what a kill has left of a line before ends there."""
-        text = json.dumps(search.to_json())
-        with self.path.open("a+b") as file:
-            if file.tell():
-                file.seek(-1, 2)
-                text = text if file.read(1) == b"\n" else "\n" + text
-            file.write(text.encode() + b"\n")
+        """Keep a search."""
+        add_line(self.path, json.dumps(search.to_json()))
         self.searches[search.task] = search
 
     def settings(self) -> list[Setting]:

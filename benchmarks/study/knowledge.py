@@ -14,19 +14,20 @@ from zlib import crc32
 
 import numpy as np
 
+from polygym.compiler.codegen.machine import Machine, this_machine
 from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.sizes import own_sizes
 from polygym.cost.candidate import features
 from polygym.cost.model import Card, Kind, Model, Objective, Samples
-from polygym.cost.shipped import is_of_this_machine, shipped
+from polygym.cost.shipped import is_of_this_machine, learned_on, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, train
 from polygym.errors import PolygymError
-from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.programs.generate import PREFIX
 from polygym.search.corpus.packed import SHIPPED as PACKED
 from polygym.search.corpus.packed import unpack
 from polygym.search.corpus.samples import groups, learnable, legal_of
-from polygym.search.corpus.store import open_corpus
+from polygym.search.corpus.store import Corpus, open_corpus
 from study.contenders import OF_LAYERS, OF_RANDOM, SHIPPED
 from study.journal import Search
 from study.programs import SOURCES, load
@@ -56,21 +57,31 @@ def known(what: str, searches: Sequence[Search], folder: Path) -> tuple[Model, b
 
 
 def of_random(folder: Path) -> TreeModel:
-    """Return the model of the packed corpus's random programs; it is made once."""
-    path = folder / "random-programs.model"
+    """Return the model of the packed corpus's random programs; it is made once for a corpus."""
+    path = folder / f"random-programs-{crc32(PACKED.read_bytes()):08x}.model"
     if path.exists():
         return TreeModel.load(path)
     with TemporaryDirectory() as scratch:
         file = Path(scratch, "corpus.sqlite")
         unpack(PACKED, file)
         with open_corpus(file) as corpus:
-            machine = max(corpus.machines(), key=lambda key: len(list(corpus.visits(key))))
+            machine, machines = machine_like_this(corpus), corpus.machines()
             chosen = [one for one in groups(corpus, machine) if one.name.startswith(PREFIX)]
-            found = learnable(chosen)
-    card = _card(found.samples, len(chosen), machine)
-    made = train(found.samples, TreeOptions(), card)
+            found, planned_for = learnable(chosen), corpus.planned_for()[machine]
+    made = train(
+        found.samples,
+        TreeOptions(),
+        _card(found.samples, len(chosen), machines[machine], planned_for),
+    )
     made.save(path)
     return made
+
+
+def machine_like_this(corpus: Corpus) -> str:
+    """Return the key of a corpus's machine that is like this one, or else of its first."""
+    machines = corpus.machines()
+    alike = [key for key, one in machines.items() if one.is_like(fingerprint())]
+    return [*alike, *machines][0]
 
 
 def of_layers(searches: Sequence[Search], folder: Path) -> TreeModel:
@@ -86,7 +97,9 @@ def of_layers(searches: Sequence[Search], folder: Path) -> TreeModel:
     if path.exists():
         return TreeModel.load(path)
     samples = samples_of(sources)
-    made = train(samples, TreeOptions(), _card(samples, len(SOURCES), fingerprint().key))
+    made = train(
+        samples, TreeOptions(), _card(samples, len(SOURCES), fingerprint(), this_machine())
+    )
     made.save(path)
     return made
 
@@ -114,6 +127,11 @@ def samples_of(searches: Sequence[Search]) -> Samples:
     return Samples(np.array(vectors), np.array(seconds), np.array(cases, dtype=np.int64))
 
 
-def _card(samples: Samples, programs: int, machine: str) -> Card:
+def _card(samples: Samples, programs: int, machine: Fingerprint, planned_for: Machine) -> Card:
     cases = len(np.unique(samples.cases))
-    return Card(Kind.TREES.value, Objective.RANK.value, len(samples), cases, programs, 0, machine)
+    kind, objective = Kind.TREES.value, Objective.RANK.value
+    notes = learned_on([(machine, planned_for)])
+    return Card(
+        kind, objective, len(samples), cases, programs, 0, machine.key, machine.processor,
+        notes=notes,
+    )  # fmt: skip

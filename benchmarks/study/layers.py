@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from math import exp, log
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from tc import best_times
@@ -20,6 +20,7 @@ from tc import best_times
 from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.frontend.tc import library
 from polygym.tc.comprehension import Comprehension
+from study.journal import add_line, read_lines
 from study.programs import LAYERS
 
 POPULATION = 32
@@ -27,7 +28,10 @@ POPULATION = 32
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of a layer: the other library's, ours by default, and after a search of trials."""
+    """Seconds of a layer: the other library's, ours by default, and after a search of trials.
+
+    Trials are in whole generations: 48 are two of 32.
+    """
 
     layer: str
     torch: float
@@ -35,6 +39,7 @@ class Times:
     tuned: float | None
     trials: int
     search: str
+    rounds: int
 
     @property
     def best(self) -> float:
@@ -57,9 +62,10 @@ def measured(name: str, threads: int, trials: int, search: str, rounds: int) -> 
     operators = {"default": Comprehension(definition, Mapping(threads=threads))}
     if trials:
         operators["tuned"] = Comprehension(definition, Mapping(threads=threads))
+        population = min(POPULATION, trials)
         operators["tuned"].tune(
-            *steps, image, kernel, search=search, population=min(POPULATION, trials),
-            generations=max(1, trials // POPULATION),
+            *steps, image, kernel, search=search, population=population,
+            generations=-(-trials // population),
         )  # fmt: skip
     tensors = torch.from_numpy(image), torch.from_numpy(kernel)
     conv2d = torch.nn.functional.conv2d
@@ -76,21 +82,24 @@ def measured(name: str, threads: int, trials: int, search: str, rounds: int) -> 
         np.testing.assert_allclose(calls[which](), expected, rtol=2e-3, atol=2e-3)
     with torch.inference_mode():
         found = best_times(calls, rounds)
-    return Times(name, found["torch"], found["default"], found.get("tuned"), trials, search)
+    return Times(name, found["torch"], found["default"], found.get("tuned"), trials, search, rounds)
 
 
-def remembered(path: Path) -> dict[tuple[str, int, str], Times]:
+Key: TypeAlias = tuple[str, int, str, int]
+"""A layer, how many trials of which search, and how many rounds."""
+
+
+def remembered(path: Path) -> dict[Key, Times]:
     """Return what an earlier run has measured."""
-    if not path.exists():
-        return {}
-    rows = [Times(**json.loads(line)) for line in path.read_text().splitlines() if line]
-    return {(one.layer, one.trials, one.search): one for one in rows}
+    found = {}
+    for _, times in read_lines(path, lambda data: Times(**data)):
+        found[times.layer, times.trials, times.search, times.rounds] = times
+    return found
 
 
 def keep(path: Path, times: Times) -> None:
     """Add a row to a file."""
-    with path.open("a") as file:
-        file.write(json.dumps(asdict(times)) + "\n")
+    add_line(path, json.dumps(asdict(times)))
 
 
 def table(rows: Sequence[Times]) -> str:

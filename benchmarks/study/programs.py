@@ -1,7 +1,7 @@
 """What is searched: the convolutions of a network, kernels, and random programs.
 
 C1 to C12 are the convolutions of ResNet-18, one image at a time, each once (AutoTVM, table 1). The
-image comes with its border of zeros.
+image comes with its border already around it.
 """
 
 from __future__ import annotations
@@ -56,11 +56,17 @@ KERNELS = ("syr2k", "trmm", "gemver", "lu", "jacobi-2d", "covariance", "bicg", "
 RANDOM = tuple(f"random:{2_000_000_000 + number}" for number in range(1, 13))
 """Random programs beyond those that corpora are made of."""
 
-GROUPS = {"layers": tuple(LAYERS), "kernels": KERNELS, "random": RANDOM}
-USUAL = ("layers", "kernels")
-
 SOURCES, TARGETS = tuple(LAYERS)[:6], tuple(LAYERS)[6:9]
-"""Layers whose searches are learned from, and those that are searched with it."""
+"""Layers whose searches are learned from, and those on which the paper tries what was learned."""
+
+GROUPS = {
+    "layers": tuple(LAYERS),
+    "sources": SOURCES,
+    "targets": TARGETS,
+    "kernels": KERNELS,
+    "random": RANDOM,
+}
+USUAL = ("layers", "kernels")
 
 
 def expanded(names: list[str]) -> list[str]:

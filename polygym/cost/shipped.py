@@ -1,30 +1,30 @@
-"""The models that come with the package, each of which has learned on machines of one kind.
+"""The models that come with the package, each of which has learned on machines of some kinds.
 
-They are the files of the folder ``models``. On a machine like one of theirs that one is taken; on
-another, the one whose machine has vectors as wide, and if there is none, the first by name.
+They are the files of the folder ``models``. On a machine like one of a model's that one is taken;
+on another, one with a machine that has vectors as wide, and if there is none, the first by name.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polygym.compiler.codegen.machine import this_machine
+from polygym.compiler.codegen.machine import Machine, this_machine
 from polygym.cost.model import Card
 from polygym.cost.saved import digest_of
 from polygym.cost.trees import TreeModel
 from polygym.errors import InputError
-from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 
 FOLDER = Path(__file__).parent / "models"
 
-PLANNED_FOR = "planned_for"
-"""What a card's notes have about the machine for which loops were planned."""
+_MACHINES = "machines"
 
 
 @cache
@@ -52,7 +52,19 @@ def expect_shipped() -> TreeModel:
     Raises:
         InputError: the package has none, or what reads it is missing.
     """
+    expect_path()
     found = shipped()
+    assert found is not None
+    return found
+
+
+def expect_path() -> Path:
+    """Return its file.
+
+    Raises:
+        InputError: the package has none.
+    """
+    found = path()
     if found is None:
         raise InputError("expected a model that comes with polygym, found none in this package")
     return found
@@ -65,22 +77,50 @@ def digest() -> str:
     return "" if found is None else digest_of(found)
 
 
+def learned_on(machines: Iterable[tuple[Fingerprint, Machine]]) -> dict[str, Any]:
+    """Return what a card's notes have about the kinds of machines whose times a model has learned.
+
+    Of each there is its fingerprint, and for what loops are planned there.
+    """
+    both = [
+        {"fingerprint": asdict(fingerprint), "planned_for": asdict(machine)}
+        for fingerprint, machine in machines
+    ]
+    return {_MACHINES: both}
+
+
 def is_of_this_machine(card: Card) -> bool:
     """Whether a model has learned from times of a machine like this one."""
-    found = card.notes.get("fingerprint")
-    if not isinstance(found, dict):
-        return card.machine == fingerprint().key
     here = fingerprint()
-    told = replace(here, processor=str(found.get("processor")), features=str(found.get("features")))
-    return told.is_like(here)
+    return any(
+        here.is_like(
+            replace(here, processor=str(one.get("processor")), features=str(one.get("features")))
+        )
+        for one in _noted(card, "fingerprint")
+    )
 
 
 def _has_these_vectors(card: Card) -> bool:
-    found = card.notes.get(PLANNED_FOR)
-    return isinstance(found, Mapping) and found.get("vector_bits") == this_machine().vector_bits
+    bits = this_machine().vector_bits
+    return any(one.get("vector_bits") == bits for one in _noted(card, "planned_for"))
+
+
+def _noted(card: Card, what: str) -> list[dict[str, Any]]:
+    """Return what a card says of its machines; nothing where it does not say it."""
+    machines = card.notes.get(_MACHINES)
+    both = machines if isinstance(machines, list) else []
+    found = [one.get(what) for one in both if isinstance(one, dict)]
+    return [one for one in found if isinstance(one, dict)]
 
 
 def _card(file: Path) -> Card:
-    """Return what a file of this package says of its model."""
-    document: Any = json.loads(gzip.decompress(file.read_bytes()))
-    return Card.from_json(document["card"])
+    """Return what a file of this package says of its model.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    try:
+        document: Any = json.loads(gzip.decompress(file.read_bytes()))
+        return Card.from_json(document["card"])
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as error:
+        raise InputError(f"{file}: expected a model, found: {error}") from None

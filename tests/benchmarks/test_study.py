@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import cost
 import numpy as np
 import pytest
+from study import contenders, curves, invariance, layers, programs
+from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
+from study.journal import Journal, Search, Setting, Task
+from study.knowledge import known, samples_of
+
+from polygym.compiler.codegen.mapping import (
+    DEFAULT,
+    parse_mapping,
+)
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL
+from polygym.cost.model import Samples
+from polygym.cost.trees import TreeOptions
+from polygym.cost.validation import spearman
+from polygym.errors import PolygymError
+from polygym.search.corpus.samples import Group, groups
+from polygym.search.corpus.store import Corpus
+from polygym.search.tune.by_model import LookedAt, together
+from polygym.search.tune.candidates import Genes, Way, schedules_of
 
 pytest.importorskip("lightgbm")
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.append(str(BENCHMARKS))
-
-import cost  # noqa: E402
-from study import contenders, curves, invariance, layers, programs  # noqa: E402
-from study.contenders import CONTENDERS, FIGURES, OF_LAYERS  # noqa: E402
-from study.journal import Journal, Search, Setting, Task  # noqa: E402
-from study.knowledge import known, samples_of  # noqa: E402
-
-from polygym.compiler.codegen.mapping import parse_mapping  # noqa: E402
-from polygym.compiler.poly.baselines import isl_schedule  # noqa: E402
-from polygym.cost.trees import TreeOptions  # noqa: E402
-from polygym.errors import PolygymError  # noqa: E402
-from polygym.search.corpus.samples import Group, groups  # noqa: E402
-from polygym.search.corpus.store import Corpus  # noqa: E402
 
 SETTING = Setting("naive", "mini", 1, 4, "here")
 
@@ -176,6 +181,40 @@ def test_models_that_are_shown_different_things_are_asked(
     rows = json.loads((tmp_path / "invariance.json").read_text())["rows"]
     assert [row["way"] for row in rows] == ["configuration", "context", "relations", "features"]
     assert all(-1 <= row["other_spearman"] <= 1 and 0 < row["other_share"] <= 1 for row in rows)
+
+
+@pytest.mark.parametrize(("sign", "share"), [(1.0, 1.0), (-1.0, 0.25)])
+def test_what_was_not_seen_of_a_case_is_asked_about(sign: float, share: float) -> None:
+    """A model that knows all, and one that has all the wrong way round."""
+    seconds = np.tile([1.0, 2.0, 4.0], 60)
+    samples = Samples(-seconds[:, None], seconds, np.repeat(np.arange(3), 60))
+    seen: list[int] = []
+
+    def fit(part: Samples) -> Callable[..., np.ndarray]:
+        seen.append(len(part))
+        return lambda features, _: sign * features[:, 0]
+
+    assert invariance.within(samples, fit, 0) == (pytest.approx(sign), pytest.approx(share))
+    assert 60 < seen[0] < 120
+
+
+def test_every_way_of_learning_makes_a_model() -> None:
+    dice = np.random.default_rng(0)
+    program = programs.load("mvt", "mini")
+    ways: dict[Way, Schedule] = dict(schedules_of(program.scop, strategies=(ISL,)))
+    genes = Genes.of(program.scop, tuple(ways), dict(program.parameters), DEFAULT)
+    looked_at = LookedAt(program.scop, dict(program.parameters), ways, wants_loops=True)
+    tried = list({genes.random(dice): None for _ in range(20)})
+    looks = [look for one in tried if (look := looked_at.look(one)) is not None]
+    vectors, loops = together(looks)
+    seconds = 1.0 + dice.random(len(looks))
+    samples = Samples(vectors, seconds, np.zeros(len(looks), dtype=np.int64), loops)
+    for name in ("trees", "times", "ei", "tree-gru", "tree-gru-times"):
+        learning = CONTENDERS[name].learning
+        made = learning.corrected(samples, None)
+        scores = made.scores(vectors, loops)
+        assert scores.shape == (5 if name == "ei" else 1, len(looks)), name
+        assert spearman(scores.mean(axis=0), -seconds) > 0.3, name
 
 
 def test_layers_are_put_beside_another_library(

@@ -92,12 +92,14 @@ def test_no_packed_corpus_is_said_and_leaves_nothing(
 def test_the_corpus_that_comes_with_polygym(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """It is whole and small, of one machine, and knows nothing of the kernels for tests."""
+    """It is whole and small, says for what its machines plan, and has no kernels for tests."""
     file = tmp_path / "corpus.sqlite"
     assert call(capsys, "corpus", "unpack", str(file))[0] == 0
     assert SHIPPED.stat().st_size < 10_000_000
     with open_corpus(file) as corpus:
-        assert len(corpus.machines()) == 1
+        assert corpus.check() == []
+        assert corpus.machines().keys() == corpus.planned_for().keys()
+        assert {machine.vector_bits for machine in corpus.planned_for().values()} == {256, 512}
         found = {visit.case.program for visit, _ in corpus.visits()}
         assert found
         assert not found & set(TEST_KERNELS)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen.machine import Machine
 from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.strategy import ISL
@@ -32,7 +33,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "c.sqlite"
     dice = np.random.default_rng(0)
     with open_corpus(path, begin=True) as corpus:
-        corpus.add_machine(HERE)
+        corpus.add_machine(HERE, Machine())
         for number, name in enumerate(("mvt", "random:17", "tc:matmul", "bicg")):
             program = load_program(name)
             case = Case(name, program.parameters)
@@ -130,7 +131,7 @@ def test_what_makes_no_sense_is_refused(
     both = tmp_path / "both.sqlite"
     both.write_bytes(corpus.read_bytes())
     with open_corpus(both) as opened:
-        opened.add_machine(Fingerprint("another", "0", 1, (), "1"))
+        opened.add_machine(Fingerprint("another", "0", 1, (), "1"), Machine())
     code, _, error = call(capsys, "cost", "train", str(both), out)
     assert code == 2
     assert "found nothing" in error

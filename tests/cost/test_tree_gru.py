@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from polygym.cost.candidate import NAMES
 from polygym.cost.correction import correction
 from polygym.cost.loop_tree import COLUMNS, Forest, LoopTree
 from polygym.cost.model import NOISE, Card, Objective, Samples
+from polygym.cost.nests import Floats
 from polygym.cost.saved import load_model
 from polygym.cost.shipped import path as shipped_path
 from polygym.cost.tree_gru import GRUOptions, Shape, TreeGRU, fit
@@ -362,3 +363,35 @@ def test_trees_correct_what_a_network_expects() -> None:
     plain = train(given, TreeOptions(rounds=3))
     assert not plain.wants_loops
     assert not correction(given, plain, TreeOptions(rounds=3)).wants_loops
+
+
+@pytest.mark.parametrize("objective", list(Objective))
+def test_a_network_corrects_what_trees_expect(objective: Objective) -> None:
+    """It learns what is left: next to nothing where the other model knows all, and else all."""
+    pytest.importorskip("lightgbm")
+    given = samples(7, 4)
+    learner = replace(FEW, objective=objective, epochs=30)
+
+    @dataclass(frozen=True)
+    class Oracle:
+        sign: float
+        card = Card("oracle", "rank", 1, 1, 1, 0)
+        wants_loops = False
+
+        def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
+            return 9.0 * self.sign * given.scores[None, :]
+
+    deviations = {}
+    for sign in (1.0, -1.0):
+        other = Oracle(sign)
+        found = correction(given, other, learner)
+        assert isinstance(found.own, TreeGRU)
+        assert found.wants_loops
+        own = found.own.scores(given.features, given.loops)
+        both = found.scores(given.features, given.loops)
+        np.testing.assert_allclose(both, own + 9.0 * sign * given.scores)
+        deviations[sign] = float((own[0] * given.scores).sum())
+    # Times nine the scores is too much for times, and enough for the order of pairs.
+    assert deviations[-1.0] > deviations[1.0]
+    if objective is Objective.REGRESSION:
+        assert deviations[1.0] < 0 < deviations[-1.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost import shipped as shipped_models
 from polygym.cost.candidate import NAMES, features
 from polygym.cost.model import Acquisition, Card, Objective, Samples, acquired
-from polygym.cost.shipped import FOLDER, PLANNED_FOR, is_of_this_machine, path, shipped
+from polygym.cost.shipped import FOLDER, is_of_this_machine, learned_on, path, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, importances, train
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
@@ -142,7 +142,8 @@ def test_the_model_that_comes_with_polygym_is_of_these_features_and_small() -> N
         card = TreeModel.load(file).card
         assert card.processor
         assert card.notes["validation"]["spearman"] >= 0.75
-        assert Machine(**card.notes[PLANNED_FOR]).vector_bits in (256, 512)
+        told = [Machine(**one["planned_for"]) for one in card.notes["machines"]]
+        assert {one.vector_bits for one in told} == {256, 512}
     program = load_program("gemm")
     legal = LegalSchedule(program.scop, isl_schedule(program.scop))
     sizes = dict(program.parameters)
@@ -158,15 +159,17 @@ def test_machines_that_are_alike_share_a_model() -> None:
     here = fingerprint()
     card = Card("trees", "rank", 1, 1, 1, 0, "another key", notes={})
     assert not is_of_this_machine(card)
-    assert is_of_this_machine(replace(card, machine=here.key))
     for llvm, other in (("1.0", True), (here.llvm, False)):
         processor = here.processor if other else "another processor"
-        told = asdict(replace(here, llvm=llvm, processor=processor))
+        told = replace(here, llvm=llvm, processor=processor)
+        far = replace(here, processor="far away")
         # As JSON has it, with lists for tuples.
-        notes = {"fingerprint": json.loads(json.dumps(told))}
+        notes = json.loads(json.dumps(learned_on([(far, Machine()), (told, Machine())])))
         assert is_of_this_machine(replace(card, notes=notes)) is other
     for strange in ({}, {"caches": 3}, {"processor": None, "else": 1}):
-        assert not is_of_this_machine(replace(card, notes={"fingerprint": strange}))
+        notes = {"machines": [{"fingerprint": strange}, strange, 3]}
+        assert not is_of_this_machine(replace(card, notes=notes))
+    assert not is_of_this_machine(replace(card, notes={"machines": 3}))
 
 
 @pytest.mark.parametrize(
@@ -201,10 +204,8 @@ def test_of_several_models_that_of_this_machine_is_taken(
     made = train(samples(7, 2, 20), FEW)
 
     def save(name: str, processor: str, vector_bits: int) -> Path:
-        notes = {
-            "fingerprint": asdict(replace(here, processor=processor)),
-            PLANNED_FOR: asdict(Machine(vector_bits=vector_bits)),
-        }
+        machine = Machine(vector_bits=vector_bits)
+        notes = learned_on([(replace(here, processor=processor), machine)])
         card = replace(made.card, machine=name, notes=json.loads(json.dumps(notes)))
         file = tmp_path / f"{name}.model"
         replace(made, made=card).save(file)

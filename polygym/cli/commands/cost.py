@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -14,14 +15,12 @@ from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
 from polygym.cost.model import Card, Kind, Objective, Samples
 from polygym.cost.saved import load_model
-from polygym.cost.shipped import PLANNED_FOR, expect_shipped
-from polygym.cost.shipped import path as shipped_path
+from polygym.cost.shipped import expect_path, learned_on
 from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, validated
-from polygym.errors import InputError
 from polygym.search.corpus.plan import TEST_KERNELS
-from polygym.search.corpus.samples import Group, groups, learnable
+from polygym.search.corpus.samples import Group, groups, learnable, machine_of
 from polygym.search.corpus.store import open_corpus
 
 _HELP = f"""Make models of cost from a corpus, and look at them.
@@ -90,7 +89,13 @@ def command() -> None:
     help="Parts into which programs are dealt to test on each what was learned from the others; "
     "0 or 1 tests nothing.",
 )
-@click.option("--machine", metavar="KEY", help="Learn from rows of this kind of machine.")
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="KEY",
+    help="Learn from rows of this kind of machine; may be given several times.",
+)
 @seed_option("The dice of the model and of the folds.")
 @json_option
 def train_command(
@@ -101,17 +106,18 @@ def train_command(
     rounds: int | None,
     members: int,
     folds: int,
-    machine: str | None,
+    machines: tuple[str, ...],
     seed: int,
     as_json: bool,
 ) -> Answer:
     """Learn from CORPUS, say how good it is on programs that are left out, and write MODEL.
 
-    A corpus of several kinds of machines needs --machine: their times do not compare.
+    A corpus of several kinds of machines needs --machine. Their times do not compare, and are not
+    compared: a model of several learns within each what is faster than what.
     """
     recipe = _Recipe(Kind(kind), Objective(objective), rounds, members, seed)
     recipe.expect_library()
-    found, about = _samples(corpus, machine, recipe, quiet=as_json)
+    found, about = _samples(corpus, machines, recipe, quiet=as_json)
     samples, programs = found
 
     def fitted(part: Samples) -> Score:
@@ -137,10 +143,11 @@ def show_command(model: Path | None, as_json: bool) -> Answer:
 
     Without MODEL it is the one that comes with polygym.
     """
-    found = expect_shipped() if model is None else load_model(model)
+    file = model or expect_path()
+    found = load_model(file)
     if as_json:
         return Answer(document={**asdict(found.card), **_inside(found)})
-    _print(found, model or shipped_path() or Path())
+    _print(found, file)
     return Answer()
 
 
@@ -178,19 +185,14 @@ class _Recipe:
 
 
 def _samples(
-    path: Path, machine: str | None, recipe: _Recipe, *, quiet: bool
+    path: Path, machines: Sequence[str], recipe: _Recipe, *, quiet: bool
 ) -> tuple[tuple[Samples, list[str]], Card]:
     """Return what there is to learn from, and the beginning of the model's card."""
     with open_corpus(path) as corpus:
-        machines = corpus.machines()
-        key = machine or (next(iter(machines)) if len(machines) == 1 else None)
-        if key not in machines:
-            raise InputError(
-                f"--machine: expected one of {', '.join(machines) or '(none)'}, found "
-                f"{'nothing' if key is None else key}"
-            )
-        planned_for = corpus.planned_for()[key]
-        chosen = groups(corpus, key)
+        keys = [machine_of(corpus, key) for key in dict.fromkeys(machines or (None,))]
+        own = [corpus.machines()[key] for key in keys]
+        planned_for = [corpus.planned_for()[key] for key in keys]
+        chosen = [one for key in keys for one in groups(corpus, key)]
     test = [one for one in chosen if one.visit.case.program in TEST_KERNELS]
     chosen = [one for one in chosen if one not in test]
     done = 0
@@ -203,7 +205,6 @@ def _samples(
 
     found = learnable(chosen, show, with_loops=recipe.kind is Kind.TREE_GRU)
     programs = [one.visit.case.program for one in chosen]
-    own = machines[key]
     about = Card(
         recipe.kind.value,
         recipe.objective.value,
@@ -211,13 +212,12 @@ def _samples(
         len(chosen),
         len(set(programs)),
         recipe.seed,
-        key,
-        f"{own.processor}, {own.cores} cores, LLVM {own.llvm}",
+        ", ".join(keys),
+        "; ".join(f"{one.processor}, {one.cores} cores, LLVM {one.llvm}" for one in own),
         notes={
             "threads": sorted({one.visit.threads for one in chosen}),
             "left_out": len(test),
-            "fingerprint": asdict(own),
-            PLANNED_FOR: asdict(planned_for),
+            **learned_on(zip(own, planned_for, strict=True)),
         },
     )
     return (found.samples, programs), about

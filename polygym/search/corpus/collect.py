@@ -23,6 +23,7 @@ from math import inf
 import numpy as np
 
 from polybench import Dataset
+from polygym.compiler.codegen.machine import this_machine
 from polygym.compiler.codegen.mapping import DEFAULT
 from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
@@ -102,7 +103,7 @@ class Collection:
             InputError: there is nothing, or nothing more, to be measured.
         """
         machine = fingerprint()
-        self.corpus.add_machine(machine)
+        self.corpus.add_machine(machine, this_machine())
         self.rows = self.corpus.count()
         cores = sorted(os.sched_getaffinity(0))
         try:

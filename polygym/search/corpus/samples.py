@@ -23,13 +23,29 @@ from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import Features, features
 from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Samples
-from polygym.errors import PolygymError
+from polygym.errors import InputError, PolygymError
 from polygym.programs import Program, load_program
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.statistics import outliers
 from polygym.search.corpus.store import Corpus
 
 _FEWEST = 5
+
+
+def machine_of(corpus: Corpus, key: str | None) -> str:
+    """Return the key of a kind of machine; None is the only one that there is.
+
+    Raises:
+        InputError: there is none of that key, or none is named and there are several.
+    """
+    machines = corpus.machines()
+    found = key or (next(iter(machines)) if len(machines) == 1 else None)
+    if found is None or found not in machines:
+        raise InputError(
+            f"--machine: expected one of {', '.join(machines) or '(none)'}, found "
+            f"{found or 'nothing'}"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)

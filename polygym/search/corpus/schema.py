@@ -18,7 +18,7 @@ table          one row for
 """
 
 FORMAT = "polygym corpus"
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE corpus (only INTEGER PRIMARY KEY CHECK (only = 1), format TEXT NOT NULL,

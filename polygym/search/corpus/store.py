@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 import polygym
-from polygym.compiler.codegen.machine import Machine, this_machine
+from polygym.compiler.codegen.machine import Machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
@@ -48,12 +48,9 @@ class Corpus:
         self.path = path
         self.connection = connection
 
-    def add_machine(self, machine: Fingerprint, planned_for: Machine | None = None) -> None:
-        """Add a kind of machine, unless it is there, with that for which loops are planned there.
-
-        Without the second one it is a machine like this one.
-        """
-        document = asdict(machine) | {_PLANNED_FOR: asdict(planned_for or this_machine())}
+    def add_machine(self, machine: Fingerprint, planned_for: Machine) -> None:
+        """Add a kind of machine, unless it is there, and for what loops are planned there."""
+        document = asdict(machine) | {_PLANNED_FOR: asdict(planned_for)}
         with self.transaction():
             self.connection.execute(
                 "INSERT OR IGNORE INTO machines VALUES (?, ?)",

@@ -30,10 +30,9 @@ class Learning:
     acquisition: Acquisition = Acquisition.MEAN
     diversity: float = 0.1
 
-    @property
-    def wants_loops(self) -> bool:
-        """Whether what it learns looks at candidates' loops."""
-        return self.kind is Kind.TREE_GRU
+    def wants_loops(self, other: Model | None) -> bool:
+        """Whether what it learns, or what is there already, looks at candidates' loops."""
+        return self.kind is Kind.TREE_GRU or (other is not None and other.wants_loops)
 
     def corrected(self, samples: Samples, other: Model | None) -> Correction:
         """Return another model, if there is one, with what the samples of one program add."""

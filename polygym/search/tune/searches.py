@@ -169,8 +169,7 @@ def make_search(
     if search in BY_MODEL:
         expect_lightgbm()
         other = guide.loaded()
-        wants_loops = guide.learning.wants_loops or (other is not None and other.wants_loops)
-        looked_at = LookedAt(scop, sizes, known, wants_loops)
+        looked_at = LookedAt(scop, sizes, known, guide.learning.wants_loops(other))
         return BY_MODEL[search](
             genes, seeds, dice, looked_at, other, guide.is_of_here(other), guide.learning
         )

@@ -39,7 +39,7 @@ def row(number: int, baseline: float = 1.0) -> Row:
 
 def filled(path: Path, machine: Fingerprint, numbers: range, place: int = 0) -> Path:
     with open_corpus(path, begin=True) as corpus:
-        corpus.add_machine(machine)
+        corpus.add_machine(machine, Machine())
         found = corpus.begin(visit(place, machine))
         for number in numbers:
             corpus.add(found, row(number))
@@ -150,7 +150,7 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.sqlite", HERE, range(2))
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE corpus SET version = 99")
-    with pytest.raises(InputError, match="expected a corpus of version 1, found"):
+    with pytest.raises(InputError, match="expected a corpus of version 2, found"):
         open_corpus(path)
 
 

@@ -117,8 +117,10 @@ def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
         return None
     busy = frozenset(place for one in chosen for place in one.annotations)
     reach = lengths(setting.scop, band.statements, split.free, around.parameters, sizes)
-    tiles = {place: size for one in chosen for place, size in one.tiles.items()}
-    near = tuple(tiles.get(place, 1) for place in range(len(split.free)))
+    near = tuple(
+        min((one.tiles[place] for one in chosen if place in one.tiles), default=1)
+        for place in range(len(split.free))
+    )
     return Reduction(split.places, reach, near, busy, _tree(split, chosen, sorted(busy)))
 
 

@@ -119,7 +119,8 @@ def _tiles(
 ) -> dict[int, int]:
     """Return a tile size for the loop in vectors, where these are turned and needed again.
 
-    It is one block, doubled as long as a quarter of the cache holds what is read for it.
+    It is one block, doubled as long as a quarter of the cache holds what is read for it and every
+    thread has a tile; where there are more threads than blocks, there are no tiles.
     """
     block = number.vectors * setting.lanes((found.statement.name,))
     read = found.column * number.vectors  # for a block
@@ -127,7 +128,10 @@ def _tiles(
     is_again = any(found.lengths[place] > 1 for place in again)
     if not found.moves[way.vector].turned or not is_again or read * along // block <= cache // 2:
         return {}
+    most = along // setting.mapping.threads
+    if setting.mapping.shares and block > most:
+        return {}
     size = block
-    while 2 * size < along and 2 * size // block * read <= cache // 4:
+    while 2 * size <= most and 2 * size // block * read <= cache // 4:
         size *= 2
     return {way.vector: size}

@@ -55,7 +55,7 @@ class Sum:
     lengths: tuple[int, ...]
     terms: int
     is_held: bool
-    vector_bytes: int = 32
+    vector_bytes: int
 
     @property
     def column(self) -> int:
@@ -86,7 +86,8 @@ class Sum:
         scattered = self.moves[vector].write is Move.FAR
         most = max(1, min(MOST_VECTORS, self.fitting(machine)))
         is_tight = scattered and machine.registers < _MANY_REGISTERS
-        load = _CYCLES_OF_LEVEL_2 if is_tight and self.column > _NEAR else 0.0
+        far = is_tight and self.column > _NEAR
+        load = _CYCLES_OF_LEVEL_2 * self.vector_bytes / 32 if far else 0.0
         spare = _SPARE if is_tight else 0
         copies = block(
             rows, columns, width, machine, shared=shared, most=most, spare=spare, load=load
