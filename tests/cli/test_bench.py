@@ -77,8 +77,12 @@ def test_what_fails_is_an_entry_and_the_rest_goes_on(
 def test_a_mapping_that_is_out_of_reach_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With so little effort isl comes to loops of gemm only without tiles."""
-    monkeypatch.setattr(pipeline, "_MOST_OPERATIONS", 100_000)
+    """With so little effort isl comes to loops of gemm only without tiles.
+
+    Where the process has made such loops before, that takes a tenth less: between 70,000 and 90,000
+    operations it comes to the same in both.
+    """
+    monkeypatch.setattr(pipeline, "_MOST_OPERATIONS", 80_000)
     monkeypatch.setattr(pipeline, "_OPERATIONS_FOR_A_DEPENDENCE", 0)
     said = "out of isl's reach, made under: tile=off sink=off"
     assert dispatch.run(["bench", "gemm", "-d", "small", "--repeat", "1"]) == 0

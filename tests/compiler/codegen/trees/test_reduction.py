@@ -211,6 +211,8 @@ def test_vectors_that_all_rows_need_are_tiled_so_that_they_stay_near() -> None:
     """A vector of weights has 72 terms, 2.3 KB; those of 24 channels 6.9 KB, more than 4."""
     assert outermost(NEAR, SMALL) == [8, 1, 1]
     assert outermost(NEAR, Machine()) == [1, 1, 1]
+    assert outermost(NEAR, SMALL, "threads=3") == [8, 1, 1]
+    assert outermost(NEAR, SMALL, "threads=4") == [1, 1, 1], "three tiles are too few for four"
     assert outermost(NEAR, SMALL, "tile=off") == [1, 1, 1]
     assert outermost(NEAR, SMALL, "tile=4") == [4, 4, 4]
 
