@@ -20,6 +20,7 @@ from polygym.episodes.observe import Observer
 from polygym.errors import InputError, SourceError
 from polygym.lru import Memory
 from polygym.programs import Program, load_program
+from polygym.programs.generate import generated, is_generated
 from polygym.programs.selection import selected
 from polygym.programs.sizes import parse_size, parse_sizes
 
@@ -51,11 +52,13 @@ class Subject:
     options: TaskOptions
 
     @cached_property
-    def _loaded(self) -> tuple[Program, Path, str]:
+    def _loaded(self) -> tuple[Program, str, str]:
         """The program, its file, and the fingerprint of the text that it was read from."""
-        program = self.source.load()
+        program, target = self.source.load(), self.source.target
+        if is_generated(target):
+            return program, target, hashlib.sha256(generated(target).encode()).hexdigest()
         path = Path(program.scop.file).absolute()
-        return program, path, digest_of(path)
+        return program, str(path), digest_of(path)
 
     @property
     def program(self) -> Program:
@@ -64,8 +67,11 @@ class Subject:
 
     @property
     def file(self) -> str:
-        """The full path of the source file, wherever the process has moved since."""
-        return str(self._loaded[1])
+        """The full path of the source file, wherever the process has moved since.
+
+        A random program has none; then it is its name.
+        """
+        return self._loaded[1]
 
     @property
     def digest(self) -> str:
