@@ -17,10 +17,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -30,8 +28,7 @@ from polygym.cost.columns import CONTEXT, RELATIONS
 from polygym.cost.model import Samples
 from polygym.cost.trees import TreeOptions, train
 from polygym.cost.validation import spearman, validated
-from polygym.errors import PolygymError
-from polygym.search.corpus.samples import features_of, groups, legal_of, machine_of, program_of
+from polygym.search.corpus.samples import groups, looked_at, machine_of
 from polygym.search.corpus.store import open_corpus
 
 MOST_LOOPS = 12
@@ -100,17 +97,7 @@ def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str
         chosen = groups(corpus, key)[:most]
     for number, group in enumerate(chosen, start=1):
         programs.append(group.visit.case.program)
-        try:
-            with TemporaryDirectory() as folder:
-                program = program_of(group.visit, folder)
-        except PolygymError:
-            continue
-        legal = cache(partial(legal_of, program))
-        for row in group.rows:
-            try:
-                seen = features_of(program, legal(row.schedule), row.mapping, group.machine)
-            except PolygymError:
-                continue
+        for row, seen in looked_at(group):
             mapping = parse_mapping(row.mapping)
             for name, show in SHOWN.items():
                 columns[name].append(show(seen, mapping))

@@ -7,7 +7,7 @@ A case with fewer than a handful of rows says nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -112,17 +112,7 @@ def learnable(
     kept: list[Row] = []
     for group in found:
         names.append(group.name)
-        try:
-            with TemporaryDirectory() as folder:
-                program = program_of(group.visit, folder)
-        except PolygymError:
-            continue
-        legal = cache(partial(legal_of, program))
-        for row in group.rows:
-            try:
-                seen = features_of(program, legal(row.schedule), row.mapping, group.machine)
-            except PolygymError:
-                continue
+        for row, seen in looked_at(group):
             columns.append(seen.vector)
             if with_loops:
                 trees.append(seen.loops)
@@ -137,6 +127,25 @@ def learnable(
         Forest.of(trees) if with_loops else None,
     )
     return Learnable(samples, tuple(names), tuple(kept))
+
+
+def looked_at(group: Group) -> Iterator[tuple[Row, Features]]:
+    """Yield the rows of a group with their features.
+
+    There are none of a program that cannot be read any more, nor where isl would take too long.
+    """
+    try:
+        with TemporaryDirectory() as folder:
+            program = program_of(group.visit, folder)
+    except PolygymError:
+        return
+    legal = cache(partial(legal_of, program))
+    for row in group.rows:
+        try:
+            seen = features_of(program, legal(row.schedule), row.mapping, group.machine)
+        except PolygymError:
+            continue
+        yield row, seen
 
 
 def program_of(visit: Visit, folder: str) -> Program:

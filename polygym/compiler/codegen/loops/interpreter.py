@@ -339,11 +339,10 @@ class _FollowedText(_PlacedText):
         self._pinned = pinned
 
     def _node(self, node: Node, depth: int) -> None:
-        lead = "  " * depth
-        if not any(instance.statement == self._statement for instance in instances_in(node)):
-            self.lines.append(f"{lead}pass")
-        else:
+        if any(instance.statement == self._statement for instance in instances_in(node)):
             super()._node(node, depth)
+        else:
+            self.lines.append(f"{'  ' * depth}pass")
 
     def _loop(self, loop: Loop, depth: int) -> None:
         place = counter_place(loop.variable)
