@@ -35,7 +35,7 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.episode import Phase, TaskOptions

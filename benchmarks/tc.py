@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.frontend.tc import library
 from polygym.compiler.frontend.tc.syntax import Name, Scalar
 from polygym.tc.comprehension import Comprehension

@@ -5,7 +5,7 @@ python examples/measure_schedules.py
 
 from pathlib import Path
 
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import find_violation
 from polygym.compiler.poly.schedule import parse

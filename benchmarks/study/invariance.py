@@ -22,7 +22,7 @@ from statistics import fmean
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping, Sharing, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing, parse_mapping
 from polygym.cost.candidate import NAMES, Features
 from polygym.cost.columns import CONTEXT, RELATIONS
 from polygym.cost.model import Samples

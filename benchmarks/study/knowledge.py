@@ -14,9 +14,9 @@ from zlib import crc32
 
 import numpy as np
 
-from polygym.compiler.codegen.machine import Machine, this_machine
-from polygym.compiler.codegen.mapping import parse_mapping
-from polygym.compiler.codegen.sizes import own_sizes
+from polygym.compiler.codegen.common.machine import Machine, this_machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.cost.candidate import features
 from polygym.cost.model import Card, Kind, Model, Objective, Samples
 from polygym.cost.shipped import is_of_this_machine, learned_on, shipped

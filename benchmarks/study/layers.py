@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from tc import best_times
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.frontend.tc import library
 from polygym.tc.comprehension import Comprehension
 from study.journal import add_line, read_lines

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL
 from polygym.cost.model import Model

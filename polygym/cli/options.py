@@ -17,8 +17,8 @@ from polybench import Dataset
 from polygym.cli.output import say
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.loader import is_parallel
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, from_json, parse
 from polygym.compiler.poly.strategy import is_strategy, parse_strategy

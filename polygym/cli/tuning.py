@@ -14,7 +14,7 @@ from polygym.cli.exploring import trying
 from polygym.cli.output import heading, say, say_foreign_load, seconds
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.tables import print_table
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.worker.foreign_load import LoadWatch

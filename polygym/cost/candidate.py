@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from polygym.compiler.codegen.machine import Machine, this_machine
-from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.sizes import Sizes, row_at_sizes
+from polygym.compiler.codegen.common.machine import Machine, this_machine
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import Sizes, row_at_sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.memory import Memory
 from polygym.compiler.codegen.trees.plan import plan

@@ -28,7 +28,7 @@ from typing import assert_never
 
 import numpy as np
 
-from polygym.compiler.codegen.loop_annotation import (
+from polygym.compiler.codegen.common.loop_annotation import (
     Hold,
     Jam,
     LoopAnnotation,

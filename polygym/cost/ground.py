@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.innermost import equations

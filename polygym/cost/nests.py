@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from polygym.compiler.codegen.loop_annotation import LoopAnnotation, Sequential
+from polygym.compiler.codegen.common.loop_annotation import LoopAnnotation, Sequential
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.innermost import independent
 from polygym.cost.reach import Touch, Work

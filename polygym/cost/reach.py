@@ -25,8 +25,8 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.compiler.codegen.boxes import ranges_of, size_of
-from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
+from polygym.compiler.codegen.common.boxes import ranges_of, size_of
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.ir.expr import Access, Binary, Call, Unary, walk
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate

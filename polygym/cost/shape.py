@@ -36,7 +36,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.compiler.codegen.sizes import own_sizes
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.ir.expr import Binary, BinaryOperator, Expression, Load
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.baselines import original

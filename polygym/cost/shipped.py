@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polygym.compiler.codegen.machine import Machine, this_machine
+from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.cost.model import Card
 from polygym.cost.saved import digest_of
 from polygym.cost.trees import TreeModel

@@ -12,7 +12,7 @@ from math import inf
 from operator import index
 from typing import Any
 
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes import kernels
 from polygym.episodes.episode import TaskOptions

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import Mapping as MachineMapping
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options

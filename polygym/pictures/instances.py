@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.compiler.codegen.sizes import at_sizes
+from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import dependences

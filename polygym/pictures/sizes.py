@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polygym.compiler.codegen.sizes import at_sizes
+from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.isl_numbers import count
 from polygym.compiler.poly.legality import point_of

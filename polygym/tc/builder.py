@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from polygym.compiler.codegen.common.mapping import DEFAULT, in_former_words, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.llvm.loader import LoadError
-from polygym.compiler.codegen.mapping import DEFAULT, in_former_words, parse_mapping
-from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.frontend.tc import Definition, lower, needed_values
 from polygym.compiler.frontend.tc.canonical import canonical
 from polygym.compiler.frontend.tc.resolve import sizes_of

@@ -29,7 +29,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from polygym.compiler.codegen.machine import host
+from polygym.compiler.codegen.common.machine import host
 from polygym.errors import InputError
 from polygym.tc.compiler import compiler
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import polygym
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.frontend.tc import (
     Definition,
     check_beginnings,

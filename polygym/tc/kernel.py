@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.llvm.loader import (
     BROKEN,
     FIRST_OUT_OF_RANGE,
@@ -18,7 +19,6 @@ from polygym.compiler.codegen.llvm.loader import (
     LoadedProgram,
     load,
 )
-from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.baselines import original

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from math import inf, log
 
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.frontend.tc.syntax import Scalar
 from polygym.compiler.poly.strategy import ISL, Strategy, is_strategy, parse_strategy
 from polygym.errors import InputError

@@ -16,7 +16,7 @@ from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
 from study.journal import Journal, Search, Setting, Task
 from study.knowledge import known, samples_of
 
-from polygym.compiler.codegen.mapping import (
+from polygym.compiler.codegen.common.mapping import (
     DEFAULT,
     parse_mapping,
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES

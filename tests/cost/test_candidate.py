@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule

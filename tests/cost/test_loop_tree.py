@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Tree, path
 from polygym.compiler.codegen.trees.tree import Sequence as Branches
 from polygym.compiler.frontend.c import parse_text

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Member, path

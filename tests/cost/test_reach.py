@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.sizes import at_sizes
+from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.isl_numbers import count
 from polygym.cost.reach import instances, reach

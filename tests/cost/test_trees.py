@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.machine import Machine, this_machine
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.machine import Machine, this_machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost import shipped as shipped_models

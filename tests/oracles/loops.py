@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import assert_never
 
-from polygym.compiler.codegen.loop_annotation import Parallel
+from polygym.compiler.codegen.common.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,

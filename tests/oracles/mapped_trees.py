@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.compiler.codegen.loop_annotation import Hold, Jam, Parallel, Sequential, Vector
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Sequential, Vector
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Tree
 from polygym.compiler.codegen.trees.tree import Sequence as SequenceTree
 from polygym.compiler.ir.scop import Scop

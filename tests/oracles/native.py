@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.llvm.loader import load
 from polygym.compiler.codegen.loops.ir import LoopProgram
-from polygym.compiler.codegen.mapping import SEQUENTIAL
-from polygym.compiler.codegen.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.types import ScalarType

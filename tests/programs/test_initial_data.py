@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Storage

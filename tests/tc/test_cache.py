@@ -18,7 +18,7 @@ import pytest
 
 import polygym
 from polygym.cli import dispatch
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.frontend.tc import parse
 from polygym.compiler.frontend.tc.canonical import canonical
 from polygym.errors import InputError, InternalError

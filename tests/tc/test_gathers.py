@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from polygym.cli import dispatch
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.pipeline import lower as loops_of
 from polygym.compiler.frontend.tc import lower, parse
 from polygym.compiler.ir.gathers import sites

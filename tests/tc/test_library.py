@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.mapping import SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL
 from polygym.compiler.frontend.tc import Definition, library
 from polygym.compiler.frontend.tc.resolve import sizes_of
 from polygym.compiler.frontend.tc.syntax import Scalar

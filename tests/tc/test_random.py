@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import InputError, SourceError
 from polygym.tc.comprehension import Comprehension

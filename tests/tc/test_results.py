@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.tc.comprehension import Comprehension
 from tests.tc.interpreter import interpret
 from tests.tc.programs import CONSTANTS, TEXTS, arguments, definition_of, sizes_for

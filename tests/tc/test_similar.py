@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.frontend.tc import parse
 from polygym.compiler.frontend.tc.canonical import canonical
 from polygym.compiler.poly.strategy import ISL, parse_strategy

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.strategy import Fusion, IslOptions
 from polygym.episodes.episode import Episode

@@ -9,7 +9,7 @@ import pytest
 
 from polygym.cli import dispatch
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.pipeline import lower as loops_of
 from polygym.compiler.frontend.tc import lower, parse
 from polygym.compiler.ir.types import ScalarType, common_type

@@ -27,8 +27,8 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say, say_foreign_load
 from polygym.cli.text import listed, shorten
-from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE
-from polygym.compiler.codegen.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.schedule import Schedule

@@ -12,7 +12,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
-from polygym.compiler.codegen.mapping import in_current_words
+from polygym.compiler.codegen.common.mapping import in_current_words
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.tc.cache import Cache, Entry, exported, imported, user_cache

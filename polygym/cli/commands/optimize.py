@@ -24,7 +24,7 @@ from polygym.cli.options import (
     timeout_option,
 )
 from polygym.cli.searching import search_and_report
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source

@@ -10,7 +10,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say, working
 from polygym.cli.sweeping import print_summaries
-from polygym.compiler.codegen.mapping import TOLERANCE
+from polygym.compiler.codegen.common.mapping import TOLERANCE
 from polygym.errors import InputError
 from polygym.measure.evaluation.foreign import compared
 from polygym.search.sweep.reading import read

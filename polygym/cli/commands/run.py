@@ -30,7 +30,7 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.tables import print_table
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule

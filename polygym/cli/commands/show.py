@@ -22,7 +22,7 @@ from polygym.cli.options import (
 from polygym.cli.output import heading, say
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after

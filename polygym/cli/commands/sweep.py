@@ -28,7 +28,7 @@ from polygym.cli.output import say
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
-from polygym.compiler.codegen.mapping import DEFAULT, TOLERANCE, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.episodes.episode import TaskOptions
 from polygym.errors import InputError

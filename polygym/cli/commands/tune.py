@@ -23,7 +23,7 @@ from polygym.cli.options import (
     target_argument,
 )
 from polygym.cli.tuning import tune_and_report
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.cost.model import Acquisition
 from polygym.episodes.kernels import Source
 from polygym.search.tune import Plan, search_names

@@ -8,19 +8,10 @@
 ``loops``           isl's loops of the tree as a small IR, and the passes over it
 ``llvm``            the loops as LLVM IR, and as machine code that is loaded
 ``c_printer``       the loops as C
-------------------  -------------------------------------------------------------------------------
-``mapping``         what is done to a schedule for the machine's sake, as a value with a text
-``machine``         what is known of the machine: caches, vectors, registers
-``sizes``           what is known of the program's sizes
-``boxes``           the box around a statement's instances at known sizes
-``loop_annotation`` what a loop has been given to do
-``packable``        which reads may go to a turned copy of their array
-``math_forms``      in which forms functions of math.h can be computed
-``exponential``     the exponential function as numbers: the same in LLVM IR and in C
+``common``          what trees, loops and emitters agree about: mapping, machine, sizes, annotations
 ==================  ===============================================================================
 
-Those below the line are what trees, loops and emitters agree about. ``trees`` knows nothing of
-``loops``, and ``loops`` nothing of ``llvm``.
+Imports go from ``llvm`` to ``loops`` to ``trees`` to ``common``, and never back.
 """
 
 from __future__ import annotations
@@ -31,16 +22,16 @@ from polygym.lazy import lazily
 
 if TYPE_CHECKING:
     from polygym.compiler.codegen.c_printer import print_c
-    from polygym.compiler.codegen.machine import Machine, this_machine
-    from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+    from polygym.compiler.codegen.common.machine import Machine, this_machine
+    from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
     from polygym.compiler.codegen.pipeline import compile_program, lower
 else:
     __getattr__ = lazily(
         __name__,
         {
             "c_printer": ("print_c",),
-            "machine": ("Machine", "this_machine"),
-            "mapping": ("DEFAULT", "Mapping", "SEQUENTIAL", "parse_mapping"),
+            "common.machine": ("Machine", "this_machine"),
+            "common.mapping": ("DEFAULT", "Mapping", "SEQUENTIAL", "parse_mapping"),
             "pipeline": ("compile_program", "lower"),
         },
     )

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from polygym.compiler.codegen.exponential import EXPONENTIALS, exponential_in_c
-from polygym.compiler.codegen.loop_annotation import Parallel, annotation_text
+from polygym.compiler.codegen.common.exponential import EXPONENTIALS, exponential_in_c
+from polygym.compiler.codegen.common.loop_annotation import Parallel, annotation_text
 from polygym.compiler.codegen.loops.index import minimum, plus, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,

@@ -18,6 +18,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from polygym.compiler.codegen.common.machine import this_machine
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import optimise
 from polygym.compiler.codegen.loops.generate import generate_loops
@@ -29,9 +32,6 @@ from polygym.compiler.codegen.loops.pack import pack
 from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.separate import separate
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
-from polygym.compiler.codegen.machine import this_machine
-from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.tree import Tree

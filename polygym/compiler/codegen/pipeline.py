@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.loops.check_bounds import with_proofs
 from polygym.compiler.codegen.loops.check_by_running import check_by_running, prepare
 from polygym.compiler.codegen.loops.check_ranges import check_ranges
 from polygym.compiler.codegen.loops.ir import LoopProgram, count_instances
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.passes import (
     BUILD,
     GENERATE,
@@ -27,7 +28,6 @@ from polygym.compiler.codegen.passes import (
     level,
     most_instances,
 )
-from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.tree import Tree, without_annotations
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import DEFAULT_OPERATIONS, bounded

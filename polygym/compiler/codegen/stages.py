@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.loops.ir import LoopProgram
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.passes import (
     BUILD,
     EMIT,
@@ -26,7 +27,6 @@ from polygym.compiler.codegen.passes import (
     Pass,
 )
 from polygym.compiler.codegen.pipeline import Way, way_to_loops
-from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.printer import print_tree
 from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.poly.legality import LegalSchedule

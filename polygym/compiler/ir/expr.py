@@ -103,7 +103,7 @@ class MathFunction(Enum):
     FMA = "fma"
     COPYSIGN = "copysign"
     ABS = "abs"
-    EXPONENTIAL = "polygym_exp"  # exp as polygym computes it (compiler/codegen/exponential.py)
+    EXPONENTIAL = "polygym_exp"  # exp as polygym computes it: codegen/common/exponential.py
 
     @property
     def arity(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InternalError
 from polygym.measure.evaluation.compiler import NotCompiled

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse

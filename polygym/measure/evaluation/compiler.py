@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError, InternalError
 from polygym.measure.evaluation.evaluation import usual_memory

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from queue import SimpleQueue
 
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation.compiler import Compiler, NotCompiled
 from polygym.measure.worker.problem import CompiledProgram, Problem

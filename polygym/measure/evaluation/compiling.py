@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType

@@ -7,7 +7,7 @@ from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
 from polygym.lru import Memory

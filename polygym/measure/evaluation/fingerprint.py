@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from polygym.compiler.codegen.machine import host
+from polygym.compiler.codegen.common.machine import host
 from polygym.measure.worker.timing import this_machine
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import TOLERANCE, TOLERANCES
+from polygym.compiler.codegen.common.mapping import TOLERANCE, TOLERANCES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import line_outside
 from polygym.compiler.ir.scop import Array, Scop, Storage

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
 

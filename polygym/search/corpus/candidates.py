@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Strategy

@@ -23,8 +23,8 @@ from math import inf
 import numpy as np
 
 from polybench import Dataset
-from polygym.compiler.codegen.machine import this_machine
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.machine import this_machine
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
 from polygym.measure.evaluation.compilers import Compilers

@@ -21,7 +21,7 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.codegen.sizes import own_sizes
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.frontend.tc import library
 from polygym.cost.reach import reach
 from polygym.errors import InputError, PolygymError

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
-from polygym.compiler.codegen.sizes import own_sizes
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import Features, features

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 import polygym
-from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes import record
 from polygym.episodes.episode import Phase

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping, Sharing, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing, parse_mapping
 
 T = TypeVar("T")
 

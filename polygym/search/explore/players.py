@@ -17,8 +17,8 @@ from typing import Protocol
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.sizes import own_sizes
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import Features, features

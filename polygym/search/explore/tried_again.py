@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.evaluation.evaluator import Choice

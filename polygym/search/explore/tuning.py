@@ -19,7 +19,7 @@ from collections.abc import Mapping as Dictionary
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation
 from polygym.measure.evaluation.evaluator import Choice

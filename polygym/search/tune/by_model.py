@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygym.compiler.codegen.sizes import own_sizes
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import polygym
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.strategy import parse_strategy
 from polygym.errors import InputError
 from polygym.files import make_new_folder, write_atomically

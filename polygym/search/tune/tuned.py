@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import Any
 
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import prepare
 from polygym.compiler.poly.schedule import Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.compiler.codegen.mapping import Mapping, Sharing
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original

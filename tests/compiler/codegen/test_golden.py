@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree

@@ -7,16 +7,16 @@ import pytest
 
 from polygym.compiler.codegen import passes, pipeline
 from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Vector
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import optimise
-from polygym.compiler.codegen.loop_annotation import Hold, Jam, Vector
 from polygym.compiler.codegen.loops.interpreter import runner
 from polygym.compiler.codegen.loops.ir import (
     LoopProgram,
     count_instances,
     loops_in,
 )
-from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.passes import LOOPS, PASSES, Form
 from polygym.compiler.codegen.pipeline import lower, way_to_loops
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping, Sharing, parse_mapping
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping, Sharing, parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.baselines import isl_schedule, original

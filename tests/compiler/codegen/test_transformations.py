@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.loop_annotation import Jam, Parallel
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.common.loop_annotation import Jam, Parallel
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.chain import is_chain
 from polygym.compiler.codegen.trees.hold import holdable

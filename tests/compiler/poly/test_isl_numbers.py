@@ -9,8 +9,8 @@ import islpy as isl
 import pytest
 
 import polygym
-from polygym.compiler.codegen.boxes import Box
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.boxes import Box
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend import tc
 from polygym.compiler.frontend.c import parse_text, translate

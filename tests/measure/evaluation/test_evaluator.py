@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.errors import IllegalScheduleError
 from polygym.measure.evaluation import (
     EvaluationOptions,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polygym.cli import dispatch
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
 from polygym.compiler.poly.baselines import original
 from polygym.measure.evaluation import EvaluationOptions, Evaluator
 from polygym.measure.worker.outcome import Status

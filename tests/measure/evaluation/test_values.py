@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE

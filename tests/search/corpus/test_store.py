@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import NAMES
 from polygym.errors import InputError

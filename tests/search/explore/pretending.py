@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import Evaluation

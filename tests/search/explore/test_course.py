@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError

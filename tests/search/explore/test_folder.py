@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes import record
 from polygym.episodes.episode import TaskOptions

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
 from polygym.search.explore.neighbourhood import (
     changed,
     entries,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost import shipped

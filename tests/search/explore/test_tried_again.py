@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping, parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes import record

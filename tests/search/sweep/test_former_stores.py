@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.sweep import reading

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.worker.problem import CompiledProgram

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polybench import Dataset
-from polygym.compiler.codegen.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions

@@ -1,7 +1,7 @@
 """exp in LLVM IR, for one number or for the lanes of a vector: operation by operation the same.
 
-The mathematics is in :mod:`polygym.compiler.codegen.exponential`. No operation may be contracted or
-reordered: then a lane has the bits that the number alone has.
+The mathematics is in :mod:`polygym.compiler.codegen.common.exponential`. No operation may be
+contracted or reordered: then a lane has the bits that the number alone has.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from polygym.compiler.codegen.exponential import EXPONENTIALS
+from polygym.compiler.codegen.common.exponential import EXPONENTIALS
 from polygym.compiler.codegen.llvm.kinds import I32, I64, kind_of
 from polygym.compiler.ir.types import ScalarType
 

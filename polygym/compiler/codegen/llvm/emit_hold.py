@@ -24,11 +24,11 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.loop_annotation import Hold
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emitting import Cell, Group, Holding
 from polygym.compiler.codegen.llvm.kinds import I1, I64
-from polygym.compiler.codegen.loop_annotation import Hold
 from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, Node

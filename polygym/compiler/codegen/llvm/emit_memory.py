@@ -20,6 +20,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.kinds import I1, I64, LLVM_TYPE, POINTER, LaneType, splat
 from polygym.compiler.codegen.llvm.lane_set import LaneSet, lane_values
@@ -33,7 +34,6 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.packable import LINE
 from polygym.compiler.ir.scop import Scop, Storage
 
 _ALONG = "#along"  # no name in C

@@ -25,12 +25,12 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.loop_annotation import Parallel
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.emitting import Outlining
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
-from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,

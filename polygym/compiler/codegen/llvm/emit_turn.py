@@ -22,13 +22,13 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.packable import LINE
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emitting import Accessing
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, LaneType, splat
 from polygym.compiler.codegen.llvm.lane_set import LaneSet
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Instance, Loop, Number
-from polygym.compiler.codegen.packable import LINE
 from polygym.compiler.ir.scop import Storage
 
 

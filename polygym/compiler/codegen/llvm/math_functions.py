@@ -11,8 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.math_forms import EXTREMES, INTRINSICS
 from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
-from polygym.compiler.codegen.math_forms import EXTREMES, INTRINSICS
 from polygym.compiler.ir.expr import MathFunction
 from polygym.compiler.ir.types import ScalarType
 

@@ -23,14 +23,14 @@ from contextlib import suppress
 
 import islpy as isl
 
-from polygym.compiler.codegen.boxes import Box
+from polygym.compiler.codegen.common.boxes import Box
+from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WRONG_ORDER, WrongLoopsError
 from polygym.compiler.codegen.loops.check_reached import check_reached
 from polygym.compiler.codegen.loops.interpreter import Point, runner, sampler
 from polygym.compiler.codegen.loops.ir import Node
 from polygym.compiler.codegen.loops.probes import probes
 from polygym.compiler.codegen.loops.times import times_along
-from polygym.compiler.codegen.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_budget import bounded

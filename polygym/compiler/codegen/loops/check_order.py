@@ -26,9 +26,9 @@ from typing import TypeAlias, assert_never
 
 import islpy as isl
 
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, Node
 from polygym.compiler.codegen.loops.names import counter_place
-from polygym.compiler.codegen.sizes import Sizes, at_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
 from polygym.errors import InternalError, LimitError

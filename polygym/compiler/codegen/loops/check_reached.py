@@ -24,13 +24,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from polygym.compiler.codegen.boxes import Values
+from polygym.compiler.codegen.common.boxes import Values
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.loops.check_order import WRONG_INSTANCES, WrongLoopsError
 from polygym.compiler.codegen.loops.interpreter import Counters, Execution, follower
 from polygym.compiler.codegen.loops.ir import Node
 from polygym.compiler.codegen.loops.probes import probes
 from polygym.compiler.codegen.loops.times import times_along
-from polygym.compiler.codegen.sizes import Sizes
 from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.poly.legality import LegalSchedule
 

@@ -13,7 +13,8 @@ from typing import assert_never
 
 import islpy as isl
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.codegen.loops.check_order import check_legal_order
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -29,7 +30,6 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.codegen.loops.names import counter_names, counter_place
-from polygym.compiler.codegen.sizes import Sizes, at_sizes, known_sizes
 from polygym.compiler.codegen.trees.isl_tree import to_isl
 from polygym.compiler.codegen.trees.tree import Tree, depth, path
 from polygym.compiler.ir.expr import Access

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, LoopAnnotation
-from polygym.compiler.codegen.mapping import SEQUENTIAL as SEQUENTIAL_MAPPING
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL as SEQUENTIAL_MAPPING
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
 
 

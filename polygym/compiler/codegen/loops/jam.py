@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Jam
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Jam
 from polygym.compiler.codegen.loops.index import (
     maximum,
     mentions,

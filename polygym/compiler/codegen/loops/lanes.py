@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Vector
+from polygym.compiler.codegen.common.math_forms import has_vector_form
 from polygym.compiler.codegen.loops.index import plus
 from polygym.compiler.codegen.loops.ir import (
     IndexOperator,
@@ -34,7 +35,6 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.jam import Copies, main_and_rest, rest_start, together
 from polygym.compiler.codegen.loops.linear import difference
-from polygym.compiler.codegen.math_forms import has_vector_form
 from polygym.compiler.ir.expr import (
     Binary,
     BinaryOperator,
@@ -56,7 +56,7 @@ _NO_LANES = frozenset(
 
 
 def vectorise(node: Node, scop: Scop, guarded: frozenset[str]) -> Node:
-    """Carry out every :class:`~polygym.compiler.codegen.loop_annotation.Vector` annotation.
+    """Carry out every :class:`~polygym.compiler.codegen.common.loop_annotation.Vector` annotation.
 
     ``guarded`` are statements with a read that is only made under a condition.
     """

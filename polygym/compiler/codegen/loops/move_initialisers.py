@@ -11,10 +11,10 @@ neither stored before nor loaded, which costs most where rows are short. A vecto
 lanes are masked is not forwarded from a store to the load after it: processors wait until it has
 reached the cache.
 
-It is done where a loop that holds (codegen/loop_annotation.py) has what T writes, and the loops of
-S run over the same elements as those around it, once each: every subscript has one counter of S, or
-none, and in the same place one of T's that differs from it by a number, with the same bounds. S
-does in the end what the loops of T do, in vectors or copies.
+It is done where a loop that holds (codegen/common/loop_annotation.py) has what T writes, and the
+loops of S run over the same elements as those around it, once each: every subscript has one counter
+of S, or none, and in the same place one of T's that differs from it by a number, with the same
+bounds. S does in the end what the loops of T do, in vectors or copies.
 
 Side conditions: nothing between S and T, and nothing else in the loops of T, touches the array or
 writes what S reads; T touches only the element that it writes. Example: with S before ``for i: for
@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.loop_annotation import Hold, Vector
+from polygym.compiler.codegen.common.loop_annotation import Hold, Vector
 from polygym.compiler.codegen.loops.index import coefficient, mentions, plus, replaced, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,

@@ -7,11 +7,11 @@
                                                 C[i][j ..] += A[i][k] * B[k][j ..]
 
 Side conditions: nothing writes the array in the part of the program that reads it
-(:mod:`polygym.compiler.codegen.packable`), and along the lanes one subscript grows by 1 that is not
-the last, the others not at all. The result has one array and one statement more; the array lives on
-the heap while the kernel runs. It is filled before the first part that reads from it, and again
-before one that does so after the original has been written. The copy is made in square blocks, so
-that of both sides whole cache lines are used, and in parallel if there are threads.
+(:mod:`polygym.compiler.codegen.common.packable`), and along the lanes one subscript grows by 1 that
+is not the last, the others not at all. The result has one array and one statement more; the array
+lives on the heap while the kernel runs. It is filled before the first part that reads from it, and
+again before one that does so after the original has been written. The copy is made in square
+blocks, so that of both sides whole cache lines are used, and in parallel if there are threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Hold, LoopAnnotation, Parallel
+from polygym.compiler.codegen.common.loop_annotation import (
+    SEQUENTIAL,
+    Hold,
+    LoopAnnotation,
+    Parallel,
+)
+from polygym.compiler.codegen.common.packable import Packing, spare, turned, turned_dimension
 from polygym.compiler.codegen.loops.copying import copying
 from polygym.compiler.codegen.loops.index import coefficient, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
@@ -41,7 +47,6 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.lanes import statements_in
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import parts_of, spans
-from polygym.compiler.codegen.packable import Packing, spare, turned, turned_dimension
 from polygym.compiler.ir.expr import Access, replace_accesses
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.poly.isl_numbers import isl_text

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Vector
 from polygym.compiler.codegen.loops.check_ranges import Range, interval, parameter_ranges
 from polygym.compiler.codegen.loops.index import maximum, mentions, minimum, pieces, plus
 from polygym.compiler.codegen.loops.ir import (

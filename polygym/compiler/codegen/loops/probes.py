@@ -18,8 +18,8 @@ from random import Random
 
 import islpy as isl
 
-from polygym.compiler.codegen.boxes import Values
-from polygym.compiler.codegen.sizes import at_sizes
+from polygym.compiler.codegen.common.boxes import Values
+from polygym.compiler.codegen.common.sizes import at_sizes
 from polygym.compiler.poly.isl_numbers import highest, lowest
 
 _MOST_CORNERS = 32

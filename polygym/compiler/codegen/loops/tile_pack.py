@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from polygym.compiler.codegen.loop_annotation import Hold
+from polygym.compiler.codegen.common.loop_annotation import Hold
 from polygym.compiler.codegen.loops.ir import (
     Block,
     Guard,

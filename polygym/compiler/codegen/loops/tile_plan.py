@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from math import inf, prod
 from typing import assert_never
 
-from polygym.compiler.codegen.loop_annotation import Jam, Parallel, Vector
+from polygym.compiler.codegen.common.loop_annotation import Jam, Parallel, Vector
+from polygym.compiler.codegen.common.packable import OFTEN, turned_dimension
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -37,7 +38,6 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.lanes import statements_in
 from polygym.compiler.codegen.loops.nests import chain, instances_alone, parts_of, spans
 from polygym.compiler.codegen.loops.tiles import lengths_of
-from polygym.compiler.codegen.packable import OFTEN, turned_dimension
 from polygym.compiler.ir.scop import Array, Scop
 
 _MOST_TIMES = 2

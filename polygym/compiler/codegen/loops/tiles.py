@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.common.packable import LINE, spare
 from polygym.compiler.codegen.loops.copying import copying
 from polygym.compiler.codegen.loops.index import mentions, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
@@ -25,7 +26,6 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.linear import as_sum, difference, from_sum
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import all_of
-from polygym.compiler.codegen.packable import LINE, spare
 from polygym.compiler.ir.scop import Array, Statement, Storage
 
 _BLOCK = 16

@@ -7,7 +7,7 @@ is left over (:mod:`polygym.compiler.codegen.trees.model`).
 
 from __future__ import annotations
 
-from polygym.compiler.codegen.loop_annotation import Hold, Jam, LoopAnnotation, Vector
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnotation, Vector
 from polygym.compiler.codegen.trees.group import Group
 from polygym.compiler.codegen.trees.model import Copies, copies, small_block
 from polygym.compiler.codegen.trees.moves import shares_vectors

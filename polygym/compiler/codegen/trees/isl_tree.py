@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polygym.compiler.codegen.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree
 from polygym.compiler.poly.legality import LegalSchedule
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tile import coincident_first, sizes_for, tiles
 from polygym.compiler.codegen.trees.tree import Member

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.roles import Roles, Table
 from polygym.compiler.codegen.trees.tree import Member

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from polygym.compiler.codegen.packable import Packing, turned_dimension
+from polygym.compiler.codegen.common.packable import Packing, turned_dimension
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.innermost import (

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.packable import packing_of
-from polygym.compiler.codegen.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.packable import packing_of
+from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.points import arranged, arrangement

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
 from polygym.compiler.codegen.trees.chain import is_chain
 from polygym.compiler.codegen.trees.copy_choice import annotations_of
 from polygym.compiler.codegen.trees.group import Group, group_of, holding

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, annotation_text
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, annotation_text
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule

@@ -36,8 +36,8 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.loop_annotation import Hold, Jam, LoopAnnotation, Vector
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, LoopAnnotation, Vector
 from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.pairs import in_order
 from polygym.compiler.codegen.trees.setting import Setting

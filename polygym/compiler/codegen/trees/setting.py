@@ -6,10 +6,10 @@ from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.packable import Packing
-from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.packable import Packing
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.moves import Moves, table
 from polygym.compiler.codegen.trees.tree import Member

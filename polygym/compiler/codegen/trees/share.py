@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.loop_annotation import Parallel
-from polygym.compiler.codegen.mapping import Mapping, Sharing
-from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.common.loop_annotation import Parallel
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
 from polygym.compiler.codegen.trees.trips import length
 from polygym.compiler.ir.scop import Scop

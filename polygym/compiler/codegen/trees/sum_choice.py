@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from polygym.compiler.codegen.loop_annotation import LoopAnnotation
+from polygym.compiler.codegen.common.loop_annotation import LoopAnnotation
 from polygym.compiler.codegen.trees.copy_choice import as_asked, given_to
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.model import Copies

@@ -6,7 +6,7 @@ around it: tiles would cut the same points once more.
 
 from __future__ import annotations
 
-from polygym.compiler.codegen.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_sizes
 from polygym.compiler.codegen.trees.points import Arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction

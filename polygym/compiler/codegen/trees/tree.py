@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
 from polygym.compiler.poly.schedule import Row
 
 

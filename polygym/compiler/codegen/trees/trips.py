@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import islpy as isl
 
-from polygym.compiler.codegen.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.isl_numbers import integer

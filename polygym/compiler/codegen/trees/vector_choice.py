@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.trees.model import COPYING, MOST_VECTORS, Copies, block, cycles, ends
 from polygym.compiler.codegen.trees.moves import Move, Moves, shares_vectors
 from polygym.compiler.ir.scop import Statement

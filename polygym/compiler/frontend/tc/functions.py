@@ -2,8 +2,8 @@
 
 ``sqrt`` takes the type of its argument; ``sqrtf`` is float, whatever it is given. ``max`` and
 ``min`` work on integers too; on floating numbers they are ``fmax`` and ``fmin``, which prefer a
-number to a NaN. ``exp`` is polygym's own (:mod:`polygym.compiler.codegen.exponential`), which has a
-form for vectors.
+number to a NaN. ``exp`` is polygym's own (:mod:`polygym.compiler.codegen.common.exponential`),
+which has a form for vectors.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from polygym.compiler.codegen.mapping import TOLERANCES
+from polygym.compiler.codegen.common.mapping import TOLERANCES
 from polygym.errors import InternalError
 from polygym.measure.worker.outcome import Status
 from polygym.search.sweep.report.figures import Figure, many

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from polygym.compiler.codegen.loop_annotation import Hold, LoopAnnotation, Parallel
+from polygym.compiler.codegen.common.loop_annotation import Hold, LoopAnnotation, Parallel
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.loops.ir import (
     Index,
     IndexOperator,
@@ -15,7 +16,6 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import original

@@ -4,9 +4,9 @@ import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
 
+from polygym.compiler.codegen.common.math_forms import has_vector_form
 from polygym.compiler.codegen.llvm.kinds import I32, LaneType
 from polygym.compiler.codegen.llvm.math_functions import emit_call
-from polygym.compiler.codegen.math_forms import has_vector_form
 from polygym.compiler.ir.expr import MathFunction
 from polygym.compiler.ir.types import ScalarType
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen.common.loop_annotation import Parallel
+from polygym.compiler.codegen.common.mapping import Mapping, Sharing, parse_mapping
 from polygym.compiler.codegen.llvm import emit_parallel, loader
-from polygym.compiler.codegen.loop_annotation import Parallel
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, Node
-from polygym.compiler.codegen.mapping import Mapping, Sharing, parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.loader import EMPTY, INEXACT, OUTSIDE, WRAPPED
 from polygym.compiler.codegen.loops import check_bounds
 from polygym.compiler.codegen.loops.check_bounds import WRITE, unproved_accesses, with_proofs
@@ -27,7 +28,6 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.loops.check_by_running import check_by_running
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.index import plus, replaced_in
@@ -19,8 +21,6 @@ from polygym.compiler.codegen.loops.ir import (
     Operation,
     Variable,
 )
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan

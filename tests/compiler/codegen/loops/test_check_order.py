@@ -7,11 +7,11 @@ from unittest.mock import patch
 import pytest
 
 from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.codegen.loops import check_by_running as check_by_running
 from polygym.compiler.codegen.loops import generate
 from polygym.compiler.codegen.loops.check_order import WrongLoopsError, check_legal_order
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, Node, count_instances
-from polygym.compiler.codegen.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.poly.baselines import isl_schedule, original

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
-from polygym.compiler.codegen.loop_annotation import (
+from polygym.compiler.codegen.common.loop_annotation import (
     SEQUENTIAL,
     Jam,
     LoopAnnotation,
     Parallel,
     Vector,
 )
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.loops.index import plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -29,7 +30,6 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.jam import jam_loops
 from polygym.compiler.codegen.loops.lanes import vectorise
-from polygym.compiler.codegen.mapping import Mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.legality import LegalSchedule

@@ -5,12 +5,12 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen.common.machine import this_machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import Block, Instance, Loop, LoopProgram, Node
 from polygym.compiler.codegen.loops.move_initialisers import move_initialisers
-from polygym.compiler.codegen.machine import this_machine
-from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm import emit_module
 from polygym.compiler.codegen.loops.ir import Block, LoopProgram
 from polygym.compiler.codegen.loops.lanes import statements_in
-from polygym.compiler.codegen.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Storage

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL, Vector
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Vector
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.loops.index import maximum, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -19,7 +20,6 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.codegen.loops.peel import peel
-from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import original

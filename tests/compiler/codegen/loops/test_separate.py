@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.loop_annotation import Jam
+from polygym.compiler.codegen.common.loop_annotation import Jam
 from polygym.compiler.codegen.loops.index import maximum, minimum, plus
 from polygym.compiler.codegen.loops.ir import (
     Block,

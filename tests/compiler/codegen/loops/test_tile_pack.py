@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import (
@@ -24,8 +26,6 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.codegen.loops.nests import around, chain
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan

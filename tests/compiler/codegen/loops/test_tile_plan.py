@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.packable import OFTEN
 from polygym.compiler.codegen.loops import tile_plan
 from polygym.compiler.codegen.loops.generate import generate_loops
 from polygym.compiler.codegen.loops.ir import LoopProgram, instances_in
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
 from polygym.compiler.codegen.loops.tile_plan import NestPlan, nests_in, planned_tiles
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
-from polygym.compiler.codegen.packable import OFTEN
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.frontend.c import parse_text

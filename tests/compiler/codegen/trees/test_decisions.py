@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.loop_annotation import Jam, Vector
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
+from polygym.compiler.codegen.common.loop_annotation import Jam, Vector
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.copy_choice import as_asked, given_to
 from polygym.compiler.codegen.trees.model import Copies

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import DEFAULT
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.plan import plan

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.loop_annotation import SEQUENTIAL as ALONE
-from polygym.compiler.codegen.loop_annotation import Hold, Jam, Parallel, Vector
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import SEQUENTIAL, Mapping, parse_mapping
-from polygym.compiler.codegen.sizes import Sizes
+from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL as ALONE
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping, parse_mapping
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.printer import print_tree

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from polygym.compiler.codegen import passes
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Vector
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.packable import Packing
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
-from polygym.compiler.codegen.loop_annotation import Hold, Jam, Vector
-from polygym.compiler.codegen.machine import Machine
-from polygym.compiler.codegen.mapping import parse_mapping
-from polygym.compiler.codegen.packable import Packing
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.model import Copies, block

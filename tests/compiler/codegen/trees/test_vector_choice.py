@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.codegen.machine import Machine
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.trees.model import Copies, block
 from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.vector_choice import Sum, best_way

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.mapping import (
+from polygym.compiler.codegen.common.mapping import (
     DEFAULT,
     SEQUENTIAL,
     Mapping,

@@ -32,9 +32,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from polygym.compiler.codegen.boxes import ranges_of, size_of
-from polygym.compiler.codegen.mapping import Mapping
-from polygym.compiler.codegen.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.common.boxes import ranges_of, size_of
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.poly.evaluate import evaluate

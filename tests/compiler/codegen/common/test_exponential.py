@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygym.compiler.codegen.exponential import EXPONENTIALS, exponential_in_c
+from polygym.compiler.codegen.common.exponential import EXPONENTIALS, exponential_in_c
 from polygym.compiler.ir.types import ScalarType
 from polygym.tc import define
 from tests.compiler.codegen.test_c_printer import needs_compiler

@@ -16,7 +16,7 @@ from math import prod
 
 import islpy as isl
 
-from polygym.compiler.codegen.sizes import Sizes, at_sizes
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.isl_numbers import coefficients, constant, highest, lowest
 

@@ -1,0 +1,15 @@
+"""What the floors of code generation agree about: trees, loops and emitters.
+
+===================  ==============================================================================
+``mapping``          what is done to a schedule for the machine's sake, as a value with a text
+``machine``          what is known of the machine: caches, vectors, registers
+``sizes``            what is known of the program's sizes
+``boxes``            the box around a statement's instances at known sizes
+``loop_annotation``  what a loop has been given to do
+``packable``         which reads may go to a turned copy of their array
+``math_forms``       in which forms functions of math.h can be computed
+``exponential``      the exponential function as numbers: the same in LLVM IR and in C
+===================  ==============================================================================
+"""
+
+__all__: list[str] = []

@@ -1,0 +1,1 @@
+"""What the floors of code generation agree about."""
