@@ -1,14 +1,8 @@
 """The command line as its users see it: text, JSON, exit codes."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +11,7 @@ from polygym.cli import dispatch as cli
 from polygym.compiler.frontend.tc import library
 from polygym.episodes.kernels import parse_parameters
 from polygym.errors import InputError
-from tests.sources import Y_AX
+from tests.cli.calling import call, call_json
 
 TWO_FUNCTIONS = """
 void first(int n, double A[n]) {
@@ -33,25 +27,6 @@ void second(int n, double A[n]) {
 """
 
 REFERENCE_KEYS = {"array", "values", "sum", "sum_of_squares", "first", "middle", "last"}
-
-
-@pytest.fixture
-def y_ax(tmp_path: Path) -> str:
-    path = tmp_path / "yax.c"
-    path.write_text(Y_AX)
-    return str(path)
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command in this process; return exit code, standard output, standard error."""
-    code = cli.run(list(arguments))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code, out, _ = call(capsys, *arguments, "--json")
-    return code, json.loads(out)
 
 
 def test_kernels_lists_thirty_and_the_comprehensions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -312,68 +287,6 @@ def test_help_teaches(command: str) -> None:
     assert result.exit_code == 0
     assert "polygym" in result.output
     assert len(result.output.splitlines()) > 10
-
-
-def start(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "polygym", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def children_of(process: int) -> list[int]:
-    """Return the processes below one."""
-    found = []
-    for task in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = task.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == process:
-            found += [int(task.parent.name), *children_of(int(task.parent.name))]
-    return found
-
-
-def alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_leaves_no_process(number: signal.Signals) -> None:
-    process = start("bench", "seidel-2d", "--dataset", "large", "--repeat", "3")
-    deadline = time.monotonic() + 30
-    below: list[int] = []
-    while time.monotonic() < deadline and len(below) < 2:
-        below = children_of(process.pid)
-        time.sleep(0.05)
-    assert len(below) >= 2, "the worker never started"
-    os.kill(process.pid, number)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode != 0
-    assert "Traceback" not in err
-    if number is signal.SIGINT:
-        assert process.returncode == 130
-        assert "PROGRAM" in out
-    deadline = time.monotonic() + 5
-    while any(alive(child) for child in below) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(alive(child) for child in below)
-
-
-def test_a_closed_pipe_is_no_error() -> None:
-    process = start("kernels", "blas")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert "Traceback" not in process.stderr.read()
-    process.wait(timeout=30)
-    process.stderr.close()
 
 
 @pytest.mark.parametrize(

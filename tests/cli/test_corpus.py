@@ -11,7 +11,7 @@ import pytest
 from polygym.search.corpus.packed import SHIPPED, pack
 from polygym.search.corpus.plan import TEST_KERNELS
 from polygym.search.corpus.store import open_corpus
-from tests.cli.test_commands import call, call_json
+from tests.cli.calling import call, call_json
 
 FEW = ("--rows", "6", "--each", "3")
 

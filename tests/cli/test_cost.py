@@ -20,7 +20,7 @@ from polygym.programs import load_program
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.store import open_corpus
 from polygym.search.tune.candidates import Genes
-from tests.cli.test_commands import call, call_json
+from tests.cli.calling import call, call_json
 
 pytest.importorskip("lightgbm")
 

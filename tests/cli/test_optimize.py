@@ -19,7 +19,6 @@ from polygym.search.explore import course
 from polygym.search.explore.course import Extent
 from polygym.search.explore.journal import Journal, read
 from tests.search.explore.pretending import setting
-from tests.sources import Y_AX
 
 CRASHING = """
 void f(int n, int A[n], int B[n]) {
@@ -29,13 +28,6 @@ void f(int n, int A[n], int B[n]) {
 #pragma endscop
 }
 """
-
-
-@pytest.fixture
-def y_ax(tmp_path: Path) -> str:
-    path = tmp_path / "yax.c"
-    path.write_text(Y_AX)
-    return str(path)
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

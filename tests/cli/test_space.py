@@ -11,7 +11,7 @@ from polygym.cli import dispatch
 from polygym.cli.carry import earliest, impossible, names, selections
 from polygym.compiler.poly.spaces.polyhedra import Polyhedra
 from polygym.errors import InputError
-from tests.sources import Y_AX, kernel_scop
+from tests.sources import kernel_scop
 
 FREE = """
 void f(int n, double A[n][n]) {
@@ -22,13 +22,6 @@ S:    A[i][j] = 1.0;
 #pragma endscop
 }
 """
-
-
-@pytest.fixture
-def y_ax(tmp_path: Path) -> str:
-    path = tmp_path / "yax.c"
-    path.write_text(Y_AX)
-    return str(path)
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

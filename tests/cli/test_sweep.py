@@ -23,16 +23,14 @@ from polygym.cli.sweeping import line
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
-from polygym.measure.worker import foreign_load
-from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.search.explore.players import episode_of, model_name, player, schedule_of
-from polygym.search.sweep.opening import STORE, open_store
+from polygym.search.sweep.opening import STORE
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.process import RECORDED, UNWRITABLE, Running
 from polygym.search.sweep.progress import Phase, Progress, Standing
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.requests import ConfirmRequest
-from polygym.search.sweep.rows import ISL, Disturbance
+from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
 from tests.cli.test_optimize import CRASHING, group_is_gone
 from tests.sources import Y_AX
@@ -43,13 +41,6 @@ USUAL = ("--seeds", "none",
     "--policy", ",".join(POLICIES), "--search-dataset", "mini", "--dataset", "mini",
     "--confirm", "2", "--seed", "5",
 )  # fmt: skip
-
-
-@pytest.fixture
-def y_ax(tmp_path: Path) -> str:
-    path = tmp_path / "yax.c"
-    path.write_text(Y_AX)
-    return str(path)
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -373,48 +364,3 @@ def test_the_command_for_the_papers_figures_is_what_the_documents_say(
     assert (len(orders.kernels), orders.budget, orders.seconds) == (27, 1000, None)
     assert not {"ludcmp", "heat-3d", "adi"} & set(orders.kernels)
     assert orders.policies == ("bias_coeff_0", "bias_select_dep", "uniform")
-
-
-def test_others_on_the_machine_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Whether there are any is written down here: the machine may be busy or not."""
-    out = tmp_path / "out"
-    usual = ("mvt", "--out", str(out), *USUAL, "--budget", "1", "--confirm", "0")
-    assert call(capsys, *usual)[0] == 0
-    with open_store(out / STORE) as store:
-        store.connection.execute("DELETE FROM disturbances")
-    code, _, err = call(capsys, *usual)
-    assert (code, "not the sweep's alone" in err) == (0, False)
-    with open_store(out / STORE) as store:
-        store.add_disturbance(Disturbance("mvt", "mini", 1.0, 60.0, 0.8, 0.0))
-    code, _, err = call(capsys, *usual)
-    assert code == 0
-    assert "The machine was not the sweep's alone" in err
-    assert "mvt 0.8. Times" in err
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("bench", "mvt", "--schedules", "original", "--repeat", "1"),
-        ("optimize", "mvt", "--budget", "1"),
-        ("tune", "mvt", "--generations", "1", "--population", "1"),
-    ],
-)
-def test_so_do_the_other_commands_that_measure(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str, ...],
-) -> None:
-    monkeypatch.setattr(LoadWatch, "load", lambda _: ForeignLoad(9.0, 0.8, 0.0, 2))
-    monkeypatch.setattr(foreign_load, "_BETWEEN_LOOKS", 0.0)
-    monkeypatch.chdir(tmp_path)
-    assert dispatch.run([*command, "-d", "mini"]) == 0
-    said = "the machine was not ours alone: other processes kept 0.8 of the 2 cores busy"
-    assert said in capsys.readouterr().err
-    monkeypatch.setattr(LoadWatch, "load", lambda _: None)
-    out = ["--out", str(tmp_path / "other")] if command[0] != "bench" else []
-    assert dispatch.run([*command, "-d", "mini", *out, "--json"]) == 0
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["foreign_load"] is None
-    assert "ours alone" not in captured.err

@@ -9,7 +9,7 @@ import numpy as np
 from polygym.compiler.frontend.tc import Definition, parse
 from polygym.compiler.frontend.tc.resolve import sizes_of
 from polygym.compiler.frontend.tc.syntax import Name, Scalar
-from tests.tc.interpreter import DTYPES
+from tests.tc.interpreter_state import DTYPES
 
 TEXTS: dict[str, str] = {
     "mv": "def mv(float(M,K) A, float(K) x) -> (C) { C(i) +=! A(i,k) * x(k) }",

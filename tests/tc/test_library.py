@@ -14,7 +14,7 @@ from polygym.compiler.frontend.tc.syntax import Scalar
 from polygym.compiler.poly.strategy import Original
 from polygym.errors import InputError
 from polygym.tc.comprehension import Comprehension, define
-from tests.tc.interpreter import DTYPES
+from tests.tc.interpreter_state import DTYPES
 from tests.tc.programs import arguments
 
 SIZES = {"H": 6, "W": 7, "KH": 3, "KW": 2, "M": 9}

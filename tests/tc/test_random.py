@@ -11,7 +11,8 @@ from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.compiler.frontend.tc import lower, parse
 from polygym.errors import InputError, SourceError
 from polygym.tc.comprehension import Comprehension
-from tests.tc.interpreter import LARGEST, NoRange, interpret
+from tests.tc.interpreter import interpret
+from tests.tc.interpreter_state import LARGEST, NoRange
 from tests.tc.programs import TEXTS, arguments
 
 WHOLE = ["bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
