@@ -7,7 +7,7 @@ from; ``trees`` are the boosted ones, one of which is ``shipped`` with the packa
 the network that walks over loops (``tree_network``); a ``correction`` adds to either what one
 program's measurements say; ``saved`` reads either from a file, and ``validation`` asks them about
 programs that they have not seen. ``rows`` are numbers of a schedule alone, without a tree:
-``stacked`` loops, and what their ``ordering`` leaves free.
+``stacked`` loops of the statements in a ``stack``, and what their ``ordering`` leaves free.
 """
 
 from __future__ import annotations

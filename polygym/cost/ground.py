@@ -19,7 +19,7 @@ from polygym.compiler.poly.innermost import equations
 from polygym.cost.demands import Demands, demands
 from polygym.cost.nests import Floats
 from polygym.cost.reach import reach
-from polygym.cost.stacked import Flags, Integers, Stack
+from polygym.cost.stack import Flags, Integers, Stack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ def _ground(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> Ground:
         [equations(scop.statement(name).domain) for name in known.names],
         [[row.iterators for row in first.rows(name)] for name in known.names],
     )
-    depth = stack.free.shape[1]
+    depth = stack.planes.free.shape[1]
     begins = np.cumsum([0, *known.depths[:-1]])
     columns = begins[:, None] + np.arange(depth)
     columns = np.where(np.arange(depth) < np.array(known.depths)[:, None], columns, -1)
@@ -76,7 +76,7 @@ def _ground(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> Ground:
         np.array([work.operations for work in works], dtype=np.float64),
         np.array([work.instances for work in works], dtype=np.float64),
         np.array([work.sums for work in works], dtype=np.bool_),
-        np.add.reduceat(stack.reads + stack.writes, stack.starts),
+        np.add.reduceat(stack.references.reads + stack.references.writes, stack.references.starts),
         np.array(starts, dtype=np.int64),
         np.array([known.names.index(known.ends[k][1]) for k in starts], dtype=np.int64),
     )

@@ -13,7 +13,8 @@ from polygym.cost.columns import CACHES
 from polygym.cost.ground import Ground
 from polygym.cost.nests import LINE, Floats
 from polygym.cost.ordering import Ordering
-from polygym.cost.stacked import Integers, Loops
+from polygym.cost.stack import Integers
+from polygym.cost.stacked import Loops
 
 TRAFFIC = tuple(f"traffic_{int(np.log2(cache))}" for cache in CACHES)
 
@@ -67,8 +68,10 @@ def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[s
     inner = lengths[every, last]
     around = np.where(stack.counts > 1, lengths[every, np.maximum(last - 1, 0)], 1.0)
     operations = known.operations * known.instances
-    still = stack.writes & (found.strides[np.arange(len(stack.owners)), last[stack.owners]] == 0.0)
-    waits = np.logical_or.reduceat(still, stack.starts) & known.sums & (stack.counts > 0)
+    still = stack.references.writes & (
+        found.strides[np.arange(len(stack.references.owners)), last[stack.references.owners]] == 0.0
+    )
+    waits = np.logical_or.reduceat(still, stack.references.starts) & known.sums & (stack.counts > 0)
     chain = np.where(waits, 4.0, 0.0)
     per_operation = known.accesses / np.maximum(1.0, known.operations)
     arrives = moved * share[:, None]
@@ -95,14 +98,14 @@ def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[s
 def strides(known: Ground, found: Loops) -> dict[str, Floats]:
     """Return how references move in the innermost loop, each counted as often as it is accessed."""
     stack = known.stack
-    last = np.maximum(stack.counts - 1, 0)[stack.owners]
+    last = np.maximum(stack.counts - 1, 0)[stack.references.owners]
     step = np.abs(found.strides[np.arange(len(last)), last])
-    weight = stack.reads + stack.writes
-    is_unit = (step <= 1.0) & (stack.counts > 0)[stack.owners]
-    bytes_ = np.minimum(float(LINE), step * stack.bytes) * weight
+    weight = stack.references.reads + stack.references.writes
+    is_unit = (step <= 1.0) & (stack.counts > 0)[stack.references.owners]
+    bytes_ = np.minimum(float(LINE), step * stack.references.bytes) * weight
     parts = np.stack([weight * (step == 0.0), weight * (step > 8.0), is_unit * 1.0, bytes_], axis=1)
-    still, far, unit, inner = np.add.reduceat(parts, stack.starts, axis=0).T
-    references = np.bincount(stack.owners)
+    still, far, unit, inner = np.add.reduceat(parts, stack.references.starts, axis=0).T
+    references = np.bincount(stack.references.owners)
     return {
         "inner_still": still / known.accesses,
         "inner_far": far / known.accesses,
@@ -132,8 +135,10 @@ def freedom(known: Ground, found: Loops, order: Ordering) -> dict[str, Floats]:
     # A vector takes a loop of the innermost band that is coincident, or the innermost one.
     may_be = coincident & in_last
     may_be[every, last] |= parallel[every, last]
-    weight = (stack.reads + stack.writes)[:, None]
-    units = np.add.reduceat(weight * (np.abs(found.strides) <= 1.0), stack.starts, axis=0)
+    weight = (stack.references.reads + stack.references.writes)[:, None]
+    units = np.add.reduceat(
+        weight * (np.abs(found.strides) <= 1.0), stack.references.starts, axis=0
+    )
     fit = np.where(may_be, units / known.accesses[:, None], 0.0)
     best = width - 1 - fit[:, ::-1].argmax(axis=1)
     factors = np.abs(found.vectors)

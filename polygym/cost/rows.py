@@ -82,7 +82,7 @@ class RowFeatures:
         work = stack.works[place]
         own = self.loops.vectors[place, : stack.counts[place], : work.depth]
         rows = [tuple(map(int, row)) for row in own]
-        return context(Touched.of(untiled(work, rows, stack.planes[place])))
+        return context(Touched.of(untiled(work, rows, stack.planes.equations[place])))
 
 
 def row_features(known: Ground, schedule: Schedule) -> RowFeatures:

@@ -45,7 +45,7 @@ def test_all_statements_at_once(name: str) -> None:
             plane = equations(scop.statement(work.name).domain)
             nest = untiled(work, own, plane)
             np.testing.assert_allclose(rows.loops.lengths[place, :count], nest.lengths)
-            first = int(stack.starts[place])
+            first = int(stack.references.starts[place])
             for number, reference in enumerate(nest.references):
                 elements, lines = touched(nest, reference)
                 found = seen.elements[first + number]
@@ -74,7 +74,7 @@ def test_one_statement_has_the_columns_of_a_candidate(seed: int) -> None:
     nest = untiled(
         known.stack.works[0],
         [tuple(map(int, row)) for row in rows.loops.vectors[0, : int(known.stack.counts[0])]],
-        known.stack.planes[0],
+        known.stack.planes.equations[0],
     )
     assert_known(rows, Touched.of(nest))
 
@@ -117,7 +117,7 @@ def test_boxes_are_exact(name: str) -> None:
                     elements[f"{touch.array}{touch.subscripts}"][at][key[:at]].add(element)
         lengths = [max(map(len, one.values())) for one in values]
         assert found.loops.lengths[place, :count].tolist() == lengths
-        first = int(known.stack.starts[place])
+        first = int(known.stack.references.starts[place])
         for number, truth in enumerate(elements.values()):
             counts = [max(map(len, one.values())) for one in truth]
             assert seen.elements[first + number, : count + 1].tolist() == counts

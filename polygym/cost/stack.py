@@ -1,0 +1,143 @@
+"""What statements and their references are like whatever the schedule, as arrays for all of them.
+
+Rows are statements (S) or references (R), which are in the order of their statements; what a
+statement does not have of the D loops, and a reference of the E subscripts, is filled up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygym.cost.nests import Floats, Reference, untiled
+from polygym.cost.reach import Work
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Rows = Sequence[tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class References:
+    """The references of all statements, each statement's together.
+
+    ``starts`` are the statements' first ones, ``owners`` the references' statements. ``moves`` are
+    subscripts, R·E·D, aligned to the last one.
+    """
+
+    starts: Integers
+    owners: Integers
+    moves: Floats
+    strides: Floats
+    spread: Floats
+    extents: Floats
+    anywhere: Flags
+    bytes: Floats
+    reads: Floats
+    writes: Flags
+    is_array: Flags
+
+    @staticmethod
+    def of(statements: Sequence[Sequence[Reference]], depth: int) -> References:
+        """Put the references of statements on top of each other."""
+        every = [one for references in statements for one in references]
+        lengths = [len(references) for references in statements]
+        most, count = max(1, *(len(one.extents) for one in every)), len(every)
+        moves = np.zeros((count, most, depth))
+        strides, spread = np.zeros((count, most)), np.zeros((count, most))
+        extents, anywhere = np.ones((count, most)), np.zeros((count, most), dtype=np.bool_)
+        for place, one in enumerate(every):
+            first = most - len(one.extents)
+            moves[place, first:, : one.moves.shape[1]] = one.moves
+            strides[place, first:] = np.cumprod([1, *one.extents[:0:-1]])[::-1][: len(one.extents)]
+            spread[place, first:], extents[place, first:] = one.spread, one.extents
+            anywhere[place, first:] = one.free
+        return References(
+            starts=np.cumsum([0, *lengths[:-1]], dtype=np.int64),
+            owners=np.repeat(np.arange(len(statements)), lengths),
+            moves=moves,
+            strides=strides,
+            spread=spread,
+            extents=extents,
+            anywhere=anywhere,
+            bytes=np.array([one.bytes for one in every], dtype=np.float64),
+            reads=np.array([one.reads for one in every], dtype=np.float64),
+            writes=np.array([one.writes for one in every], dtype=np.bool_),
+            is_array=np.array([len(one.extents) > 0 for one in every], dtype=np.bool_),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planes:
+    """The equations of each domain, and what they leave.
+
+    ``free`` are the projectors on what they leave free (S·D·D) with the determinants ``grams``, and
+    ``fillers`` the rows that make a square of loops, equations and dimensions that a statement does
+    not have.
+    """
+
+    equations: tuple[tuple[tuple[int, ...], ...], ...]
+    free: Floats
+    grams: Floats
+    fillers: Floats
+
+    @staticmethod
+    def of(works: Sequence[Work], equations: Sequence[Rows], depth: int) -> Planes:
+        """Put the domains of statements on top of each other."""
+        free = np.zeros((len(works), depth, depth))
+        fillers = np.zeros((len(works), depth, depth))
+        grams = np.ones(len(works))
+        for place, (work, plane) in enumerate(zip(works, equations, strict=True)):
+            free[place, : work.depth, : work.depth] = np.eye(work.depth)
+            fillers[place] = np.eye(depth)
+            if plane:
+                matrix = np.array(plane, dtype=np.float64)
+                free[place, : work.depth, : work.depth] -= np.linalg.pinv(matrix) @ matrix
+                grams[place] = np.linalg.det(matrix @ matrix.T)
+                fillers[place, work.depth - len(plane) : work.depth, : work.depth] = matrix
+        return Planes(tuple(map(tuple, equations)), free, grams, fillers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """What statements are like whatever the schedule, one on top of the other.
+
+    ``counts`` says how many loops each has, ``corners`` are those of the domains, S·C·D, and
+    ``original`` the rows of the original order.
+    """
+
+    works: tuple[Work, ...]
+    counts: Integers
+    corners: Floats
+    original: Floats
+    planes: Planes
+    references: References
+
+    @staticmethod
+    def of(works: Sequence[Work], planes: Sequence[Rows], original: Sequence[Rows]) -> Stack:
+        """Put statements on top of each other, with the equations and the rows of each."""
+        depth = max(1, *(work.depth for work in works))
+        most = max(1, *(len(work.corners) for work in works))
+        corners = np.zeros((len(works), most, depth))
+        rows = np.zeros((len(works), max(map(len, original)), depth))
+        for place, work in enumerate(works):
+            own = np.array(work.corners or ((0,) * work.depth,), dtype=np.float64)
+            corners[place, :, : work.depth] = own[np.minimum(np.arange(most), len(own) - 1)]
+            for number, row in enumerate(original[place]):
+                rows[place, number, : work.depth] = row
+        own_loops = [[tuple(map(int, row)) for row in np.eye(work.depth)] for work in works]
+        nests = [untiled(work, loops) for work, loops in zip(works, own_loops, strict=True)]
+        return Stack(
+            works=tuple(works),
+            counts=np.array(
+                [work.depth - len(plane) for work, plane in zip(works, planes, strict=True)],
+                dtype=np.int64,
+            ),
+            corners=corners,
+            original=rows,
+            planes=Planes.of(works, planes, depth),
+            references=References.of([nest.references for nest in nests], depth),
+        )
