@@ -1,0 +1,308 @@
+"""Does a program that nobody wrote on purpose ever compute something else than gcc makes of it?
+
+Mutant k is a kernel of the suite or a random program, in whose region one to three things were
+changed: numbers, names, operators, lines that go, come twice or change places. It is refused with a
+sentence, or runs: in its own order, and under isl's schedule and the default mapping, and both
+compute what gcc's code computes from the same text. All of it comes from the seed and k::
+
+    python benchmarks/mutants.py --count 2000
+    python benchmarks/mutants.py --seed 0 --mutant 1234    # one of them, with its text
+
+An error of polygym's own, a crash or another result ends in the exit code 1, and the text of each
+is printed. A program that gcc refuses, or that takes too long, is counted and no failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+import polybench
+from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.errors import InputError, LimitError
+from polygym.measure.evaluation.compiler import Compiler, NotCompiled
+from polygym.measure.evaluation.foreign import FOREIGN, Foreign, compile_foreign
+from polygym.measure.worker.options import MeasureOptions
+from polygym.measure.worker.outcome import Status
+from polygym.measure.worker.timing import Repetition, TimeLimit
+from polygym.measure.worker.worker import Worker
+from polygym.programs import Program, load_program, load_scop
+from polygym.programs.generate import generated
+
+ONCE = MeasureOptions(Repetition(minimum=1, minimum_seconds=0.0), TimeLimit(factor=30.0, floor=0.5))
+RANDOM_PROGRAMS = 30
+PER_PROCESS = 25  # one after the other, with one worker
+
+# Words that may stand for each other.
+ALIKE = (
+    ("+", "-", "*", "/"),
+    ("<", "<=", ">", ">=", "==", "!="),
+    ("%", "/"),
+    ("+=", "-=", "*=", "="),
+)
+KEYWORDS = {"for", "if", "else", "int", "float", "double"}
+WORD = re.compile(r"\d+\.\d+|\w+|[-+*/<>=!]=|\+\+|--|&&|\|\||\s+|[^\w\s]")
+
+Change = Callable[[str, np.random.Generator], str]
+
+GOOD = {"refused", "refused by gcc", "too much", "timeout", "ok"}
+
+
+class Exact(Foreign):
+    """A compiler that rounds every product before it is added."""
+
+    def flags(self, threads: int) -> tuple[str, ...]:
+        """Return the usual ones, and that."""
+        return (*Foreign.flags(self, threads), "-ffp-contract=off")
+
+
+# C leaves open whether a product that is added is rounded before. Where that makes a difference as
+# large as a wrong output, which begins with the cancellation of all digits, one of both agrees.
+FOREIGN["gcc, rounded twice"] = Exact("gcc, rounded twice", "gcc", "gcc")
+THEIRS = ("gcc", "gcc, rounded twice")
+
+
+@dataclass(frozen=True)
+class Original:
+    """A program: its text up to what may be changed, that, and the rest; and its sizes."""
+
+    name: str
+    before: str
+    region: str
+    after: str
+    sizes: tuple[tuple[str, int], ...]
+
+
+@cache
+def originals() -> tuple[Original, ...]:
+    """Return the kernels and the first random programs, small."""
+    found = []
+    names = [kernel.name for kernel in polybench.KERNELS]
+    for name in [*names, *(f"random:{seed}" for seed in range(RANDOM_PROGRAMS))]:
+        if name in names:
+            program = load_program(name, dataset=Dataset.MINI)
+            text, sizes = Path(program.scop.file).read_text(), program.parameters
+        else:
+            text = generated(name)
+            sizes = tuple(
+                (one.name, 7 + place) for place, one in enumerate(load_scop(name).parameters)
+            )
+        first = text.rindex("#pragma scop") + len("#pragma scop")
+        last = text.rindex("#pragma endscop")
+        found.append(Original(name, text[:first], text[first:last], text[last:], sizes))
+    return tuple(found)
+
+
+def mutated(region: str, dice: np.random.Generator) -> str:
+    """Return a region with one to three changes."""
+    for _ in range(int(dice.integers(1, 4))):
+        region = CHANGES[int(dice.integers(len(CHANGES)))](region, dice)
+    return region
+
+
+def _other_number(region: str, dice: np.random.Generator) -> str:
+    def other(word: str, _: list[str]) -> str:
+        return str(dice.choice([0, 1, 2, 3, int(word) + 1, 2 * int(word), max(0, int(word) - 1)]))
+
+    return _replaced(region, dice, str.isdigit, other)
+
+
+def _other_name(region: str, dice: np.random.Generator) -> str:
+    def other(_: str, words: list[str]) -> str:
+        return str(dice.choice([one for one in words if _is_name(one)]))
+
+    return _replaced(region, dice, _is_name, other)
+
+
+def _is_name(word: str) -> bool:
+    return word.isidentifier() and word not in KEYWORDS
+
+
+def _other_operator(region: str, dice: np.random.Generator) -> str:
+    def other(word: str, _: list[str]) -> str:
+        return str(dice.choice(next(group for group in ALIKE if word in group)))
+
+    return _replaced(region, dice, lambda word: any(word in group for group in ALIKE), other)
+
+
+def _without_a_word(region: str, dice: np.random.Generator) -> str:
+    return _replaced(region, dice, lambda word: not word.isspace(), lambda *_: "")
+
+
+def _other_lines(region: str, dice: np.random.Generator) -> str:
+    lines = region.splitlines(keepends=True) or [""]
+    one, other = (int(n) for n in dice.integers(0, len(lines), 2))
+    match int(dice.integers(3)):
+        case 0:
+            del lines[one]
+        case 1:
+            lines.insert(one, lines[one])
+        case _:
+            lines[one], lines[other] = lines[other], lines[one]
+    return "".join(lines)
+
+
+def _replaced(
+    region: str,
+    dice: np.random.Generator,
+    is_wanted: Callable[[str], bool],
+    other: Callable[[str, list[str]], str],
+) -> str:
+    """Return a region in which one of the words that are wanted is another."""
+    words = WORD.findall(region)
+    places = [place for place, word in enumerate(words) if is_wanted(word)]
+    if not places:
+        return region
+    place = int(dice.choice(places))
+    words[place] = other(words[place], words)
+    return "".join(words)
+
+
+# What leaves most programs as they can be comes more often.
+CHANGES: tuple[Change, ...] = (
+    *(_other_number, _other_name, _other_operator) * 3,
+    *(_other_lines, _other_lines, _without_a_word),
+)
+
+
+class Hand:
+    """What one process has: a compiler, and a worker that runs what it makes."""
+
+    def __init__(self) -> None:
+        self.compiler = Compiler(20.0)
+        self.worker = Worker()
+
+    def close(self) -> None:
+        """End the processes."""
+        self.compiler.close()
+        self.worker.close()
+
+    def what_becomes_of(self, path: Path, sizes: dict[str, int]) -> tuple[str, str]:
+        """Return the status of a mutant, and what there is to say."""
+        try:
+            used = {one.name for one in load_scop(str(path)).parameters}
+            given = {name: value for name, value in sizes.items() if name in used}
+            program = load_program(str(path), parameters=given)
+            return self.run(program) if program.scop.statements else ("ok", "")
+        except InputError as error:
+            return "refused", str(error)
+        except LimitError as error:
+            return "too much", str(error)
+        except Exception as error:
+            return "internal error", f"{type(error).__name__}: {error}"
+
+    def run(self, program: Program) -> tuple[str, str]:
+        """Run a program under isl's schedule, and what gcc makes of it, beside its own order."""
+        problem = self.compiler.compile_problem(program)
+        with closing(self.worker.open(problem, ONCE.repetition)) as session:
+            done = self.compiler.compile_schedule(program, isl_schedule(program.scop), DEFAULT)
+            if isinstance(done, NotCompiled):
+                return _not_compiled(done)
+            outcome = session.measure(done, ONCE)
+            if outcome.status is not Status.OK:
+                return outcome.status.value, f"under isl's schedule: {outcome}"
+            said = []
+            for name in THEIRS:
+                try:
+                    theirs = compile_foreign(name, program, 1)
+                except InputError as error:
+                    return "refused by gcc", str(error)
+                outcome = session.measure(theirs, ONCE)
+                if outcome.status is Status.OK:
+                    return "ok", ""
+                said.append(f"{name}: {outcome}")
+            return outcome.status.value, "; ".join(said)
+
+
+def _not_compiled(why: NotCompiled) -> tuple[str, str]:
+    detail = f"{why.error_type}: {why.reason}"
+    if why.error_type in ("LimitError", "Timeout", "MemoryError", "WrongLoopsError"):
+        return "too much", detail
+    return ("refused" if why.error_type == "InputError" else "internal error"), detail
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mutant, and what became of it."""
+
+    number: int
+    name: str
+    status: str
+    detail: str
+    text: str
+    seconds: float
+
+
+def play(seed: int, numbers: range) -> list[Mutant]:
+    """Make mutants, and see what becomes of each."""
+    found = []
+    hand = Hand()
+    try:
+        for number in numbers:
+            dice = np.random.default_rng([seed, number])
+            one = originals()[int(dice.integers(len(originals())))]
+            text = f"{one.before}{mutated(one.region, dice)}{one.after}"
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "mutant.c")
+                path.write_text(text)
+                start = time.monotonic()
+                status, detail = hand.what_becomes_of(path, dict(one.sizes))
+            passed = time.monotonic() - start
+            found.append(Mutant(number, one.name, status, detail, text, passed))
+    finally:
+        hand.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--mutant", type=int, help="play one, and print it")
+    options = parser.parse_args()
+    if options.mutant is not None:
+        (one,) = play(options.seed, range(options.mutant, options.mutant + 1))
+        print(f"{one.text}\n{one.name}: {one.status}: {one.detail}")
+        sys.exit(one.status not in GOOD)
+    counts: collections.Counter[str] = collections.Counter()
+    slowest = 0.0
+    parts = [
+        range(first, min(first + PER_PROCESS, options.count))
+        for first in range(0, options.count, PER_PROCESS)
+    ]
+    pool = ProcessPoolExecutor(options.processes, mp_context=get_context("spawn"))
+    with pool:
+        for done, found in enumerate(pool.map(partial(play, options.seed), parts), 1):
+            for one in found:
+                counts[one.status] += 1
+                slowest = max(slowest, one.seconds)
+                if one.status not in GOOD:
+                    print(
+                        f"\n{one.status.upper()}: mutant {one.number} of {one.name}: {one.detail}"
+                    )
+                    print(f"{one.text}\n", flush=True)
+            print(f"{done * PER_PROCESS:6}  {dict(counts)}, slowest {slowest:.1f} s", flush=True)
+    sys.exit(bool(set(counts) - GOOD))
+
+
+if __name__ == "__main__":
+    main()
