@@ -30,14 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from polygym.compiler.codegen.common.boxes import ranges_of, size_of
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.common.sizes import Sizes, elements_of, known_sizes
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.evaluate import evaluate
 
 OFTEN = 16
 LINE, _CROWDED = 64, 512
@@ -74,7 +72,7 @@ class Packing:
             return False
         if self.sizes is None:
             return True
-        elements = prod(evaluate(extent, dict(self.sizes)) for extent in array.extents)
+        elements = elements_of(array, dict(self.sizes))
         return (
             elements * array.type.size <= _MOST_BYTES
             and size_of(ranges_of(statement.domain, self.sizes)) >= OFTEN * elements

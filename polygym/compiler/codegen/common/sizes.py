@@ -12,12 +12,13 @@ What is decided about a schedule (its legality, its bands) holds for all sizes a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TypeAlias, TypeVar
 
 import islpy as isl
 
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.evaluate import fixed
+from polygym.compiler.ir.scop import Array, Scop
+from polygym.compiler.poly.evaluate import evaluate, fixed
 from polygym.compiler.poly.schedule import Row
 
 Sizes: TypeAlias = Mapping[str, int]
@@ -36,6 +37,11 @@ def known_sizes(scop: Scop, sizes: Sizes | None) -> Sizes | None:
     if sizes is None and scop.parameters:
         return None
     return own_sizes(scop, sizes or {})
+
+
+def elements_of(array: Array, sizes: Sizes) -> int:
+    """Return how many elements an array has."""
+    return prod(evaluate(extent, dict(sizes)) for extent in array.extents)
 
 
 def at_sizes(points: Points, sizes: Sizes | None) -> Points:

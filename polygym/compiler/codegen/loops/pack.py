@@ -54,6 +54,7 @@ from polygym.compiler.poly.isl_numbers import isl_text
 T = TypeVar("T")
 
 _BLOCK = 16
+_RUN = 256
 _LONG = 64
 
 
@@ -278,23 +279,52 @@ def _statement(copy: _Copy) -> Statement:
 
 
 def _nest(copy: _Copy, extents: tuple[Index, ...], annotation: LoopAnnotation) -> Node:
-    """Return the loops that make a copy: blocks of the dimensions that are last on either side.
+    """Return the loops that make a copy: blocks of what is contiguous on either side.
 
     Inside of a block the last dimension of the copy runs innermost. Without turning, rows are
     copied as they are.
     """
-    names = copy.counters
-    blocked = (copy.order[-1], copy.array.rank - 1) if copy.is_turned else ()
+    names, rank = copy.counters, copy.array.rank
+    blocks = _blocks(copy, extents) if copy.is_turned else {}
     counters = tuple(Variable(name) for name in names)
     node: Node = Instance(copy.name, counters, copy.permuted(counters), (counters,))
     last = {place: plus(extent, -1) for place, extent in enumerate(extents)}
-    for place in blocked:
-        block = Variable(copy.blocks[place])
-        end = minimum(plus(block, _BLOCK - 1), last[place])
-        node = Loop(names[place], block, end, 1, node)
-    for place in blocked:
-        node = Loop(copy.blocks[place], Number(0), last[place], _BLOCK, node)
-    for place in reversed([place for place in range(copy.array.rank) if place not in blocked]):
+    run = max(blocks, default=-1)
+    inside = [*reversed(range(run + 1, rank))] if blocks else []
+    for place in (*sorted(blocks)[:1], *inside, *sorted(blocks)[1:]):
+        first: Index = Number(0)
+        end = last[place]
+        if place in blocks:
+            first = Variable(copy.blocks[place])
+            end = minimum(plus(first, blocks[place] - 1), end)
+        node = Loop(names[place], first, end, 1, node)
+    for place, step in blocks.items():
+        node = Loop(copy.blocks[place], Number(0), last[place], step, node)
+    for place in reversed([one for one in range(rank) if one not in (*blocks, *inside)]):
         node = Loop(names[place], Number(0), last[place], 1, node)
     assert isinstance(node, Loop)
     return replace(node, annotation=annotation)
+
+
+def _blocks(copy: _Copy, extents: tuple[Index, ...]) -> dict[int, int]:
+    """Return the dimensions that are cut into blocks, and their sizes, the outermost block last.
+
+    Along the lanes of the copy, and along the last dimension of the array, so that of both sides
+    whole cache lines are used. Where that is short, several dimensions together are what is
+    contiguous: K[512][512][3][3] turned along the first is read from 16 places at once, at each 252
+    elements one after the other, 28 of the second dimension. All 512 of the first for each of these
+    would come from as many pages, and from a few sets of the cache.
+    """
+    lanes, run, length = copy.order[-1], copy.array.rank - 1, 1
+    while run - 1 > lanes and _known(extents[run]) * length < _BLOCK:
+        length *= _known(extents[run])
+        run -= 1
+    if run == copy.array.rank - 1:
+        return {lanes: _BLOCK, run: _BLOCK}
+    found = {lanes: _BLOCK, run: max(1, _RUN // max(1, length))}
+    return dict(sorted(found.items(), key=lambda one: _known(extents[one[0]]) / one[1]))
+
+
+def _known(extent: Index) -> int:
+    """Return an extent, without end where it is not known."""
+    return extent.value if isinstance(extent, Number) else _RUN

@@ -35,7 +35,7 @@ _USUAL = 32
 MOST_VECTORS = 6
 """How many vectors of a loop run together at the most."""
 
-COPYING = 2
+COPYING = 1
 """The cycles that it takes to copy an element to where vectors can be loaded."""
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from math import prod
 
 from polygym.compiler.codegen.common.loop_annotation import LoopAnnotation
+from polygym.compiler.codegen.common.sizes import elements_of
 from polygym.compiler.codegen.trees.copy_choice import as_asked, given_to
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.model import Copies
@@ -34,6 +35,7 @@ from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.trips import lengths
 from polygym.compiler.codegen.trees.vector_choice import Sum, Way, best_way
+from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.schedule import Row
 
 
@@ -79,7 +81,8 @@ def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice |
     count, terms = len(loops.free), prod(reach[len(loops.free) :])
     own = tuple(row[loops.statement] for row in moves[:count])
     statement = setting.scop.statement(loops.statement)
-    found = Sum(statement, own, reach[:count], terms, is_held, setting.vector_bits // 8)
+    lanes = setting.vector_bits // 8
+    found = Sum(statement, own, reach[:count], terms, is_held, lanes, _read(statement, setting))
     way = _way(found, loops, moves, setting)
     if way is None:
         return None
@@ -89,6 +92,13 @@ def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice |
     given = given_to(way.vector, way.jammed, number, setting.vector_bits)
     again = found.again(way.vector)
     return SumChoice(loops, is_held, given, again, _tiles(found, way, number, again, setting))
+
+
+def _read(statement: Statement, setting: Setting) -> tuple[int, ...]:
+    """Return the bytes of the arrays that a statement reads, read by read."""
+    assert setting.sizes is not None
+    arrays = [setting.scop.array(access.array) for access in statement.reads]
+    return tuple(elements_of(array, setting.sizes) * array.type.size for array in arrays)
 
 
 def _is_held(loops: SumLoops, outer: Sequence[Row], moves: Table, setting: Setting) -> bool:

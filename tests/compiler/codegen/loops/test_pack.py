@@ -6,15 +6,17 @@ from itertools import product
 import numpy as np
 import pytest
 
+from polygym.compiler.codegen import passes
 from polygym.compiler.codegen.c_printer import print_c
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm import emit_module
-from polygym.compiler.codegen.loops.ir import Block, LoopProgram
+from polygym.compiler.codegen.loops.ir import Block, Loop, LoopProgram
 from polygym.compiler.codegen.loops.lanes import statements_in
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Storage
-from polygym.compiler.poly.baselines import original
+from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.measure.evaluation import EvaluationOptions, Evaluator
@@ -104,6 +106,51 @@ def test_a_copy_has_every_element_once(
     assert {event.reads[0] for event in found} == set(product(*map(range, extents)))
     order = (1, 2, 0) if not dimension else (0, 2, 1)
     assert all(event.write == tuple(event.reads[0][k] for k in order) for event in found)
+
+
+@pytest.mark.parametrize(
+    ("f", "c", "k", "order"),
+    [
+        # 85 of b make 255 elements of a filter that follow each other: five blocks of those, and
+        # three of filters
+        (40, 400, 3, ["b", "f"]),
+        (100, 86, 3, ["f", "b"]),
+        (33, 20, 15, ["f", "b"]),
+        # a filter's rows are long enough
+        (33, 20, 16, ["b_", "b__", "q", "f"]),
+    ],
+)
+def test_short_rows_are_copied_together(
+    f: int, c: int, k: int, order: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every element once, in blocks: whatever is contiguous on either side stays together."""
+    machine = Machine(vector_bits=512, registers=32)
+    monkeypatch.setattr(passes, "this_machine", lambda: machine)
+    sizes = {"N": 1, "C": c, "H": 6, "W": 6 + k, "F": f, "KH": 1, "KW": k}
+    layer = load_program("tc:conv2d", parameters=sizes)
+    legal = LegalSchedule(layer.scop, isl_schedule(layer.scop))
+    mapping = parse_mapping("default vector_bits=512 threads=2")
+    program = lower(legal, mapping, dict(layer.parameters))
+    copies = [array for array in program.scop.arrays if array.storage is Storage.SCRATCH]
+    assert [one.name for one in copies] == ["K_packed"]
+    body = program.body
+    assert isinstance(body, Block)
+    found = list(events(body.children[0], {}))
+    assert sorted(event.reads[0] for event in found) == sorted(
+        product(range(f), range(c), range(1), range(k))
+    )
+    assert all(event.write == (*event.reads[0][1:], event.reads[0][0]) for event in found)
+    names = {"K_packed_0_block": "f", "K_packed_1_block": "b", "K_packed_3_block": "q"}
+    names |= {"K_packed_1": "b_", "K_packed_2": "b__"}
+    loops, node = [], body.children[0]
+    while isinstance(node, Loop):
+        loops.append(names.get(node.variable, "-"))
+        node = node.body
+    assert loops[: len(order)] == order
+    # 16 filters at a time, and each of them along what follows in memory
+    before = [event.reads[0] for event in found[:16]]
+    assert {one[0] for one in before} == set(range(16))
+    assert len({one[1:] for one in before}) == 1
 
 
 def test_one_copy_serves_all_reads_and_names_do_not_clash() -> None:

@@ -83,7 +83,7 @@ def test_statements_part_ways_and_the_sum_is_held_in_all_of_its_loops() -> None:
         (SIZES, "registers=off", MACHINE),
         (SIZES, "vector_bits=off", MACHINE),
         ({**SIZES, "c": 40_000}, "default", MACHINE),
-        (SIZES, "default", replace(MACHINE, level_2=1 << 10)),
+        (SIZES, "default", replace(MACHINE, level_2=1 << 9)),
     ],
 )
 def test_what_is_refused(sizes: dict[str, int] | None, mapping: str, machine: Machine) -> None:

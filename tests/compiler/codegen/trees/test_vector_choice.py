@@ -22,7 +22,7 @@ MACHINE = Machine(vector_bits=512, registers=32)
 def sum_of(n: int, f: int, x: int, terms: int = 288) -> Sum:
     statement = parse_text(BATCHES).statements[1]
     moves = (ALONG_N, ALONG_F, ALONG_X)
-    return Sum(statement, moves, (n, f, x), terms, is_held=True, vector_bytes=64)
+    return Sum(statement, moves, (n, f, x), terms, is_held=True, vector_bytes=64, arrays=())
 
 
 def best(found: Sum, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3) -> int:
@@ -94,3 +94,27 @@ def test_a_block_reads_no_more_than_the_cache_holds() -> None:
     assert found.column == 2304 * 64
     assert found.fitting(MACHINE) == 1
     assert found.way(F, 16, MACHINE).copies.vectors == 1
+
+
+def test_one_vector_may_have_more_of_the_cache() -> None:
+    """Of 512 KB half for several, three quarters for one alone."""
+    assert sum_of(1, 512, 7, terms=4608).fitting(MACHINE) == 1
+    assert sum_of(1, 512, 7, terms=6144).fitting(MACHINE) == 1
+    assert sum_of(1, 512, 7, terms=6145).fitting(MACHINE) == 0
+
+
+def test_what_does_not_stay_is_read_again() -> None:
+    """Weights of 2.4 MB for each of 14 rows: vectors along the channels read them once."""
+    found = sum_of(14, 256, 14, terms=2304)
+    weights = 256 * 2304 * 4
+    far = replace(found, arrays=(0, 262144, weights))
+    there, here = (one.way(X, 16, MACHINE) for one in (found, far))
+    assert here.copies == there.copies
+    assert here.cycles - there.cycles == pytest.approx(13 * weights / 32 / (14 * 256 * 14))
+    assert found.way(F, 16, MACHINE) == far.way(F, 16, MACHINE), "tiles of copies stay"
+    assert best(far) == F
+    near = replace(found, arrays=(0, 262144, 262144))
+    assert near.way(X, 16, MACHINE) == there, "half of the cache"
+    once = replace(found, lengths=(1, 256, 14), arrays=(0, 262144, weights))
+    without = replace(once, arrays=())
+    assert once.way(X, 16, MACHINE) == without.way(X, 16, MACHINE), "one row"
