@@ -12,6 +12,7 @@ What is decided about a schedule (its legality, its bands) holds for all sizes a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias, TypeVar
 
@@ -41,7 +42,12 @@ def known_sizes(scop: Scop, sizes: Sizes | None) -> Sizes | None:
 
 def elements_of(array: Array, sizes: Sizes) -> int:
     """Return how many elements an array has."""
-    return prod(evaluate(extent, dict(sizes)) for extent in array.extents)
+    return _product(array.extents, tuple(sizes.items()))
+
+
+@lru_cache(maxsize=1024)
+def _product(extents: tuple[str, ...], sizes: tuple[tuple[str, int], ...]) -> int:
+    return prod(evaluate(extent, dict(sizes)) for extent in extents)
 
 
 def at_sizes(points: Points, sizes: Sizes | None) -> Points:

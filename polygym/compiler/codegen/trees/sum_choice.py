@@ -28,13 +28,13 @@ from polygym.compiler.codegen.common.sizes import elements_of
 from polygym.compiler.codegen.trees.copy_choice import as_asked, given_to
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.model import Copies
-from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.roles import Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.trips import lengths
-from polygym.compiler.codegen.trees.vector_choice import Sum, Way, best_way
+from polygym.compiler.codegen.trees.vector_choice import Footprint, Sum, Way, best_way
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.schedule import Row
 
@@ -81,8 +81,10 @@ def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice |
     count, terms = len(loops.free), prod(reach[len(loops.free) :])
     own = tuple(row[loops.statement] for row in moves[:count])
     statement = setting.scop.statement(loops.statement)
-    lanes = setting.vector_bits // 8
-    found = Sum(statement, own, reach[:count], terms, is_held, lanes, _read(statement, setting))
+    summed = [row[loops.statement] for row in moves[count:]]
+    touched = _footprints(statement, summed, reach[count:], setting)
+    bytes_ = setting.vector_bits // 8
+    found = Sum(statement, own, reach[:count], terms, is_held, bytes_, touched)
     way = _way(found, loops, moves, setting)
     if way is None:
         return None
@@ -94,11 +96,19 @@ def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice |
     return SumChoice(loops, is_held, given, again, _tiles(found, way, number, again, setting))
 
 
-def _read(statement: Statement, setting: Setting) -> tuple[int, ...]:
-    """Return the bytes of the arrays that a statement reads, read by read."""
+def _footprints(
+    statement: Statement, summed: Sequence[Moves], lengths: Sequence[int], setting: Setting
+) -> tuple[Footprint, ...]:
+    """Return what each read of a statement touches in the loops of its sum, and its array."""
     assert setting.sizes is not None
-    arrays = [setting.scop.array(access.array) for access in statement.reads]
-    return tuple(elements_of(array, setting.sizes) * array.type.size for array in arrays)
+    found = []
+    for read, access in enumerate(statement.reads):
+        array = setting.scop.array(access.array)
+        moving = zip(summed, lengths, strict=True)
+        column = prod(n for moves, n in moving if moves.reads[read] is not Move.SAME)
+        every = elements_of(array, setting.sizes)
+        found.append(Footprint(column * array.type.size, every * array.type.size))
+    return tuple(found)
 
 
 def _is_held(loops: SumLoops, outer: Sequence[Row], moves: Table, setting: Setting) -> bool:

@@ -21,7 +21,7 @@ are copied, and a tile of them stays for all rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from polygym.compiler.codegen.common.machine import Machine
@@ -36,8 +36,8 @@ _SPARE = 3
 _CYCLES_OF_LEVEL_2 = 1.5
 _NEAR = 16 << 10
 
+# Bytes that come in a cycle from beyond the level 2 cache, where the next ones are foreseen.
 _FAR_BYTES = 32
-"""What comes in a cycle from beyond the level 2 cache, as was measured with 32 registers."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,22 @@ class Way:
 
 
 @dataclass(frozen=True)
+class Footprint:
+    """The bytes that a read touches: in the sum for one element, and of its ``array`` at most.
+
+    What neighbouring elements share, x + q with x and q, is counted for each.
+    """
+
+    column: int
+    array: int
+
+
+@dataclass(frozen=True)
 class Sum:
     """A statement with independent loops: their ``moves`` and how many iterations they have.
 
     Each element is a sum of ``terms``, and lives in a register meanwhile if it is ``held``; vectors
-    have so many bytes. ``arrays`` are the bytes of what is read, 0 where it does not matter.
+    have so many bytes. ``footprints`` has one for each read, or nothing where that does not matter.
     """
 
     statement: Statement
@@ -64,7 +75,7 @@ class Sum:
     terms: int
     is_held: bool
     vector_bytes: int
-    arrays: tuple[int, ...]
+    footprints: tuple[Footprint, ...]
 
     @property
     def column(self) -> int:
@@ -109,34 +120,40 @@ class Sum:
         copying = sum(
             self.terms * COPYING / self._reading(read) for read in self.moves[vector].turned
         )
-        far = self._far(vector, jammed, copies, width, machine) / max(1, prod(self.lengths))
-        return Way(vector, jammed, copies, one / max(1, rows * columns) + copying + far)
+        way = Way(vector, jammed, copies, one / max(1, rows * columns) + copying)
+        far = self._read_again(way, width, machine.level_2 // 2) / max(1, prod(self.lengths))
+        return replace(way, cycles=way.cycles + far / _FAR_BYTES)
 
-    def _far(
-        self, vector: int, jammed: int | None, copies: Copies, width: int, machine: Machine
-    ) -> float:
-        """Return the cycles of reading again what does not stay in half of the level 2 cache.
+    def _read_again(self, way: Way, width: int, cache: int) -> float:
+        """Return the bytes that are read once more since they have not stayed in the cache.
 
-        What is turned has tiles that stay.
+        What is turned is left out, since it has tiles that stay, and so are the tiles: that what is
+        not turned is read for each of them is not counted.
         """
-        blocks = {vector: width * copies.vectors, jammed: copies.jam}
-        inside = [vector] if jammed is None else [vector, jammed]
-        order = (*inside, *(p for p in reversed(range(len(self.lengths))) if p not in inside))
-        enough, again = machine.level_2 // 2, 0.0
-        for read, whole in enumerate(self.arrays):
-            if self._is_own(read) or read in self.moves[vector].turned:
+        turned, again = self.moves[way.vector].turned, 0.0
+        for read, footprint in enumerate(self.footprints):
+            if self._is_own(read) or read in turned:
                 continue
-            size = min(whole, max(1, self.terms) * self.vector_bytes // width)
+            size = min(footprint.column, footprint.array)
             traffic = float(size)
-            for place in order:
-                count = max(1, self.lengths[place])
+            for place, times in self._inside_out(way, width):
                 if self.moves[place].reads[read] is not Move.SAME:
-                    more = min(whole, size * count)
+                    more = min(footprint.array, size * max(1, self.lengths[place]))
                     traffic, size = traffic * more / max(1, size), more
-                elif size > enough:
-                    traffic *= -(-count // blocks.get(place, 1))
-            again += traffic - size if size > enough else 0.0
-        return again / _FAR_BYTES
+                elif size > cache:
+                    traffic *= times
+            again += traffic - size if size > cache else 0.0
+        return again
+
+    def _inside_out(self, way: Way, width: int) -> Iterator[tuple[int, int]]:
+        """Yield the loops from the innermost one out, with how many blocks each has."""
+        yield way.vector, -(-self.lengths[way.vector] // (width * way.copies.vectors)) or 1
+        if way.jammed is not None:
+            yield way.jammed, -(-self.lengths[way.jammed] // way.copies.jam) or 1
+        others = [p for p in range(len(self.lengths)) if p not in (way.vector, way.jammed)]
+        again = self.again(way.vector)
+        for place in reversed(sorted(others, key=lambda place: place in again)):
+            yield place, max(1, self.lengths[place])
 
     def _is_own(self, read: int) -> bool:
         return self.is_held and read in self.statement.own_reads

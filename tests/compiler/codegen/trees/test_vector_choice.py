@@ -7,7 +7,7 @@ import pytest
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.trees.model import Copies, block
 from polygym.compiler.codegen.trees.moves import Move, Moves
-from polygym.compiler.codegen.trees.vector_choice import Sum, best_way
+from polygym.compiler.codegen.trees.vector_choice import Footprint, Sum, best_way
 from polygym.compiler.frontend.c import parse_text
 from tests.compiler.codegen.loops.test_tile_pack import BATCHES
 
@@ -22,7 +22,7 @@ MACHINE = Machine(vector_bits=512, registers=32)
 def sum_of(n: int, f: int, x: int, terms: int = 288) -> Sum:
     statement = parse_text(BATCHES).statements[1]
     moves = (ALONG_N, ALONG_F, ALONG_X)
-    return Sum(statement, moves, (n, f, x), terms, is_held=True, vector_bytes=64, arrays=())
+    return Sum(statement, moves, (n, f, x), terms, is_held=True, vector_bytes=64, footprints=())
 
 
 def best(found: Sum, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3) -> int:
@@ -103,18 +103,34 @@ def test_one_vector_may_have_more_of_the_cache() -> None:
     assert sum_of(1, 512, 7, terms=6145).fitting(MACHINE) == 0
 
 
+# The statement reads the element itself, the image, and the weights.
+NOTHING = Footprint(0, 0)
+
+
 def test_what_does_not_stay_is_read_again() -> None:
     """Weights of 2.4 MB for each of 14 rows: vectors along the channels read them once."""
     found = sum_of(14, 256, 14, terms=2304)
-    weights = 256 * 2304 * 4
-    far = replace(found, arrays=(0, 262144, weights))
+    image, weights = Footprint(9216, 262144), Footprint(9216, 256 * 9216)
+    far = replace(found, footprints=(NOTHING, image, weights))
     there, here = (one.way(X, 16, MACHINE) for one in (found, far))
     assert here.copies == there.copies
-    assert here.cycles - there.cycles == pytest.approx(13 * weights / 32 / (14 * 256 * 14))
+    assert here.cycles - there.cycles == pytest.approx(13 * weights.array / 32 / (14 * 256 * 14))
     assert found.way(F, 16, MACHINE) == far.way(F, 16, MACHINE), "tiles of copies stay"
     assert best(far) == F
-    near = replace(found, arrays=(0, 262144, 262144))
+    near = replace(found, footprints=(NOTHING, image, Footprint(9216, 262144)))
     assert near.way(X, 16, MACHINE) == there, "half of the cache"
-    once = replace(found, lengths=(1, 256, 14), arrays=(0, 262144, weights))
-    without = replace(once, arrays=())
+    once = replace(found, lengths=(1, 256, 14), footprints=far.footprints)
+    without = replace(once, footprints=())
     assert once.way(X, 16, MACHINE) == without.way(X, 16, MACHINE), "one row"
+
+
+def test_loops_that_need_the_same_vectors_are_inside() -> None:
+    """Vectors along x, 64 f: the image of each n stays for all blocks of f, and is read once."""
+    found = sum_of(64, 64, 16, terms=2304)
+    image = Footprint(9216, 64 * 16 * 9216)
+    far = replace(found, footprints=(NOTHING, image, NOTHING))
+    assert far.way(X, 16, MACHINE) == found.way(X, 16, MACHINE)
+    larger = replace(far, footprints=(NOTHING, Footprint(36864, 64 * 16 * 36864), NOTHING))
+    blocks = 64 / larger.way(X, 16, MACHINE).copies.jam
+    more = larger.way(X, 16, MACHINE).cycles - found.way(X, 16, MACHINE).cycles
+    assert more == pytest.approx((blocks - 1) * 64 * 16 * 36864 / 32 / (64 * 64 * 16))
