@@ -1,15 +1,16 @@
 """Does a program that nobody wrote on purpose ever compute something else than gcc makes of it?
 
 Mutant k is a kernel of the suite or a random program, in whose region one to three things were
-changed: numbers, names, operators, lines that go, come twice or change places. It is refused with a
-sentence, or runs: in its own order, and under isl's schedule and the default mapping, and both
-compute what gcc's code computes from the same text. All of it comes from the seed and k::
+changed: numbers, names, operators, words that go, lines that go, come twice or change places. It is
+refused with a sentence, or runs, in its own order, and under isl's schedule and the default
+mapping: both compute what gcc's code computes from the same text. The seed and k say all::
 
     python benchmarks/mutants.py --count 2000
     python benchmarks/mutants.py --seed 0 --mutant 1234    # one of them, with its text
 
 An error of polygym's own, a crash or another result ends in the exit code 1, and the text of each
-is printed. A program that gcc refuses, or that takes too long, is counted and no failure.
+is printed. A program that gcc refuses, whose code takes too long to make or to run, or of which
+nothing is left, is counted and no failure.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.compiler import Compiler, NotCompiled
-from polygym.measure.evaluation.foreign import FOREIGN, Foreign, compile_foreign
+from polygym.measure.evaluation.foreign import compile_foreign, executable, missing
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Status
+from polygym.measure.worker.problem import CompiledProgram
 from polygym.measure.worker.timing import Repetition, TimeLimit
 from polygym.measure.worker.worker import Worker
 from polygym.programs import Program, load_program, load_scop
@@ -61,24 +63,17 @@ WORD = re.compile(r"\d+\.\d+|\w+|[-+*/<>=!]=|\+\+|--|&&|\|\||\s+|[^\w\s]")
 
 Change = Callable[[str, np.random.Generator], str]
 
-GOOD = {"refused", "refused by gcc", "too much", "timeout", "ok"}
-
-
-class Exact(Foreign):
-    """A compiler that rounds every product before it is added."""
-
-    def flags(self, threads: int) -> tuple[str, ...]:
-        """Return the usual ones, and that."""
-        return (*Foreign.flags(self, threads), "-ffp-contract=off")
+INTERNAL = "internal error"
+GOOD = {"refused", "refused by gcc", "too much", "timeout", "empty", "ok"}
+SLOW = {"LimitError", "Timeout", "MemoryError", "WrongLoopsError"}  # no code, with a reason
 
 
 # C leaves open whether a product that is added is rounded before. Where that makes a difference as
 # large as a wrong output, which begins with the cancellation of all digits, one of both agrees.
-FOREIGN["gcc, rounded twice"] = Exact("gcc, rounded twice", "gcc", "gcc")
-THEIRS = ("gcc", "gcc, rounded twice")
+ROUNDINGS = ((), ("-ffp-contract=off",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Original:
     """A program: its text up to what may be changed, that, and the rest; and its sizes."""
 
@@ -199,45 +194,47 @@ class Hand:
             used = {one.name for one in load_scop(str(path)).parameters}
             given = {name: value for name, value in sizes.items() if name in used}
             program = load_program(str(path), parameters=given)
-            return self.run(program) if program.scop.statements else ("ok", "")
+        except LimitError as error:
+            return "too much", str(error)
         except InputError as error:
             return "refused", str(error)
+        except Exception as error:
+            return INTERNAL, f"{type(error).__name__}: {error}"
+        try:
+            return self.run(program) if program.scop.statements else ("empty", "")
         except LimitError as error:
             return "too much", str(error)
         except Exception as error:
-            return "internal error", f"{type(error).__name__}: {error}"
+            return INTERNAL, f"{type(error).__name__}: {error}"
 
     def run(self, program: Program) -> tuple[str, str]:
         """Run a program under isl's schedule, and what gcc makes of it, beside its own order."""
+        scop = program.scop
+        for schedule, mapping in ((original(scop), SEQUENTIAL), (isl_schedule(scop), DEFAULT)):
+            code = self.compiler.compile_schedule(program, schedule, mapping)
+            if isinstance(code, NotCompiled):
+                is_slow = code.error_type in SLOW
+                return "too much" if is_slow else INTERNAL, f"{code.error_type}: {code.reason}"
+        assert isinstance(code, CompiledProgram)
         problem = self.compiler.compile_problem(program)
         with closing(self.worker.open(problem, ONCE.repetition)) as session:
-            done = self.compiler.compile_schedule(program, isl_schedule(program.scop), DEFAULT)
-            if isinstance(done, NotCompiled):
-                return _not_compiled(done)
-            outcome = session.measure(done, ONCE)
+            outcome = session.measure(code, ONCE)
             if outcome.status is not Status.OK:
                 return outcome.status.value, f"under isl's schedule: {outcome}"
             said = []
-            for name in THEIRS:
+            for flags in ROUNDINGS:
                 try:
-                    theirs = compile_foreign(name, program, 1)
+                    theirs = compile_foreign("gcc", program, 1, flags)
                 except InputError as error:
                     return "refused by gcc", str(error)
                 outcome = session.measure(theirs, ONCE)
                 if outcome.status is Status.OK:
                     return "ok", ""
-                said.append(f"{name}: {outcome}")
+                said.append(f"gcc {' '.join(flags)}: {outcome}")
             return outcome.status.value, "; ".join(said)
 
 
-def _not_compiled(why: NotCompiled) -> tuple[str, str]:
-    detail = f"{why.error_type}: {why.reason}"
-    if why.error_type in ("LimitError", "Timeout", "MemoryError", "WrongLoopsError"):
-        return "too much", detail
-    return ("refused" if why.error_type == "InputError" else "internal error"), detail
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mutant:
     """A mutant, and what became of it."""
 
@@ -279,6 +276,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--mutant", type=int, help="play one, and print it")
     options = parser.parse_args()
+    if executable("gcc") is None:
+        sys.exit(missing("gcc"))
     if options.mutant is not None:
         (one,) = play(options.seed, range(options.mutant, options.mutant + 1))
         print(f"{one.text}\n{one.name}: {one.status}: {one.detail}")
@@ -291,7 +290,7 @@ def main() -> None:
     ]
     pool = ProcessPoolExecutor(options.processes, mp_context=get_context("spawn"))
     with pool:
-        for done, found in enumerate(pool.map(partial(play, options.seed), parts), 1):
+        for found in pool.map(partial(play, options.seed), parts):
             for one in found:
                 counts[one.status] += 1
                 slowest = max(slowest, one.seconds)
@@ -300,7 +299,8 @@ def main() -> None:
                         f"\n{one.status.upper()}: mutant {one.number} of {one.name}: {one.detail}"
                     )
                     print(f"{one.text}\n", flush=True)
-            print(f"{done * PER_PROCESS:6}  {dict(counts)}, slowest {slowest:.1f} s", flush=True)
+            total = sum(counts.values())
+            print(f"{total:6}  {dict(counts)}, slowest {slowest:.1f} s", flush=True)
     sys.exit(bool(set(counts) - GOOD))
 
 

@@ -211,18 +211,6 @@ def test_the_suite_does_not_know_polygym() -> None:
         assert not any(name.split(".")[0] == "polygym" for name in imports(path.read_text())), path
 
 
-def test_the_floors_of_code_generation_stand_on_each_other() -> None:
-    """What stands beside the floors is above all of them."""
-    package = "compiler.codegen."
-    floors = [f"{package}{name}." for name in ("common", "trees", "loops", "llvm")]
-    for height, floor in enumerate(floors):
-        for module in (name for name in MODULES if name.startswith(floor)):
-            found = imported_modules(MODULES[module].read_text(), MODULES)
-            below = tuple(floors[: height + 1])
-            within = {name for name in found if name.startswith(package)}
-            assert all(name.startswith(below) for name in within), f"{module} imports {within}"
-
-
 def test_every_module_has_a_place_and_every_place_a_module() -> None:
     assert {place_of(module) for module in set(MODULES) - {""}} == set(PLACES)
 

@@ -1,8 +1,15 @@
 """Mutants come from their seed, differ from what they were, and none computes something else."""
 
+from pathlib import Path
+
 import mutants
 import numpy as np
 import pytest
+
+from polygym.errors import InputError
+from polygym.measure.evaluation.compiler import NotCompiled
+from polygym.measure.evaluation.foreign import executable
+from polygym.programs import Program
 
 
 def test_mutants_come_from_their_seed() -> None:
@@ -21,6 +28,10 @@ def test_every_change_changes(change: mutants.Change) -> None:
     assert change("\n", np.random.default_rng(0)) in ("", "\n", "\n\n")
 
 
+NEEDS_GCC = pytest.mark.skipif(executable("gcc") is None, reason="no gcc")
+
+
+@NEEDS_GCC
 def test_a_few_are_played() -> None:
     found = mutants.play(0, range(12))
     assert [one.number for one in found] == list(range(12))
@@ -28,24 +39,56 @@ def test_a_few_are_played() -> None:
     assert all(one.detail for one in found if one.status == "refused")
 
 
+def one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every mutant be the same program, unchanged."""
+    original = next(one for one in mutants.originals() if "0.75" in one.region)
+    monkeypatch.setattr(mutants, "originals", lambda: (original,))
+    monkeypatch.setattr(mutants, "mutated", lambda region, _: region)
+
+
+@NEEDS_GCC
 def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gcc is given another text than ours, as if one of both were wrong."""
     plain = mutants.compile_foreign
 
-    def other(name: str, program: mutants.Program, threads: int) -> object:
-        path = mutants.Path(program.scop.file)
+    def other(name: str, program: Program, threads: int, more: tuple[str, ...]) -> object:
+        path = Path(program.scop.file)
         text = path.read_text()
         path.write_text(text.replace("0.75", "0.5"))
         try:
-            return plain(name, program, threads)
+            return plain(name, program, threads, more)
         finally:
             path.write_text(text)
 
-    original = next(one for one in mutants.originals() if "0.75" in one.region)
-    monkeypatch.setattr(mutants, "originals", lambda: (original,))
-    monkeypatch.setattr(mutants, "mutated", lambda region, _: region)
+    one_program(monkeypatch)
     assert mutants.play(0, range(1))[0].status == "ok"
     monkeypatch.setattr(mutants, "compile_foreign", other)
     found = mutants.play(0, range(1))[0]
     assert found.status == "wrong output"
-    assert "gcc" in found.detail
+    assert found.detail.count("gcc") == len(mutants.ROUNDINGS)
+
+
+@pytest.mark.parametrize(
+    ("error_type", "status"),
+    [("Crash", "internal error"), ("InternalError", "internal error"), ("Timeout", "too much")],
+)
+def test_what_is_not_compiled(
+    error_type: str, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is out of reach is no failure."""
+    one_program(monkeypatch)
+    answer = NotCompiled(error_type, "for a test")
+    monkeypatch.setattr(mutants.Compiler, "compile_schedule", lambda *_: answer)
+    found = mutants.play(0, range(1))[0]
+    assert (found.status, found.detail) == (status, f"{error_type}: for a test")
+
+
+def test_the_original_order_that_cannot_be_compiled_is_a_defect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> object:
+        raise InputError("the original order does not compile")
+
+    one_program(monkeypatch)
+    monkeypatch.setattr(mutants.Compiler, "compile_problem", refused)
+    assert mutants.play(0, range(1))[0].status == "internal error"

@@ -18,13 +18,6 @@ from tests.search.explore.pretending import pretended, setting
 from tests.sources import Y_AX
 
 
-@pytest.fixture
-def y_ax(tmp_path: Path) -> Path:
-    path = tmp_path / "yax.c"
-    path.write_text(Y_AX)
-    return path
-
-
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = dispatch.run(["replay", *arguments])
     captured = capsys.readouterr()
@@ -103,35 +96,35 @@ def test_nothing_is_run_on_request(
 def test_a_file_from_another_folder(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    y_ax: Path,
+    y_ax: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path = saved(tmp_path, recorded(setting(str(y_ax))))
+    path = saved(tmp_path, recorded(setting(y_ax)))
     monkeypatch.chdir("/")
     assert call(capsys, path, "--no-run")[0] == 0
-    y_ax.write_text(Y_AX.replace("y[i] = 0;", "y[i] = 0.5;"))
+    Path(y_ax).write_text(Y_AX.replace("y[i] = 0;", "y[i] = 0.5;"))
     code, out, _ = call(capsys, path, "--no-run")
     assert code == 0
     assert "source    has changed" in out
     for before, after in [("T:", "U:"), ("y[i] = 0;", "x[0] = y[i];")]:
-        y_ax.write_text(Y_AX.replace(before, after))
+        Path(y_ax).write_text(Y_AX.replace(before, after))
         code, out, err = call(capsys, path, "--no-run")
         assert (code, out) == (1, "")
         assert "changed since" in err
 
 
 def test_a_file_that_has_moved(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, y_ax: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, y_ax: str
 ) -> None:
-    path = saved(tmp_path, recorded(setting(str(y_ax))))
-    moved = str(y_ax.rename(tmp_path / "moved.c"))
+    path = saved(tmp_path, recorded(setting(y_ax)))
+    moved = str(Path(y_ax).rename(tmp_path / "moved.c"))
     code, out, err = call(capsys, path, "--no-run")
     assert (code, out) == (2, "")
-    assert err.count(str(y_ax)) == 1
+    assert err.count(y_ax) == 1
     assert "--file NEW.c" in err
     assert "Errno" not in err
     assert call(capsys, path, "--no-run", "--file", moved)[0] == 0
-    code, _, err = call(capsys, path, "--no-run", "--file", str(y_ax))
+    code, _, err = call(capsys, path, "--no-run", "--file", y_ax)
     assert code == 2
     assert "does not exist" in err
 

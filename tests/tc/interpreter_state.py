@@ -1,4 +1,4 @@
-"""What the interpreter of comprehensions knows while it runs."""
+"""What the interpreter of comprehensions knows while it runs, and what may be given to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from polygym.compiler.frontend.tc.syntax import (
 
 # No size in a test is larger, nor is any sum of two.
 LARGEST = 60
-
 
 DTYPES = {
     Scalar.BOOL: np.bool_,

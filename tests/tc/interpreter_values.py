@@ -31,11 +31,7 @@ from tests.tc.interpreter_state import DTYPES, OutOfRange, State
 
 # The types of what has none of its own: literals and truth values.
 WHOLE, REAL, TRUTH = "whole", "real", "truth"
-
-
 Kind = np.dtype | str
-
-
 _INT = np.dtype(np.int32)
 
 

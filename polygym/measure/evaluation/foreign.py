@@ -115,8 +115,12 @@ def missing(name: str) -> str:
     return f"{name}: no {what} found; on Debian: apt-get install {foreign.packages}"
 
 
-def compile_foreign(name: str, program: Program, threads: int) -> CompiledProgram:
+def compile_foreign(
+    name: str, program: Program, threads: int, more: Sequence[str] = ()
+) -> CompiledProgram:
     """Return the program compiled by another compiler, which may add in another order.
+
+    ``more`` are flags beside the usual ones.
 
     Raises:
         InputError: the compiler is missing, or refuses the file.
@@ -141,7 +145,13 @@ def compile_foreign(name: str, program: Program, threads: int) -> CompiledProgra
         for part, text in texts.items():
             where, result = Path(folder, f"{part}.c"), Path(folder, f"{part}.o")
             where.write_text(text, encoding="utf-8")
-            flags = [*FOREIGN[name].flags(threads), "-w", "-fPIC", "-Dmain=polygym_other_main"]
+            flags = [
+                *FOREIGN[name].flags(threads),
+                *more,
+                "-w",
+                "-fPIC",
+                "-Dmain=polygym_other_main",
+            ]
             flags += ["-iquote", str(source.parent)]
             _run([path, *flags, "-c", str(where), "-o", str(result)], name)
             objects.append(str(result))

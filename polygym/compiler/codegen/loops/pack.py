@@ -10,8 +10,9 @@ Side conditions: nothing writes the array in the part of the program that reads 
 (:mod:`polygym.compiler.codegen.common.packable`), and along the lanes one subscript grows by 1 that
 is not the last, the others not at all. The result has one array and one statement more; the array
 lives on the heap while the kernel runs. It is filled before the first part that reads from it, and
-again before one that does so after the original has been written. The copy is made in square
-blocks, so that of both sides whole cache lines are used, and in parallel if there are threads.
+again before one that does so after the original has been written. The copy is made in blocks of
+what is contiguous on either side, so that of both whole cache lines are used, and in parallel if
+there are threads.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from polygym.compiler.poly.isl_numbers import isl_text
 T = TypeVar("T")
 
 _BLOCK = 16
-_RUN = 256
+_RUN = 256  # elements that follow each other in the array, of one block
 _LONG = 64
 
 
@@ -326,5 +327,5 @@ def _blocks(copy: _Copy, extents: tuple[Index, ...]) -> dict[int, int]:
 
 
 def _known(extent: Index) -> int:
-    """Return an extent, without end where it is not known."""
+    """Return an extent; one that is not known is taken to be as long as a run."""
     return extent.value if isinstance(extent, Number) else _RUN
