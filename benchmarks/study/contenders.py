@@ -79,7 +79,7 @@ FIGURES = {
         ("random", "diversity-0", "trees", "diversity-0.5", "diversity-2"),
     ),
     "doubt": ("What a model is not sure of", ("random", "trees", "ei", "ucb")),
-    "transfer": (
+    "knowledge": (
         "What is known of other programs",
         ("random", "trees", "filter", "transfer", "of-random", "of-layers"),
     ),
