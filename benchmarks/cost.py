@@ -25,16 +25,18 @@ the trials until a search has 95 % of the best that anyone has found, in the med
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import astuple
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from study import contenders, curves, figures, invariance, layers, programs
-from study.journal import Journal, Search, Setting, Task
+from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, machine_like_this
 from study.searching import STARTS, searched
 
@@ -53,7 +55,8 @@ def main() -> int:
     options = _parser().parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     try:
-        return int(options.part(options))
+        with nullcontext() if options.part is report else alone(options.out):
+            return int(options.part(options))
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
         return 130
@@ -275,4 +278,6 @@ def compare(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    # A shell has what runs in the background ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())

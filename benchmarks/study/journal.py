@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from polygym.errors import PolygymError
 
 T = TypeVar("T")
 
@@ -101,6 +105,24 @@ def add_line(path: Path, text: str) -> None:
             file.seek(-1, 2)
             text = text if file.read(1) == b"\n" else "\n" + text
         file.write(text.encode() + b"\n")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Inside, nobody else searches in the folder: two at once would take each other's time.
+
+    Raises:
+        PolygymError: somebody does.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PolygymError(
+                f"{folder}: expected nobody else to search there, found another search at work"
+            ) from None
+        yield
 
 
 class Journal:

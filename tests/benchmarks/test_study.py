@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,7 @@ import numpy as np
 import pytest
 from study import contenders, curves, invariance, layers, programs
 from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
-from study.journal import Journal, Search, Setting, Task
+from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, samples_of
 
 from polygym.compiler.codegen.common.mapping import (
@@ -234,3 +237,33 @@ def test_layers_are_put_beside_another_library(
     assert path.read_text() == kept
     assert run(monkeypatch, *words[:1], "C99", *words[3:]) == 2
     assert "C1 to C12" in capsys.readouterr().err
+
+
+def test_two_do_not_search_in_one_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with alone(tmp_path):
+        assert run(monkeypatch, "search", "random", "--out", str(tmp_path)) == 2
+        assert "found another search at work" in capsys.readouterr().err
+        assert run(monkeypatch, "report", "--out", str(tmp_path)) == 0, "reading disturbs nobody"
+
+
+def test_a_search_in_the_background_can_be_interrupted(tmp_path: Path) -> None:
+    """A shell has what it starts with & ignore SIGINT, and its child inherits that."""
+    words = ["search", "random", "--programs", "mvt", "--dataset", "mini", "--trials", "100000"]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, cost.__file__, *words, "--out", str(tmp_path)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    while not (tmp_path / "lock").exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
