@@ -25,7 +25,6 @@ the trials until a search has 95 % of the best that anyone has found, in the med
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -41,6 +40,7 @@ from study.knowledge import known, machine_like_this
 from study.searching import STARTS, searched
 
 from polybench import Dataset
+from polygym.cli.interrupts import as_exceptions
 from polygym.cost.model import Model
 from polygym.errors import PolygymError
 from polygym.files import write_atomically
@@ -53,7 +53,6 @@ from polygym.search.corpus.store import open_corpus
 def main() -> int:
     """Read the options, and do one part."""
     options = _parser().parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
     try:
         with nullcontext() if options.part is report else alone(options.out):
             return int(options.part(options))
@@ -278,6 +277,5 @@ def compare(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    # A shell has what runs in the background ignore it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(main())
+    with as_exceptions():  # a shell has what runs in the background ignore SIGINT
+        sys.exit(main())

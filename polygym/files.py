@@ -1,7 +1,8 @@
-"""Files that are whole or not there: whatever ends the process, a reader never finds a half."""
+"""Files that are whole or not there, whatever ends the process, and that one process has alone."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,15 @@ def write_atomically(path: Path, contents: bytes) -> None:
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     sync_folder(path.parent)
+
+
+def locked(descriptor: int) -> bool:
+    """Lock a file as long as it is open, unless somebody else has; return whether it is ours."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def sync_folder(path: Path) -> None:

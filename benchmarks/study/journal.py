@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polygym.errors import PolygymError
+from polygym.files import locked
 
 T = TypeVar("T")
 
@@ -116,12 +116,10 @@ def alone(folder: Path) -> Iterator[None]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not locked(file.fileno()):
             raise PolygymError(
                 f"{folder}: expected nobody else to search there, found another search at work"
-            ) from None
+            )
         yield
 
 

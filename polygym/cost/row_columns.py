@@ -61,6 +61,7 @@ STATEMENT = (*OF_ANY_SIZE, *_AS_THEY_ARE)
 def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[str, Floats]:
     """Return what :func:`polygym.cost.columns.knowledge` says of loops that do one thing."""
     stack, lengths = known.stack, found.lengths
+    touched = stack.references
     every = np.arange(len(lengths))
     box = lengths.prod(axis=1)
     share = np.minimum(1.0, known.instances / box)
@@ -68,10 +69,10 @@ def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[s
     inner = lengths[every, last]
     around = np.where(stack.counts > 1, lengths[every, np.maximum(last - 1, 0)], 1.0)
     operations = known.operations * known.instances
-    still = stack.references.writes & (
-        found.strides[np.arange(len(stack.references.owners)), last[stack.references.owners]] == 0.0
+    still = touched.writes & (
+        found.strides[np.arange(len(touched.owners)), last[touched.owners]] == 0.0
     )
-    waits = np.logical_or.reduceat(still, stack.references.starts) & known.sums & (stack.counts > 0)
+    waits = np.logical_or.reduceat(still, touched.starts) & known.sums & (stack.counts > 0)
     chain = np.where(waits, 4.0, 0.0)
     per_operation = known.accesses / np.maximum(1.0, known.operations)
     arrives = moved * share[:, None]
@@ -98,14 +99,15 @@ def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[s
 def strides(known: Ground, found: Loops) -> dict[str, Floats]:
     """Return how references move in the innermost loop, each counted as often as it is accessed."""
     stack = known.stack
-    last = np.maximum(stack.counts - 1, 0)[stack.references.owners]
+    touched = stack.references
+    last = np.maximum(stack.counts - 1, 0)[touched.owners]
     step = np.abs(found.strides[np.arange(len(last)), last])
-    weight = stack.references.reads + stack.references.writes
-    is_unit = (step <= 1.0) & (stack.counts > 0)[stack.references.owners]
-    bytes_ = np.minimum(float(LINE), step * stack.references.bytes) * weight
+    weight = touched.reads + touched.writes
+    is_unit = (step <= 1.0) & (stack.counts > 0)[touched.owners]
+    bytes_ = np.minimum(float(LINE), step * touched.bytes) * weight
     parts = np.stack([weight * (step == 0.0), weight * (step > 8.0), is_unit * 1.0, bytes_], axis=1)
-    still, far, unit, inner = np.add.reduceat(parts, stack.references.starts, axis=0).T
-    references = np.bincount(stack.references.owners)
+    still, far, unit, inner = np.add.reduceat(parts, touched.starts, axis=0).T
+    references = np.bincount(touched.owners)
     return {
         "inner_still": still / known.accesses,
         "inner_far": far / known.accesses,
@@ -117,6 +119,7 @@ def strides(known: Ground, found: Loops) -> dict[str, Floats]:
 def freedom(known: Ground, found: Loops, order: Ordering) -> dict[str, Floats]:
     """Return what dependences leave free, and how statements share loops."""
     stack, count = known.stack, len(known.stack.works)
+    touched = stack.references
     is_loop, lengths = found.is_loop, found.lengths
     every, width = np.arange(count), is_loop.shape[1]
     last = np.maximum(stack.counts - 1, 0)
@@ -135,10 +138,8 @@ def freedom(known: Ground, found: Loops, order: Ordering) -> dict[str, Floats]:
     # A vector takes a loop of the innermost band that is coincident, or the innermost one.
     may_be = coincident & in_last
     may_be[every, last] |= parallel[every, last]
-    weight = (stack.references.reads + stack.references.writes)[:, None]
-    units = np.add.reduceat(
-        weight * (np.abs(found.strides) <= 1.0), stack.references.starts, axis=0
-    )
+    weight = (touched.reads + touched.writes)[:, None]
+    units = np.add.reduceat(weight * (np.abs(found.strides) <= 1.0), touched.starts, axis=0)
     fit = np.where(may_be, units / known.accesses[:, None], 0.0)
     best = width - 1 - fit[:, ::-1].argmax(axis=1)
     factors = np.abs(found.vectors)

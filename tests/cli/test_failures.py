@@ -18,6 +18,7 @@ from polygym.cli.group import COMMANDS
 from polygym.cli.text import message_of, printable
 from polygym.errors import InputError, InternalError, Place, SourceError
 from polygym.measure.worker.outcome import OutOfMemory, ProblemError
+from tests.cli.calling import call
 
 SCHEDULE = "{ S[i] -> [i] }"
 COPY = """
@@ -35,12 +36,6 @@ def copy(tmp_path: Path) -> str:
     path = tmp_path / "copy.c"
     path.write_text(COPY)
     return str(path)
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = dispatch.run(list(arguments))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ from polygym.errors import InputError
 from polygym.search.explore import course
 from polygym.search.explore.course import Extent
 from polygym.search.explore.journal import Journal, read
+from tests.cli import calling
 from tests.search.explore.pretending import setting
 
 CRASHING = """
@@ -31,14 +32,11 @@ void f(int n, int A[n], int B[n]) {
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = dispatch.run(["optimize", *arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return calling.call(capsys, "optimize", *arguments)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code, out, _ = call(capsys, *arguments, "--json")
-    return code, json.loads(out)
+    return calling.call_json(capsys, "optimize", *arguments)
 
 
 def schedules(folder: Path) -> list[str]:

@@ -7,26 +7,23 @@ from typing import Any
 
 import pytest
 
-from polygym.cli import dispatch
 from polygym.cli.commands import replay
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore.setting import Setting
+from tests.cli import calling
 from tests.search.explore.pretending import pretended, setting
 from tests.sources import Y_AX
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = dispatch.run(["replay", *arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return calling.call(capsys, "replay", *arguments)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code, out, _ = call(capsys, *arguments, "--json")
-    return code, json.loads(out)
+    return calling.call_json(capsys, "replay", *arguments)
 
 
 def recorded(of: Setting, index: int = 0) -> dict[str, Any]:

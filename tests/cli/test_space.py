@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import polybench
-from polygym.cli import dispatch
 from polygym.cli.carry import earliest, impossible, names, selections
 from polygym.compiler.poly.spaces.polyhedra import Polyhedra
 from polygym.errors import InputError
+from tests.cli import calling
 from tests.sources import kernel_scop
 
 FREE = """
@@ -25,9 +25,7 @@ S:    A[i][j] = 1.0;
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = dispatch.run(["space", *arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return calling.call(capsys, "space", *arguments)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:

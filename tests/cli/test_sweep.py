@@ -32,6 +32,7 @@ from polygym.search.sweep.reading import read
 from polygym.search.sweep.requests import ConfirmRequest
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
+from tests.cli import calling
 from tests.cli.test_optimize import CRASHING, group_is_gone
 from tests.sources import Y_AX
 
@@ -44,9 +45,7 @@ USUAL = ("--seeds", "none",
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = dispatch.run(["sweep", *arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return calling.call(capsys, "sweep", *arguments)
 
 
 def expected(kernel: str, budget: int) -> dict[tuple[str, int], str | None]:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from polygym.cost.shipped import path as shipped_path
 from polygym.search.tune import read_choice, tuner
 from polygym.search.tune.candidates import Way
 from polygym.tc import kernel
+from tests.cli.calling import call, call_json
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 
@@ -30,17 +30,6 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my.tc").write_text(f"{MM} def other(float(N) A) -> (B) {{ B(i) = A(i) }}")
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = dispatch.run(list(arguments))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code, out, _ = call(capsys, *arguments, "--json")
-    return code, json.loads(out)
 
 
 SIZES = ("my.tc", "--function", "mm", "-p", "M=20", "-p", "K=30", "-p", "N=10")

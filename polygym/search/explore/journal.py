@@ -14,7 +14,6 @@ object. Reading stops at the last whole line, :meth:`Journal.open` cuts off what
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 from polygym.errors import InputError
-from polygym.files import write_atomically
+from polygym.files import locked, write_atomically
 from polygym.search.explore.setting import FORMAT, VERSION
 
 Json: TypeAlias = dict[str, Any]
@@ -63,12 +62,10 @@ class Journal:
         """Continue a journal, and return what it holds; a torn last line is cut off."""
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            if not locked(descriptor):
                 raise InputError(
                     f"{path}: expected nobody else to write it, found another search at work"
-                ) from None
+                )
             contents = read(path)
             if contents.torn:
                 os.ftruncate(descriptor, contents.size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polygym.errors import InputError
+from polygym.files import locked
 
 LOCK = "sweep.lock"
 
@@ -30,7 +30,7 @@ def claimed(folder: Path) -> Iterator[int]:
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         deadline = time.monotonic() + _LINGERING_SECONDS
-        while not _locked(descriptor):
+        while not locked(descriptor):
             if time.monotonic() > deadline:
                 raise InputError(
                     f"{folder}: expected nobody else to write it, found another sweep at work"
@@ -39,12 +39,3 @@ def claimed(folder: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Lock a file, unless somebody else has."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -290,9 +290,9 @@ def _nest(copy: _Copy, extents: tuple[Index, ...], annotation: LoopAnnotation) -
     counters = tuple(Variable(name) for name in names)
     node: Node = Instance(copy.name, counters, copy.permuted(counters), (counters,))
     last = {place: plus(extent, -1) for place, extent in enumerate(extents)}
-    run = max(blocks, default=-1)
-    inside = [*reversed(range(run + 1, rank))] if blocks else []
-    for place in (*sorted(blocks)[:1], *inside, *sorted(blocks)[1:]):
+    run = max(blocks, default=rank)
+    inside = [copy.order[-1], *reversed(range(run + 1, rank)), run] if blocks else []
+    for place in inside:
         first: Index = Number(0)
         end = last[place]
         if place in blocks:
@@ -301,7 +301,7 @@ def _nest(copy: _Copy, extents: tuple[Index, ...], annotation: LoopAnnotation) -
         node = Loop(names[place], first, end, 1, node)
     for place, step in blocks.items():
         node = Loop(copy.blocks[place], Number(0), last[place], step, node)
-    for place in reversed([one for one in range(rank) if one not in (*blocks, *inside)]):
+    for place in reversed([one for one in range(rank) if one not in inside]):
         node = Loop(names[place], Number(0), last[place], 1, node)
     assert isinstance(node, Loop)
     return replace(node, annotation=annotation)

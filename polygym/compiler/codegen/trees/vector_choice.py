@@ -87,7 +87,8 @@ class Sum:
 
         One vector alone may have three quarters: it is read from there again for every row.
         """
-        return max(machine.level_2 // 2 // self.column, self.column <= machine.level_2 * 3 // 4)
+        is_one_fit = self.column <= machine.level_2 * 3 // 4
+        return machine.level_2 // 2 // self.column or int(is_one_fit)
 
     def scattered(self) -> Iterator[int]:
         """Yield loops along which vectors can be loaded, though what is written is far apart."""
