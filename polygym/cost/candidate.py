@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.common.sizes import Sizes, row_at_sizes
+from polygym.compiler.codegen.common.sizes import Sizes, constant_at
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.memory import Memory
 from polygym.compiler.codegen.trees.plan import plan
-from polygym.compiler.codegen.trees.tree import Member, Tree, path
+from polygym.compiler.codegen.trees.tree import Member, Tree, paths
+from polygym.compiler.codegen.trees.tree import Sequence as Branches
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.cost.columns import KNOWLEDGE, RELATIONS, Touched, context, knowledge, relations, slog
+from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context, slog
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
+from polygym.cost.nest_columns import columns
 from polygym.cost.nests import Floats, Nest, nest
 from polygym.cost.reach import Work, reach
+from polygym.errors import LimitError
 
 NAMES = (
     *(f"{name}_sum" for name in KNOWLEDGE),
@@ -29,27 +33,30 @@ NAMES = (
     "statements",
     "total_cycles",
     "total_operations",
-    *(f"total_{name}" for name in KNOWLEDGE if name.startswith("traffic")),
+    *(f"total_{name}" for name in TRAFFIC),
 )
 """What the columns of :attr:`Features.vector` are."""
 
-
 _CYCLES = KNOWLEDGE.index("cycles")
-_TOTALS = [
-    _CYCLES,
-    KNOWLEDGE.index("operations"),
-    *(k for k, name in enumerate(KNOWLEDGE) if name.startswith("traffic")),
-]
+_TOTALS = [_CYCLES, KNOWLEDGE.index("operations"), *map(KNOWLEDGE.index, TRAFFIC)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Features:
-    """The features of a candidate: one vector, and what its loops are worked out from if asked."""
+    """The features of a candidate: one vector, and what its loops are worked out from if asked.
+
+    ``nests`` are the loops of each statement, ``knowledge`` has a row for each.
+    """
 
     vector: Floats
-    heaviest: Touched
     planned: Tree
-    statements: tuple[Statement, ...]
+    nests: tuple[Nest, ...]
+    knowledge: Floats
+
+    @property
+    def heaviest(self) -> Touched:
+        """What the loops of the heaviest statement touch."""
+        return Touched.of(self.nests[int(self.knowledge[:, _CYCLES].argmax())])
 
     @property
     def context(self) -> Floats:
@@ -57,52 +64,123 @@ class Features:
         return context(self.heaviest)
 
     @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What is known of every statement."""
+        return tuple(
+            Statement(nest.work.name, Touched.of(nest), known)
+            for nest, known in zip(self.nests, self.knowledge, strict=True)
+        )
+
+    @property
     def loops(self) -> LoopTree:
         """The loops and statements of the planned tree, with a row for each."""
         return loop_tree(self.planned, self.statements)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
-    """What there is to say about one statement's loops."""
+@dataclass(slots=True, eq=False)
+class _Planned:
+    """A planned tree with the loops of its statements, and the features once they are known."""
 
-    statement: Statement
-    relations: Floats
+    tree: Tree
+    nests: tuple[Nest, ...]
+    threads: int
+    features: Features | None = None
+
+
+class _Known:
+    """A schedule at given sizes on a machine, and what is remembered of it under all mappings."""
+
+    def __init__(self, legal: LegalSchedule, sizes: Sizes, machine: Machine) -> None:
+        """Build the tree, and look at the statements."""
+        self.works = reach(legal.scop, sizes)
+        self._work_of = {work.name: work for work in self.works}
+        self._legal, self._sizes, self._machine = legal, sizes, machine
+        self._memory = _memory(legal.scop, tuple(sizes.items()), machine)
+        self._tree = build_tree(legal)
+        self._answers: Answers[_Planned] = Answers()
+        self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
+
+    def planned(self, mapping: Mapping) -> _Planned:
+        """Return the loops that a mapping makes of the schedule.
+
+        Raises:
+            LimitError: isl would take too long.
+        """
+        return self._answers.of(mapping, self._planned)
+
+    def _planned(self, mapping: Mapping) -> _Planned:
+        tree = plan(self._tree, self._legal, mapping, self._machine, self._sizes, self._memory)
+        found = dict(self._nests(tree, tuple(self._work_of)))
+        return _Planned(tree, tuple(found[work.name] for work in self.works), mapping.threads)
+
+    def _nests(self, tree: Tree, statements: tuple[str, ...]) -> Iterator[tuple[str, Nest]]:
+        """Yield the loops of statements that have no loop around this tree."""
+        parameters, sizes = self._legal.schedule.parameters, self._sizes
+        if isinstance(tree, Branches):
+            for branch in tree.branches:
+                yield from self._nests(branch.child, branch.statements)
+            return
+
+        def nest_of(name: str, members: tuple[Member, ...]) -> Nest:
+            return self._memory.of(
+                ("nest", name, members, parameters),
+                lambda: _nest(self._work_of[name], members, parameters, sizes),
+            )
+
+        yield from self._memory.of(
+            ("nests", tree, statements, parameters),
+            lambda: [(name, nest_of(name, own)) for name, own in paths(tree, statements)],
+        )
+
+    def look_at(self, planned: Iterable[_Planned]) -> None:
+        """Work out the features of candidates, all of them together."""
+        left = [one for one in planned if one.features is None]
+        new: dict[tuple[Nest, int], int] = {}
+        for one in left:
+            for place, own in enumerate(one.nests):
+                if (own, one.threads) not in self._columns:
+                    new[own, one.threads] = place
+        if new:
+            if len(self._columns) > _MOST:
+                self._columns.clear()
+            nests, threads = zip(*new, strict=True)
+            found = columns(self.works, tuple(new.values()), nests, threads)
+            self._columns.update(zip(new, zip(*found, strict=True), strict=True))
+        for one in left:
+            rows = [self._columns[own, one.threads] for own in one.nests]
+            known, related = (np.array(part) for part in zip(*rows, strict=True))
+            one.features = Features(_together(known, related), one.tree, one.nests, known)
+
+
+_MOST = 20_000
 
 
 def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
     """Return the loops of every statement in a planned tree."""
-    return tuple(
-        _nest(work, path(tree, work.name), legal.schedule.parameters, sizes)
-        for work in reach(legal.scop, sizes)
-    )
+    works, parameters = reach(legal.scop, sizes), legal.schedule.parameters
+    members = dict(paths(tree, tuple(work.name for work in works)))
+    return tuple(_nest(work, members[work.name], parameters, sizes) for work in works)
 
 
 def _nest(
     work: Work, members: tuple[Member, ...], parameters: tuple[str, ...], sizes: Sizes
 ) -> Nest:
     offsets = [
-        [row_at_sizes(part.rows[0], parameters, sizes).constant for part in member.parts]
+        [constant_at(part.rows[0], parameters, sizes) for part in member.parts]
         for member in members
     ]
     return nest(work, members, offsets)
-
-
-def _seen(one: Nest, threads: int) -> _Seen:
-    touched = Touched.of(one)
-    statement = Statement(one.work.name, touched, knowledge(touched, threads))
-    return _Seen(statement, relations(touched))
-
-
-@lru_cache(maxsize=64)
-def _tree(legal: LegalSchedule) -> Tree:
-    return build_tree(legal)
 
 
 @lru_cache(maxsize=16)
 def _memory(_scop: Scop, _sizes: tuple[tuple[str, int], ...], _machine: Machine) -> Memory:
     """Return what is remembered of plans for a program at given sizes on a machine."""
     return Memory()
+
+
+@lru_cache(maxsize=64)
+def _known(legal: LegalSchedule, sizes: tuple[tuple[str, int], ...], machine: Machine) -> _Known:
+    return _Known(legal, dict(sizes), machine)
 
 
 def features(
@@ -113,32 +191,49 @@ def features(
     Raises:
         LimitError: isl would take too long.
     """
-    machine = machine or this_machine()
-    memory = _memory(legal.scop, tuple(sizes.items()), machine)
-    tree = plan(_tree(legal), legal, mapping, machine, sizes, memory)
-    parameters, threads = legal.schedule.parameters, mapping.threads
-
-    def seen(work: Work) -> _Seen:
-        members = path(tree, work.name)
-        return memory.of(
-            ("seen", work.name, members, parameters, threads),
-            lambda: _seen(_nest(work, members, parameters, sizes), threads),
-        )
-
-    return _together(tree, [seen(work) for work in reach(legal.scop, sizes)])
+    (found,) = features_of_all(legal, [mapping], sizes, machine)
+    if isinstance(found, LimitError):
+        raise found
+    return found
 
 
-def _together(tree: Tree, seen: Sequence[_Seen]) -> Features:
+def features_of_all(
+    legal: LegalSchedule,
+    mappings: Sequence[Mapping],
+    sizes: Sizes,
+    machine: Machine | None = None,
+) -> tuple[Features | LimitError, ...]:
+    """Return the features of a schedule under many mappings, which is quicker than one by one.
+
+    Where isl would take too long the error stands in their place.
+    """
+    known = _known(legal, tuple(sizes.items()), machine or this_machine())
+
+    def planned(mapping: Mapping) -> _Planned | LimitError:
+        try:
+            return known.planned(mapping)
+        except LimitError as error:
+            return error
+
+    found = [planned(mapping) for mapping in mappings]
+    known.look_at(dict.fromkeys(one for one in found if isinstance(one, _Planned)))
+    return tuple(_done(one) for one in found)
+
+
+def _done(one: _Planned | LimitError) -> Features | LimitError:
+    if isinstance(one, LimitError):
+        return one
+    assert one.features is not None
+    return one.features
+
+
+def _together(known: Floats, related: Floats) -> Floats:
     """Add statements up, each with its share of the work."""
-    known = np.array([one.statement.knowledge for one in seen])
-    related = np.array([one.relations for one in seen])
     cycles = known[:, _CYCLES]
     weights = np.exp2(cycles - cycles.max())
     weights /= weights.sum()
-    main = int(cycles.argmax())
     totals = slog(np.sum(np.exp2(known[:, _TOTALS]) - 1.0, axis=0))
-    vector = np.concatenate(
-        [weights @ known, known[main], weights @ related, [float(len(seen))], totals]
+    main = int(cycles.argmax())
+    return np.concatenate(
+        [weights @ known, known[main], weights @ related, [float(len(known))], totals]
     )
-    statements = tuple(one.statement for one in seen)
-    return Features(vector, statements[main].touched, tree, statements)

@@ -12,7 +12,7 @@ is one node. So for y = Ax, in its original order ::
 (here in the order of the text; the heaviest statement and its loops really come first). A loop's
 row is its context (:func:`polygym.cost.columns.context`, AutoTVM's appendix A.2) in the loops of
 the heaviest statement under it; a statement's row is what the compiler knows of it
-(:func:`polygym.cost.columns.knowledge`). Each kind of node has columns of its own, which are 0 in
+(:mod:`polygym.cost.nest_columns`). Each kind of node has columns of its own, which are 0 in
 the other's rows.
 
 What things are called, and the order of statements and arrays, change nothing but the order of the
@@ -24,7 +24,7 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
@@ -183,28 +183,8 @@ def _leaf(one: Statement) -> Floats:
 def _rows(seen: Touched) -> Floats:
     """Return the rows of the loops around a statement."""
     rows = np.zeros((len(seen.nest.lengths), len(COLUMNS)))
-    rows[:, :_LEAF] = context(_in_order(seen))
+    rows[:, :_LEAF] = context(seen)
     return rows
-
-
-def _in_order(seen: Touched) -> Touched:
-    """Return the same with the arrays in an order that follows from what is touched of them."""
-    references = seen.nest.references
-
-    def key(place: int) -> tuple[float, ...]:
-        one = references[place]
-        return (
-            *seen.elements[place].tolist(),
-            *one.stride.tolist(),
-            *seen.bytes[place].tolist(),
-        )
-
-    order = sorted(range(len(references)), key=key)
-    return Touched(
-        replace(seen.nest, references=tuple(references[place] for place in order)),
-        tuple(seen.elements[place] for place in order),
-        tuple(seen.bytes[place] for place in order),
-    )
 
 
 __all__ = ["COLUMNS", "MOST", "Forest", "LoopTree", "Statement", "loop_tree"]

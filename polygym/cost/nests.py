@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ LINE = 64
 """Bytes that come from memory together."""
 
 Floats = NDArray[np.float64]
+
+Factors: TypeAlias = tuple[int, ...]
+"""A row's factors of the iterators."""
 
 _NEARLY = 1e-9
 
@@ -68,32 +72,38 @@ class Reference:
         return np.asarray(steps @ self.moves)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Nest:
     """The loops around a statement, outermost first.
 
-    For every loop, ``outer`` is the product of the lengths of the loops around it (topdown) and
-    ``inner`` how many instances one of its executions has at most (bottomup); ``share`` is how many
-    of the instances of the box of all loops there are.
+    ``directions`` has a column for each: by what the iterators move in one of its steps.
     """
 
     work: Work
     lengths: Floats
     annotations: tuple[LoopAnnotation, ...]
     tiled: tuple[bool, ...]
-    references: tuple[Reference, ...]
-    outer: Floats = field(init=False)
-    inner: Floats = field(init=False)
-    share: float = field(init=False)
+    directions: Floats
 
-    def __post_init__(self) -> None:
-        """Multiply lengths, from the outside and from the inside."""
-        inner = np.cumprod(self.lengths[::-1])[::-1]
-        every = float(inner[0]) if len(inner) else 1.0
-        outer = np.concatenate([[1.0], np.cumprod(self.lengths)[:-1]])
-        object.__setattr__(self, "outer", outer)
-        object.__setattr__(self, "inner", inner)
-        object.__setattr__(self, "share", float(min(1.0, self.work.instances / max(1.0, every))))
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """The accesses, those that move alike together."""
+        return references(self.work.touches, self.directions)
+
+    @cached_property
+    def outer(self) -> Floats:
+        """For every loop the product of the lengths of the loops around it (topdown)."""
+        return np.asarray(np.concatenate([[1.0], np.cumprod(self.lengths)[:-1]]))
+
+    @cached_property
+    def inner(self) -> Floats:
+        """For every loop how many instances one of its executions has at most (bottomup)."""
+        return np.asarray(np.cumprod(self.lengths[::-1])[::-1])
+
+    @property
+    def share(self) -> float:
+        """How many of the instances of the box of all loops there are."""
+        return float(min(1.0, self.work.instances / max(1.0, float(self.lengths.prod()))))
 
 
 def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
@@ -101,27 +111,28 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
 
     ``offsets`` are the constants of the rows of every member's parts, parameters counted in.
     """
+    rows = tuple(_row(member) for member in members)
+    is_point = tuple(_is_point(member) for member in members)
+    kept, directions = _directions(rows, is_point, work.depth)
     lengths: list[float] = []
-    rows: list[tuple[int, ...]] = []
+    points: list[Factors] = []
+    tiles: list[tuple[Factors, int]] = []
     for place, (member, constants) in enumerate(zip(members, offsets, strict=True)):
-        lengths.append(_length(work, member, constants, members[:place]))
-        rows.append(_row(member))
-    found = np.array(lengths, dtype=np.float64)
+        found = 1.0
+        if not is_point[place] or place in kept:
+            found = _length(work, member, constants, tiles, points)
+        lengths.append(found)
+        if is_point[place]:
+            points.append(rows[place])
+        else:
+            tiles += [(part.rows[0].iterators, part.size) for part in member.parts]
     sizes = np.array([member.parts[0].size for member in members], dtype=np.float64)
-    points = tuple(place for place, member in enumerate(members) if _is_point(member))
-    basis, inverse = _basis(tuple(rows[place] for place in points), work.depth)
-    kept = tuple(points[place] for place in basis)
-    for place in points:
-        if place not in kept:
-            found[place] = 1.0
-    directions = _directions(tuple(rows), kept, inverse, work.depth) * sizes
-    references = _references(work.touches, directions)
     return Nest(
         work,
-        found,
+        np.array(lengths, dtype=np.float64),
         tuple(member.annotation for member in members),
-        tuple(not _is_point(member) for member in members),
-        references,
+        tuple(not one for one in is_point),
+        directions * sizes,
     )
 
 
@@ -134,13 +145,12 @@ def untiled(
     """
     lengths = [float(max(1, high - low + 1)) for low, high in (work.span(row, 0) for row in rows)]
     _, inverse = _basis((*plane, *rows), work.depth)
-    references = _references(work.touches, inverse[:, len(plane) :])
     return Nest(
         work,
         np.array(lengths, dtype=np.float64),
         (Sequential(),) * len(rows),
         (False,) * len(rows),
-        references,
+        inverse[:, len(plane) :],
     )
 
 
@@ -157,8 +167,14 @@ def _row(member: Member) -> tuple[int, ...]:
     return member.parts[0].rows[0].iterators
 
 
-def _length(work: Work, member: Member, constants: Sequence[int], outer: Sequence[Member]) -> float:
-    """Return how many values a member takes inside the loops around it, at most."""
+def _length(
+    work: Work,
+    member: Member,
+    constants: Sequence[int],
+    tiles: Sequence[tuple[Factors, int]],
+    points: Sequence[Factors],
+) -> float:
+    """Return how many values a member takes inside the tiles and points around it, at most."""
     low = high = 0
     for part, constant in zip(member.parts, constants, strict=True):
         least, greatest = work.span(part.rows[0].iterators, constant, part.size)
@@ -167,28 +183,19 @@ def _length(work: Work, member: Member, constants: Sequence[int], outer: Sequenc
     if len(member.parts) > 1:
         return float(found)
     (part,) = member.parts
-    tiles = tuple(
-        (other.rows[0].iterators, other.size)
-        for one in outer
-        for other in one.parts
-        if other.size > part.size
-    )
-    points = tuple(_row(one) for one in outer if _is_point(one))
-    return float(min(found, _inside(part.rows[0].iterators, part.size, tiles, points)))
+    larger = [one for one in tiles if one[1] > part.size]
+    return float(min(found, _inside(part.rows[0].iterators, part.size, larger, points)))
 
 
 def _inside(
-    row: tuple[int, ...],
-    size: int,
-    tiles: tuple[tuple[tuple[int, ...], int], ...],
-    points: tuple[tuple[int, ...], ...],
+    row: Factors, size: int, tiles: Sequence[tuple[Factors, int]], points: Sequence[Factors]
 ) -> int | float:
     """Return how many values ⌊row / size⌋ takes while outer points stay and tiles hold all else.
 
     With row = Σ a·point + Σ b·tile's row, a tile of s lets its row take s values, so the row has
     Σ |b|·(s - 1) + 1: inside tiles of 32 by 32 for i and j the diagonal i + j has 63.
     """
-    sizes: dict[tuple[int, ...], int] = {}
+    sizes: dict[Factors, int] = {}
     for one, width in tiles:
         sizes[one] = min(width, sizes.get(one, width))
     if not any(row):
@@ -231,13 +238,17 @@ def _basis(
     return places, np.linalg.pinv(np.array([rows[place] for place in places], dtype=np.float64))
 
 
+@lru_cache(maxsize=4096)
 def _directions(
-    rows: tuple[tuple[int, ...], ...],
-    kept: tuple[int, ...],
-    inverse: Floats,
-    depth: int,
-) -> Floats:
-    """Return for every loop by what the iterators move in one of its steps, a column each."""
+    rows: tuple[tuple[int, ...], ...], is_point: tuple[bool, ...], depth: int
+) -> tuple[frozenset[int], Floats]:
+    """Return which points' rows are independent of those before, and where all rows lead.
+
+    That is by what the iterators move while a row grows by one, a column for each.
+    """
+    points = [place for place, one in enumerate(is_point) if one]
+    basis, inverse = _basis(tuple(rows[place] for place in points), depth)
+    kept = [points[place] for place in basis]
     found = np.zeros((depth, len(rows)))
     of_row = {rows[place]: inverse[:, column] for column, place in enumerate(kept)}
     for place, row in enumerate(rows):
@@ -246,10 +257,10 @@ def _directions(
         elif any(row):
             vector = np.array(row, dtype=np.float64)
             found[:, place] = vector / (vector @ vector)
-    return found
+    return frozenset(kept), found
 
 
-def _references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference, ...]:
+def references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference, ...]:
     """Return the accesses, those that move alike together."""
     groups: dict[tuple[str, tuple[tuple[int, ...] | None, ...]], list[Touch]] = {}
     for touch in touches:

@@ -9,8 +9,8 @@ of points that is a polynomial of the sizes in every region of them in which the
 order. So it is counted at small sizes of the same region, as many as the polynomial of that degree
 has coefficients, and evaluated: { S[i, j] : 0 <= j < i < n } at n = 2000 follows from its points at
 n = 10, 11, 12 (45, 55, 66), and is 1,999,000. A further count is the proof of it; where that is
-another number, a modulo say, the share of the box around it that the points at small sizes have is
-taken for the share at the large ones.
+another number, a modulo say, or where the polynomial has too many coefficients, the share of the
+box around it that the points at small sizes have is taken for the share at the large ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import ceil, floor, prod
+from math import ceil, comb, floor, prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -44,6 +44,8 @@ _CALL = 12
 # Sizes up to which points are counted; the least at which they are counted for a polynomial.
 _COUNTED = 6
 _SMALL = 8
+# A polynomial has as many unknowns as there are counts; solving them takes their cube.
+_MOST_UNKNOWNS = 84
 
 
 Corner: TypeAlias = int | Fraction
@@ -199,7 +201,10 @@ def instances(text: str, sizes: Sizes) -> int:
     (10, 1999000)
     """
     domain = isl.Set(text)
-    if at_sizes(domain, sizes).is_box():
+    points = at_sizes(domain, sizes)
+    if points.is_empty():
+        return 0
+    if points.is_box():
         return _box(text, sizes)
     depth = domain.dim(isl.dim_type.set)
     names = [
@@ -211,6 +216,24 @@ def instances(text: str, sizes: Sizes) -> int:
     if max((sizes[name] for name in names), default=0) <= _COUNTED or not depth:
         return _counted(domain, sizes)
     small, groups = _alike(names, sizes, depth)
+    box = _box(text, sizes)
+    found = _by_polynomial(domain, sizes, small, groups, depth)
+    if found is not None and found.denominator == 1 and 0 <= found <= box:
+        return found.numerator
+    share = Fraction(_counted(domain, small), max(1, _box(text, small)))
+    return max(1, round(share * box))
+
+
+def _by_polynomial(
+    domain: isl.Set,
+    sizes: Sizes,
+    small: Mapping[str, int],
+    groups: Sequence[tuple[str, ...]],
+    depth: int,
+) -> Fraction | None:
+    """Return the value of the polynomial through counts at small sizes; None where it is none."""
+    if comb(depth + len(groups), depth) > _MOST_UNKNOWNS:
+        return None
     steps = [step for step in product(range(depth + 1), repeat=len(groups)) if sum(step) <= depth]
 
     def moved(step: Sequence[int]) -> dict[str, int]:
@@ -220,17 +243,12 @@ def instances(text: str, sizes: Sizes) -> int:
     def at(values: Mapping[str, int]) -> list[int]:
         return [values[group[0]] for group in groups]
 
-    counts = {step: _counted(domain, moved(step)) for step in steps}
-    solved = _solved([_monomials(at(moved(step)), steps) for step in steps], list(counts.values()))
-    box = _box(text, sizes)
-    if solved is not None:
-        beyond = moved((depth + 1,) * len(groups))
-        if _at(solved, at(beyond), steps) == _counted(domain, beyond):
-            exact = _at(solved, at(sizes), steps)
-            if exact.denominator == 1 and 0 <= exact <= box:
-                return exact.numerator
-    share = Fraction(_counted(domain, small), max(1, _box(text, small)))
-    return max(1, round(share * box))
+    counts = [_counted(domain, moved(step)) for step in steps]
+    solved = _solved([_monomials(at(moved(step)), steps) for step in steps], counts)
+    beyond = moved((depth + 1,) * len(groups))
+    if solved is None or _at(solved, at(beyond), steps) != _counted(domain, beyond):
+        return None
+    return _at(solved, at(sizes), steps)
 
 
 def _alike(

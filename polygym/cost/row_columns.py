@@ -1,7 +1,7 @@
 """The columns of :mod:`polygym.cost.rows`: what loops move, and what dependences leave free.
 
 All functions take all statements at once and return columns by their names. What loops move is what
-:func:`polygym.cost.columns.knowledge` says of loops that do one thing, in one thread, and the tests
+:mod:`polygym.cost.nest_columns` says of loops that do one thing, in one thread, and the tests
 compare the two.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.cost.columns import CACHES
+from polygym.cost.columns import TRAFFIC
 from polygym.cost.ground import Ground
 from polygym.cost.nests import LINE, Floats
 from polygym.cost.ordering import Ordering
 from polygym.cost.stack import Integers
-from polygym.cost.stacked import Loops
-
-TRAFFIC = tuple(f"traffic_{int(np.log2(cache))}" for cache in CACHES)
+from polygym.cost.stacked import RowLoops
 
 OF_ANY_SIZE = (
     "operations",
@@ -58,8 +56,8 @@ STATEMENT = (*OF_ANY_SIZE, *_AS_THEY_ARE)
 """The columns of a statement."""
 
 
-def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[str, Floats]:
-    """Return what :func:`polygym.cost.columns.knowledge` says of loops that do one thing."""
+def moved(known: Ground, found: RowLoops, working: Floats, moved: Floats) -> dict[str, Floats]:
+    """Return what :mod:`polygym.cost.nest_columns` says of loops that do one thing."""
     stack, lengths = known.stack, found.lengths
     touched = stack.references
     every = np.arange(len(lengths))
@@ -96,7 +94,7 @@ def moved(known: Ground, found: Loops, working: Floats, moved: Floats) -> dict[s
     }
 
 
-def strides(known: Ground, found: Loops) -> dict[str, Floats]:
+def strides(known: Ground, found: RowLoops) -> dict[str, Floats]:
     """Return how references move in the innermost loop, each counted as often as it is accessed."""
     stack = known.stack
     touched = stack.references
@@ -116,7 +114,7 @@ def strides(known: Ground, found: Loops) -> dict[str, Floats]:
     }
 
 
-def freedom(known: Ground, found: Loops, order: Ordering) -> dict[str, Floats]:
+def freedom(known: Ground, found: RowLoops, order: Ordering) -> dict[str, Floats]:
     """Return what dependences leave free, and how statements share loops."""
     stack, count = known.stack, len(known.stack.works)
     touched = stack.references
@@ -170,7 +168,7 @@ def _at_loops(values: list[tuple[int, ...]], rows: Integers) -> Integers:
     return np.asarray(every[places, np.minimum(rows, every.shape[1] - 1)])
 
 
-def whole(known: Ground, found: Loops, order: Ordering) -> Floats:
+def whole(known: Ground, found: RowLoops, order: Ordering) -> Floats:
     """Return what there is to say of the program: its nests, and what carries dependences."""
     group = np.array([one.group for one in order.free], dtype=np.float64)
     every = np.arange(len(group))

@@ -5,7 +5,7 @@ be ranked, or an agent wants to see what its rows do, that takes too long; here 
 worked out once for a program at its sizes, and then every schedule is some products of matrices:
 
 * the rows that are loops, how long they are, and what they touch without tiles
-  (:mod:`polygym.cost.stacked`);
+  (:mod:`polygym.cost.stacked`, :mod:`polygym.cost.touches`);
 * what dependences leave free: parallel rows, bands, how statements share loops
   (:mod:`polygym.cost.ordering`);
 * how references move in the innermost loop, and in the best loop that a vector could take.
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.columns import CACHES, RELATIONS, Touched, context, slog
+from polygym.cost.columns import CACHES, RELATIONS, TRAFFIC, Touched, context, slog
 from polygym.cost.demands import points
 from polygym.cost.ground import Ground
 from polygym.cost.nests import Floats, untiled
@@ -36,13 +36,13 @@ from polygym.cost.ordering import Ordering, ordering
 from polygym.cost.row_columns import (
     OF_ANY_SIZE,
     STATEMENT,
-    TRAFFIC,
     freedom,
     moved,
     strides,
     whole,
 )
-from polygym.cost.stacked import Loops, loops, relations, touches, traffic, working_sets
+from polygym.cost.stacked import RowLoops, loops
+from polygym.cost.touches import relations, touches, traffic, working_sets
 
 ROW_NAMES = (
     *(f"{name}_sum" for name in STATEMENT),
@@ -71,7 +71,7 @@ class RowFeatures:
 
     ground: Ground
     vector: Floats
-    loops: Loops
+    loops: RowLoops
     ordering: Ordering
     heaviest: int
 
@@ -92,10 +92,11 @@ def row_features(known: Ground, schedule: Schedule) -> RowFeatures:
     order = ordering(known.demands, rows)
     wide = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
     found = loops(stack, wide[:, known.columns].transpose(1, 0, 2))
-    touched = touches(stack, found)
-    working = working_sets(stack, touched)
+    touched = touches(stack.references, found)
+    working = working_sets(stack.references, touched)
+    arriving = traffic(stack.references, found, touched, working)
     by_name = {
-        **moved(known, found, working, traffic(stack, found, touched, working)),
+        **moved(known, found, working, arriving),
         **strides(known, found),
         **freedom(known, found, order),
     }
@@ -111,7 +112,7 @@ def row_features(known: Ground, schedule: Schedule) -> RowFeatures:
         [
             weights @ columns,
             columns[main],
-            weights @ relations(stack, found, touched),
+            weights @ relations(stack.references, found, touched),
             whole(known, found, order),
             slog(np.sum(np.exp2(columns[:, _TOTALS]) - 1.0, axis=0)),
         ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polygym.cost.nests import Floats, Reference, untiled
+from polygym.cost.nests import Floats, references
 from polygym.cost.reach import Work
 
 Integers = NDArray[np.int64]
@@ -41,10 +41,12 @@ class References:
     is_array: Flags
 
     @staticmethod
-    def of(statements: Sequence[Sequence[Reference]], depth: int) -> References:
-        """Put the references of statements on top of each other."""
-        every = [one for references in statements for one in references]
-        lengths = [len(references) for references in statements]
+    def of(works: Sequence[Work]) -> References:
+        """Put the references of statements on top of each other, as their iterators move them."""
+        depth = max(1, *(work.depth for work in works))
+        statements = [references(work.touches, np.eye(work.depth)) for work in works]
+        every = [one for found in statements for one in found]
+        lengths = [len(found) for found in statements]
         most, count = max(1, *(len(one.extents) for one in every)), len(every)
         moves = np.zeros((count, most, depth))
         strides, spread = np.zeros((count, most)), np.zeros((count, most))
@@ -57,7 +59,7 @@ class References:
             anywhere[place, first:] = one.free
         return References(
             starts=np.cumsum([0, *lengths[:-1]], dtype=np.int64),
-            owners=np.repeat(np.arange(len(statements)), lengths),
+            owners=np.repeat(np.arange(len(works)), lengths),
             moves=moves,
             strides=strides,
             spread=spread,
@@ -67,6 +69,26 @@ class References:
             reads=np.array([one.reads for one in every], dtype=np.float64),
             writes=np.array([one.writes for one in every], dtype=np.bool_),
             is_array=np.array([len(one.extents) > 0 for one in every], dtype=np.bool_),
+        )
+
+    def of_statements(self, chosen: Integers) -> References:
+        """Return the references of some statements, any as often as it is named."""
+        counts = np.bincount(self.owners)[chosen]
+        ends = counts.cumsum()
+        starts = ends - counts
+        places = np.arange(ends[-1]) + np.repeat(self.starts[chosen] - starts, counts)
+        return References(
+            starts=starts,
+            owners=np.repeat(np.arange(len(chosen)), counts),
+            moves=self.moves[places],
+            strides=self.strides[places],
+            spread=self.spread[places],
+            extents=self.extents[places],
+            anywhere=self.anywhere[places],
+            bytes=self.bytes[places],
+            reads=self.reads[places],
+            writes=self.writes[places],
+            is_array=self.is_array[places],
         )
 
 
@@ -128,8 +150,6 @@ class Stack:
             corners[place, :, : work.depth] = own[np.minimum(np.arange(most), len(own) - 1)]
             for number, row in enumerate(original[place]):
                 rows[place, number, : work.depth] = row
-        own_loops = [[tuple(map(int, row)) for row in np.eye(work.depth)] for work in works]
-        nests = [untiled(work, loops) for work, loops in zip(works, own_loops, strict=True)]
         return Stack(
             works=tuple(works),
             counts=np.array(
@@ -139,5 +159,5 @@ class Stack:
             corners=corners,
             original=rows,
             planes=Planes.of(works, planes, depth),
-            references=References.of([nest.references for nest in nests], depth),
+            references=References.of(works),
         )

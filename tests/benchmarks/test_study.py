@@ -209,7 +209,7 @@ def test_every_way_of_learning_makes_a_model() -> None:
     genes = Genes.of(program.scop, tuple(ways), dict(program.parameters), DEFAULT)
     looked_at = LookedAt(program.scop, dict(program.parameters), ways, wants_loops=True)
     tried = list({genes.random(dice): None for _ in range(20)})
-    looks = [look for one in tried if (look := looked_at.look(one)) is not None]
+    looks = [look for look in looked_at.looks(tried) if look is not None]
     vectors, loops = together(looks)
     seconds = 1.0 + dice.random(len(looks))
     samples = Samples(vectors, seconds, np.zeros(len(looks), dtype=np.int64), loops)

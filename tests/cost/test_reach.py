@@ -78,3 +78,20 @@ def test_a_box_of_many_loops_is_counted_at_once() -> None:
     )
     sizes = dict(zip("abcdefg", (32, 16, 24, 56, 56, 3, 3), strict=True))
     assert instances(text, sizes) == 32 * 16 * 24 * 56 * 56 * 9
+
+
+def test_a_corner_of_many_loops_takes_no_longer() -> None:
+    """No box, and too many coefficients: the share at small sizes is taken."""
+    text = (
+        "[a, b, c, d, e, f] -> { S[i0, i1, i2, i3, i4, i5] : 0 <= i0 < a and 0 <= i1 < b and "
+        "0 <= i2 < c and 0 <= i3 < d and 0 <= i4 < e and 0 <= i5 < f and i0 <= i1 }"
+    )
+    sizes = dict(zip("abcdef", (400, 500, 600, 700, 800, 900), strict=True))
+    exact = (400 * 500 - 400 * 399 // 2) * 600 * 700 * 800 * 900
+    assert instances(text, sizes) == pytest.approx(exact, rel=0.3)
+
+
+def test_an_empty_domain_has_no_points() -> None:
+    text = "[h, k] -> { S[i, j] : 0 <= i <= h - k and 0 <= j < k }"
+    assert instances(text, {"h": 10, "k": 3}) == 8 * 3
+    assert instances(text, {"h": 10, "k": 30}) == 0

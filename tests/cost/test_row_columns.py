@@ -16,14 +16,16 @@ from polygym.compiler.poly.innermost import equations
 from polygym.compiler.poly.properties import properties
 from polygym.compiler.poly.schedule import parse
 from polygym.cost import ROW_NAMES, Ground, RowFeatures, row_features
-from polygym.cost.columns import CACHES, CONTEXT, KNOWLEDGE, Touched, knowledge, relations
+from polygym.cost.columns import CACHES, CONTEXT, KNOWLEDGE, Touched
 from polygym.cost.nests import touched, untiled
 from polygym.cost.reach import reach
-from polygym.cost.stacked import loops, touches
-from polygym.cost.stacked import relations as stacked_relations
+from polygym.cost.stacked import loops
+from polygym.cost.touches import relations as relations_of_all
+from polygym.cost.touches import touches
 from tests.cost.played import KERNELS, program, schedules, sizes_of
 from tests.oracles.instances import points as instances
 from tests.oracles.instances import time_vector
+from tests.oracles.nest_columns import knowledge, relations
 
 
 @pytest.mark.parametrize("name", [*KERNELS, "six_deep", "periodic", "strided", "random:12"])
@@ -35,8 +37,8 @@ def test_all_statements_at_once(name: str) -> None:
     stack = known.stack
     for schedule in schedules(name):
         rows = row_features(known, schedule)
-        seen = touches(stack, rows.loops)
-        related = stacked_relations(stack, rows.loops, seen)
+        seen = touches(stack.references, rows.loops)
+        related = relations_of_all(stack.references, rows.loops, seen)
         for place, work in enumerate(stack.works):
             count = int(stack.counts[place])
             every = [r.iterators for r in schedule.rows(work.name)]
@@ -94,7 +96,7 @@ def test_boxes_are_exact(name: str) -> None:
     known = Ground.of(scop, sizes)
     schedule = original(scop)
     found = row_features(known, schedule)
-    seen = touches(known.stack, found.loops)
+    seen = touches(known.stack.references, found.loops)
     for place, work in enumerate(known.stack.works):
         count = int(known.stack.counts[place])
         kept = found.loops.rows[place, :count].tolist()

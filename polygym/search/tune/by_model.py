@@ -17,17 +17,18 @@ learned on another kind of machine. All of it follows from the seed and from wha
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.candidate import NAMES, features
+from polygym.cost.candidate import NAMES, Features, features_of_all
 from polygym.cost.correction import Correction
 from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Acquisition, Model, Samples, acquired
@@ -49,6 +50,7 @@ _OF_MAPPING = 0.85
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
 _MOST_EDITS = 40
 _PER_CHOSEN = 32
+_TOGETHER = 32  # are looked at before it is asked whether the search is over
 
 
 class ByModel(Random):
@@ -106,8 +108,9 @@ class ByModel(Random):
         self._learned_from = len(self.found)
         worst = min(speedup for speedup in self.found.values() if speedup > 0)
         looks, seconds = [], []
-        for candidate, speedup in self.found.items():
-            look = self._looked_at.look(candidate)
+        for look, speedup in zip(
+            self._looked_at.looks(list(self.found)), self.found.values(), strict=True
+        ):
             if look is not None:
                 looks.append(look)
                 # What failed is slower than all that did not.
@@ -126,7 +129,7 @@ class ByModel(Random):
 
         Once the search is over nobody wants them, and no more are looked at.
         """
-        looks = [None if self.is_over() else self._looked_at.look(one) for one in candidates]
+        looks = self._looked_at.looks(candidates, self.is_over)
         found = np.full(len(looks), -np.inf)
         known = [place for place, look in enumerate(looks) if look is not None]
         model = self._model or self._other
@@ -230,19 +233,38 @@ class LookedAt:
         """The schedules that there are, by name."""
         return tuple(self._known)
 
-    def look(self, candidate: Candidate) -> Look | None:
-        """Return what there is to see of a candidate; None where isl would take too long."""
-        if candidate not in self._looks:
-            self._looks[candidate] = self._worked_out(candidate)
-        return self._looks[candidate]
+    def looks(
+        self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
+    ) -> list[Look | None]:
+        """Return what there is to see of candidates; None where isl would take too long.
 
-    def _worked_out(self, candidate: Candidate) -> Look | None:
-        way = candidate.strategy
+        Those of one schedule are looked at together. ``is_over`` is asked before some more of them;
+        what has not been looked at then is None too.
+        """
+        new: dict[Way, list[Mapping]] = {}
+        for one in dict.fromkeys(candidates):
+            if one not in self._looks:
+                new.setdefault(one.strategy, []).append(one.mapping)
+        for way, mappings in new.items():
+            for first in range(0, len(mappings), _TOGETHER):
+                if not is_over():
+                    self._look(way, mappings[first : first + _TOGETHER])
+        return [self._looks.get(one) for one in candidates]
+
+    def _look(self, way: Way, mappings: Sequence[Mapping]) -> None:
+        """Look at a schedule under some mappings."""
+        found: Sequence[Features | PolygymError]
         try:
             if way not in self._legal:
                 self._legal[way] = LegalSchedule(self._scop, self._known[way])
-            found = features(self._legal[way], candidate.mapping, self._sizes)
-        except PolygymError:
+            found = features_of_all(self._legal[way], mappings, self._sizes)
+        except PolygymError as error:
+            found = [error] * len(mappings)
+        for mapping, one in zip(mappings, found, strict=True):
+            self._looks[Candidate(way, mapping)] = self._seen(one)
+
+    def _seen(self, found: Features | PolygymError) -> Look | None:
+        if isinstance(found, PolygymError):
             return None
         assert found.vector.shape == (len(NAMES),)
         return Look(found.vector, found.loops if self._wants_loops else None)

@@ -100,7 +100,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
 
     def expected(candidates: Sequence[Candidate]) -> float:
         known = [one for one in candidates if one.strategy == ISL]  # others are edits
-        looks = [look for one in known if (look := looked_at.look(one)) is not None]
+        looks = [look for look in looked_at.looks(known) if look is not None]
         assert len(looks) >= 5
         return float(model.scores(together(looks)[0]).mean())
 
@@ -164,7 +164,7 @@ def test_a_network_leads_as_well(tmp_path: Path) -> None:
     looked_at = LookedAt(scop, SIZES, known, wants_loops=True)
     genes, dice = Genes.of(scop, tuple(known), SIZES, START), np.random.default_rng(0)
     some = [genes.random(dice) for _ in range(24)]
-    looks = [look for one in some if (look := looked_at.look(one)) is not None]
+    looks = [look for look in looked_at.looks(some) if look is not None]
     vectors, loops = together(looks)
     cases = np.arange(len(looks), dtype=np.int64) // 8
     times = 1.0 / np.array([max(0.1, fitness(one)) for one in some[: len(looks)]])
@@ -217,7 +217,7 @@ def test_an_edit_is_a_schedule_of_the_search_with_a_name() -> None:
     dice = np.random.default_rng(0)
     assert any(looked_at.edit(ISL, Edited(0), dice) for _ in range(5))
     assert str(looked_at.ways[-1]) == "edited#0"
-    look = looked_at.look(Candidate(Edited(0), START))
+    (look,) = looked_at.looks([Candidate(Edited(0), START)])
     assert look is not None
     assert look.vector.shape == (len(NAMES),)
     assert look.loops is None

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -63,6 +63,19 @@ class Sharing(Enum):
     DYNAMIC = "dynamic"
     STATIC = "static"
     OFF = "off"
+
+
+def sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Return the sizes of a pattern for so many members; the last one counts for the rest.
+
+    >>> sizes_for((32, 64), 4)
+    (32, 64, 64, 64)
+    >>> sizes_for((), 2)
+    (1, 1)
+    """
+    if not pattern:
+        return (1,) * count
+    return (*pattern[:count], *(pattern[-1:] * (count - len(pattern))))
 
 
 def _within(name: str, value: Any, least: int, most: int) -> None:
@@ -119,8 +132,34 @@ class Mapping:
     @property
     def leaves_order(self) -> bool:
         """Whether loops run as the schedule has them: only threads, and LLVM, may change that."""
-        alone = replace(self, threads=1, parallel=Sharing.OFF, reassociate=False)
-        return alone == SEQUENTIAL
+        return all(getattr(self, entry) == getattr(SEQUENTIAL, entry) for entry in _OF_ORDER)
+
+    @property
+    def is_tiled(self) -> bool:
+        """Whether there may be tiles."""
+        return self.tile != ()
+
+    def tile_for(self, count: int) -> tuple[int, ...] | None:
+        """Return the sizes of tiles for so many members; None leaves them to the model."""
+        return None if self.tile is None else sizes_for(self.tile, count)
+
+    def outer_tile_for(self, count: int) -> tuple[int, ...]:
+        """Return the sizes of a second level of tiles, in tiles, for so many members."""
+        return sizes_for(self.outer_tile, count)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether loops may run in vectors."""
+        return self.vector_bits != 0
+
+    def bits_of(self, machine: int) -> int:
+        """Return the width of a vector: what is asked for, else the machine's."""
+        return self.vector_bits or machine
+
+    @property
+    def has_one_row(self) -> bool:
+        """Whether no more than one iteration of the loop around a vector may run at a time."""
+        return self.unroll_jam == 1
 
     @property
     def shares(self) -> bool:
@@ -179,6 +218,12 @@ SEQUENTIAL = Mapping(
     pack=False,
 )
 """The loops as the schedule has them; vectorising is left to LLVM."""
+
+_OF_ORDER = tuple(
+    entry.name
+    for entry in fields(Mapping)
+    if entry.name not in ("threads", "parallel", "reassociate")
+)
 
 
 def parse_mapping(text: str) -> Mapping:

@@ -65,7 +65,17 @@ def row_at_sizes(row: Row, parameters: Sequence[str], sizes: Sizes | None) -> Ro
     """
     if sizes is None:
         return row
-    known = sum(
-        factor * sizes[name] for factor, name in zip(row.parameters, parameters, strict=True)
-    )
-    return Row(row.iterators, (0,) * len(row.parameters), row.constant + known)
+    return Row(row.iterators, (0,) * len(row.parameters), constant_at(row, parameters, sizes))
+
+
+def constant_at(row: Row, parameters: Sequence[str], sizes: Sizes) -> int:
+    """Return the constant of a row with its parameters counted in.
+
+    >>> constant_at(Row((1,), (2,), -1), ["n"], {"n": 40})
+    79
+    """
+    found = row.constant
+    for factor, name in zip(row.parameters, parameters, strict=True):
+        if factor:
+            found += factor * sizes[name]
+    return found

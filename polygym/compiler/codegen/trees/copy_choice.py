@@ -30,8 +30,10 @@ def as_asked(found: Copies, setting: Setting) -> Copies:
 def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
     """Return what the members of a group are given to do, by their place."""
     chosen = group.roles
-    number = copies_of(group, setting)
-    found = given_to(chosen.vector, chosen.jammed, number, setting.vector_bits)
+    found: dict[int, LoopAnnotation] = {}
+    if chosen.vector is not None or chosen.jammed is not None:
+        number = copies_of(group, setting)
+        found = given_to(chosen.vector, chosen.jammed, number, setting.vector_bits)
     if chosen.held is not None and group.held:
         found[chosen.held] = Hold(group.held)
     return found

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.trees.surroundings import Around
-from polygym.compiler.codegen.trees.tile import coincident_first, sizes_for, tiles
+from polygym.compiler.codegen.trees.tile import coincident_first, tiles
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.wavefront import diamond, wavefront
 
@@ -46,7 +46,7 @@ def levels(
                 sizes[second] if place == first else size for place, size in enumerate(sizes)
             )
     found = [tiles(shapes, sizes)]
-    larger = _larger(sizes, mapping.outer_tile)
+    larger = _larger(sizes, mapping.outer_tile_for(len(sizes)))
     if any(size > 1 for size in larger):
         found.insert(0, tiles(shapes, larger))
     outermost = found[0]
@@ -59,11 +59,11 @@ def _wants_wavefront(
 ) -> bool:
     """Whether the tiles would have to run one after the other, though threads are waiting."""
     return (
-        mapping.wavefront
-        and mapping.shares
-        and not around.parallel
+        not around.parallel
         and not any(member.coincident for member in members)
         and sum(size > 1 for size in sizes) > 1
+        and mapping.shares
+        and mapping.wavefront
     )
 
 
@@ -75,5 +75,5 @@ def _larger(sizes: tuple[int, ...], outer: tuple[int, ...]) -> tuple[int, ...]:
     """
     return tuple(
         size * factor if size > 1 and factor > 1 else 1
-        for size, factor in zip(sizes, sizes_for(outer, len(sizes)), strict=True)
+        for size, factor in zip(sizes, outer, strict=True)
     )

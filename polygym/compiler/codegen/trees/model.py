@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.trees.moves import Move
@@ -60,6 +61,7 @@ def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
     return Copies(rows if statements == 1 else max(2, rows // 2), vectors)
 
 
+@lru_cache(maxsize=4096)
 def block(
     rows: int,
     columns: int,

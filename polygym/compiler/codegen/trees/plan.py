@@ -22,8 +22,9 @@ outermost coincident loop on every way down becomes parallel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.packable import packing_of
@@ -37,7 +38,6 @@ from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import Sunk, sink
 from polygym.compiler.codegen.trees.surroundings import Around
 from polygym.compiler.codegen.trees.through import Through, run_through
-from polygym.compiler.codegen.trees.tile import sizes_for
 from polygym.compiler.codegen.trees.tile_choice import (
     SINKING,
     sizes_above,
@@ -74,9 +74,10 @@ def plan(
                 all_pairs(legal.scop), {name: () for name in names}, parameters, memory=memory
             ),
         )
+        groups = parts(tree, names)
         packing = memory.of(
-            ("packing", tree, mapping.pack),
-            lambda: packing_of(legal.scop, mapping, sizes, parts(tree, names)),
+            ("packing", groups, mapping.pack),
+            lambda: packing_of(legal.scop, mapping, sizes, groups),
         )
         setting = Setting(legal.scop, mapping, machine, packing, known, memory)
         return _Planner(setting, threads).tree(tree, around)
@@ -104,16 +105,30 @@ class _Planner:
                 return tree
             case Sequence():
                 return tree.rebuilt(
-                    lambda branch: self.tree(branch.child, around.within(branch.statements))
+                    lambda branch: self.branch(branch.child, around.within(branch.statements))
                 )
             case Band():
                 return self.band(tree, (1,) * len(tree.members), around)
+
+    def branch(self, tree: Tree, around: Around) -> Tree:
+        """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
+        setting, memory = self.setting, self.setting.memory
+        if memory is NOTHING:
+            return self.tree(tree, around)
+        answers: Answers[Tree] = memory.of(("branch", tree, around, setting.packing), Answers)
+        return answers.of(self.mapping, lambda asked: self.under(asked).tree(tree, around))
+
+    def under(self, mapping: Mapping) -> _Planner:
+        """Return the same walk under another mapping."""
+        return _Planner(
+            replace(self.setting, mapping=mapping), replace(self.threads, mapping=mapping)
+        )
 
     def band(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
         """Map a band of points."""
         if _is_last(band):
             return self._points(band, tiled, around)
-        if self.mapping.sink and self.mapping.tile != ():
+        if self.mapping.sink and self.mapping.is_tiled:
             if (branches := sink(band, around)) is not None:
                 return self._sunk(band, branches, tiled, around)
             if (found := reduction(band, around, self.setting)) is not None:
@@ -136,8 +151,8 @@ class _Planner:
         self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Around
     ) -> Tree:
         """Tile a band whose points have sunk into the branches."""
-        pattern = self.mapping.tile or (SINKING,)
-        sizes = _untiled(sizes_for(pattern, len(band.members)), tiled)
+        count = len(band.members)
+        sizes = _untiled(self.mapping.tile_for(count) or (SINKING,) * count, tiled)
         tiles = self._tiles(band, sizes, around)
         inner = around.with_threads(parallel=tiles.parallel)
         now = _both(tiled, sizes)
@@ -181,8 +196,7 @@ class _Planner:
         before = tuple(tiled[place] for place in through.moving)
         rest = (1,) * (len(inside.members) - len(points))
         sizes = (SINKING,) * len(points)
-        if self.mapping.tile is not None:
-            whole = sizes_for(self.mapping.tile, len(band.members))
+        if (whole := self.mapping.tile_for(len(band.members))) is not None:
             sizes = tuple(whole[place] for place in through.moving)
         elif _is_last(inside):
             found = arrangement(inside, below, self.setting)

@@ -86,7 +86,7 @@ class Arrangement:
 def arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
     """Return who does what among the points of a band below which there are no more loops."""
     mapping = setting.mapping
-    asked = setting.has_vectors, mapping.registers, mapping.unroll_jam == 1, setting.packing
+    asked = setting.has_vectors, mapping.registers, mapping.has_one_row, setting.packing
     return setting.memory.of(
         ("arrangement", band, around, asked), lambda: _arrangement(band, around, setting)
     )
@@ -104,7 +104,7 @@ def _arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
         fallback = fallback or candidate
     if fallback is not None:
         return fallback
-    if setting.mapping.unroll_jam == 1 or not is_chain(band, around):
+    if setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)
 

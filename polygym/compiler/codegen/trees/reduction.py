@@ -106,10 +106,9 @@ def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
     sizes = setting.sizes
     if sizes is None or not setting.mapping.registers or not setting.has_vectors:
         return None
-    split = _split(band, around, setting)
-    alone = [(name,) for name in band.statements]
-    inside = around.inside((*split.outer, *split.free), band.statements)
-    order = in_order(alone, inside.pairs)
+    split, order = setting.memory.of(
+        ("split", band, around, setting.packing), lambda: _split(band, around, setting)
+    )
     if order is None or not split.free:
         return None
     chosen = _choices(split, [name for (name,) in order], around, setting)
@@ -124,13 +123,17 @@ def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
     return Reduction(split.places, reach, near, busy, _tree(split, chosen, sorted(busy)))
 
 
-def _split(band: Band, around: Around, setting: Setting) -> _Split:
-    """Tell the members of a band apart."""
+def _split(
+    band: Band, around: Around, setting: Setting
+) -> tuple[_Split, tuple[tuple[str, ...], ...] | None]:
+    """Tell the members of a band apart, and find an order for its statements inside of them."""
     places = tuple(place for place, member in enumerate(band.members) if member.coincident)
     staying = tuple(member for member in band.members if not member.coincident)
     outer = tuple(member for member in staying if _moves_on(member, band, around, setting))
     summed = tuple(member for member in staying if member not in outer)
-    return _Split(band, places, outer, summed)
+    split = _Split(band, places, outer, summed)
+    inside = around.inside((*split.outer, *split.free), band.statements)
+    return split, in_order([(name,) for name in band.statements], inside.pairs)
 
 
 def _moves_on(member: Member, band: Band, around: Around, setting: Setting) -> bool:

@@ -35,12 +35,12 @@ class Setting:
     @property
     def has_vectors(self) -> bool:
         """Whether loops may run in vectors."""
-        return self.mapping.vector_bits != 0
+        return self.mapping.has_vectors
 
     @property
     def vector_bits(self) -> int:
         """The width of a vector: the mapping's, else the machine's."""
-        return self.mapping.vector_bits or self.machine.vector_bits
+        return self.mapping.bits_of(self.machine.vector_bits)
 
     def lanes(self, statements: tuple[str, ...]) -> int:
         """Return how many of the widest elements of some statements a vector has."""

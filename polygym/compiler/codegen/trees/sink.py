@@ -37,10 +37,17 @@ class Sunk:
 
 def sink(band: Band, around: Around) -> tuple[Sunk, ...] | None:
     """Return the bands of the branches after sinking, or None where that is not legal."""
-    if not isinstance(band.child, Sequence) or _leads_back(band.child, around):
+    if not isinstance(band.child, Sequence):
+        return None
+    sequence = band.child
+    return around.memory.of(("sink", band, around), lambda: _sunk(band, sequence, around))
+
+
+def _sunk(band: Band, sequence: Sequence, around: Around) -> tuple[Sunk, ...] | None:
+    if _leads_back(sequence, around):
         return None
     return tuple(
-        _branch(band, branch, around.within(branch.statements)) for branch in band.child.branches
+        _branch(band, branch, around.within(branch.statements)) for branch in sequence.branches
     )
 
 

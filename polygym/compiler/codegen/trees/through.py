@@ -40,7 +40,12 @@ def run_through(band: Band, around: Around) -> Through | None:
     """
     if not isinstance(band.child, Band):
         return None
-    statements, child = band.statements, band.child
+    child = band.child
+    return around.memory.of(("through", band, around), lambda: _through(band, child, around))
+
+
+def _through(band: Band, child: Band, around: Around) -> Through | None:
+    statements = band.statements
     moving = tuple(place for place, member in enumerate(band.members) if member.coincident)
     staying = tuple(member for member in band.members if not member.coincident)
     if not moving or not staying:

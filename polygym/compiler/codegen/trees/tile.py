@@ -35,16 +35,3 @@ def coincident_first(members: Sequence[Member]) -> tuple[Member, ...]:
     One parallel loop outside costs one start of the threads, inside it costs many.
     """
     return tuple(sorted(members, key=lambda member: not member.coincident))
-
-
-def sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the sizes of a pattern for so many members; the last one counts for the rest.
-
-    >>> sizes_for((32, 64), 4)
-    (32, 64, 64, 64)
-    >>> sizes_for((), 2)
-    (1, 1)
-    """
-    if not pattern:
-        return (1,) * count
-    return (*pattern[:count], *(pattern[-1:] * (count - len(pattern))))

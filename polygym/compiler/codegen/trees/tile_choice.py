@@ -12,7 +12,6 @@ from polygym.compiler.codegen.trees.points import Arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Around
-from polygym.compiler.codegen.trees.tile import sizes_for
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.codegen.trees.trips import lengths
 from polygym.compiler.ir.scop import Scop
@@ -33,9 +32,8 @@ def sizes_of_points(
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
     mapping, members, chosen = setting.mapping, band.members, arrangement.roles
-    if mapping.tile is not None:
-        sizes = sizes_for(mapping.tile, len(members))
-    else:
+    sizes = mapping.tile_for(len(members))
+    if sizes is None:
         sizes = tile_sizes(
             members,
             setting.moves(band.statements, around.rows, members),
@@ -70,8 +68,8 @@ def sizes_of_free(found: Reduction, mapping: Mapping, *, parallel: bool) -> tupl
     """
     lengths, busy = found.lengths, found.busy
     count = len(lengths)
-    if mapping.tile is not None:
-        return sizes_for(mapping.tile, count)
+    if (asked := mapping.tile_for(count)) is not None:
+        return asked
     if max(found.sizes, default=1) > 1:
         return found.sizes
     nothing = (1,) * count
@@ -91,12 +89,11 @@ def sizes_above(
     without a coincident member, for wavefronts. Tiles of a single loop change no order.
     """
     nothing = (1,) * len(band.members)
-    if mapping.tile is not None:
-        sizes = sizes_for(mapping.tile, len(band.members))
-    elif mapping.wavefront and mapping.shares and not around.parallel:
+    sizes = mapping.tile_for(len(band.members))
+    if sizes is None:
+        if around.parallel or not mapping.shares or not mapping.wavefront:
+            return nothing
         sizes = outer_sizes(band.members)
-    else:
-        return nothing
     sizes = _fresh(band, sizes, tiled, around, scop)
     return sizes if sum(size > 1 for size in sizes) > 1 else nothing
 
@@ -105,12 +102,18 @@ def _fresh(
     band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Around, scop: Scop
 ) -> tuple[int, ...]:
     """Return the sizes with 1 for members that are tiled already, or no loops of their own."""
+    new = around.memory.of(("new", band, around), lambda: _new(band, around, scop))
+    return tuple(
+        size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
+    )
+
+
+def _new(band: Band, around: Around, scop: Scop) -> frozenset[int]:
+    """Return which members are loops of their own: no combinations of those around."""
     new: set[int] = set()
     for place, name in enumerate(band.statements):
         fixed = equations(scop.statement(name).domain)
         before = [*fixed, *(row.iterators for row in around.rows[name])]
         own = [member.rows[place].iterators for member in band.members]
         new.update(independent(own, before))
-    return tuple(
-        size if place in new and tiled[place] == 1 else 1 for place, size in enumerate(sizes)
-    )
+    return frozenset(new)

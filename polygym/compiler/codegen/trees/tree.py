@@ -21,7 +21,7 @@ size 1, the number of a tile one part of the tile's size, a wavefront of tiles t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -126,6 +126,35 @@ def depth(tree: Tree) -> int:
             return len(members) + depth(child)
         case Sequence(branches):
             return max(depth(branch.child) for branch in branches)
+
+
+def paths(
+    tree: Tree, statements: tuple[str, ...], around: tuple[tuple[Member, ...], ...] | None = None
+) -> Iterator[tuple[str, tuple[Member, ...]]]:
+    """Yield every statement with the loops around it, outermost first; ``around`` are known."""
+    outer = around or ((),) * len(statements)
+    match tree:
+        case Leaf():
+            yield from zip(statements, outer, strict=True)
+        case Band(own, members, child):
+            inner = tuple(
+                (*before, *[_of_one(member, place) for member in members])
+                for place, before in enumerate(outer)
+            )
+            yield from paths(child, own, inner)
+        case Sequence(branches):
+            by_name = dict(zip(statements, outer, strict=True))
+            for branch in branches:
+                chosen = tuple(by_name[name] for name in branch.statements)
+                yield from paths(branch.child, branch.statements, chosen)
+
+
+def _of_one(member: Member, place: int) -> Member:
+    """Return a member for one of its statements."""
+    if len(member.parts[0].rows) == 1:
+        return member
+    parts = tuple([Part((part.rows[place],), part.size) for part in member.parts])
+    return Member(parts, member.coincident, member.annotation)
 
 
 def path(tree: Tree, statement: str) -> tuple[Member, ...]:

@@ -20,10 +20,7 @@ from polygym.compiler.poly.schedule import Row
 
 def trips(statement: Statement, row: Row, parameters: Sequence[str], sizes: Sizes) -> int:
     """Return the number of values between the least and the greatest that a row takes."""
-    text = row_at_sizes(row, parameters, sizes).text(statement.iterators, parameters)
-    names = ", ".join(statement.iterators)
-    value = f"{{ {statement.name}[{names}] -> [({text})] }}"
-    return _trips(statement.domain, tuple(sorted(sizes.items())), value)
+    return _trips(statement, row, tuple(parameters), tuple(sizes.items()))
 
 
 def length(
@@ -52,9 +49,13 @@ def lengths(
 
 
 @lru_cache(maxsize=4096)
-def _trips(domain: str, sizes: tuple[tuple[str, int], ...], value: str) -> int:
-    points = at_sizes(isl.Set(domain), dict(sizes))
+def _trips(
+    statement: Statement, row: Row, parameters: tuple[str, ...], sizes: tuple[tuple[str, int], ...]
+) -> int:
+    points = at_sizes(isl.Set(statement.domain), dict(sizes))
     if points.is_empty():
         return 0
-    row = isl.Aff(value)
-    return integer(points.max_val(row)) - integer(points.min_val(row)) + 1
+    text = row_at_sizes(row, parameters, dict(sizes)).text(statement.iterators, parameters)
+    names = ", ".join(statement.iterators)
+    form = isl.Aff(f"{{ {statement.name}[{names}] -> [({text})] }}")
+    return integer(points.max_val(form)) - integer(points.min_val(form)) + 1

@@ -1,0 +1,256 @@
+"""What the compiler knows of statements' loops, for many statements of many candidates at once.
+
+A step of annealing looks at a hundred candidates; one after the other, numbers of a few loops each,
+they would take most of the time of a step. Here they are arrays with a row for every nest (N), or
+for every reference of one (R), and a column for each of the W loops that there are at most; what a
+nest does not have is filled up with loops that run once. :data:`KNOWLEDGE` and :data:`RELATIONS` of
+:mod:`polygym.cost.columns` say what comes out.
+
+How a statement runs is in the annotations of its loops: one of them takes vectors, some are jammed,
+one or none is shared out among threads. Cycles are those of an operation: as many as it waits for
+loads and stores, or for the term before it in a sum, or half of one; over lanes and threads.
+
+Example: C[i][j] += A[i][k] * B[k][j] with 2 vectors of 8 along j and 4 copies of i, C held. In one
+step of k a block of 4 · 2 vectors loads B twice and broadcasts A four times; these are 6 accesses
+for 2 · 8 operations, 0.375, so a vector of 8 elements takes the half cycle that it takes at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
+from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, TRAFFIC, slog
+from polygym.cost.nests import Floats, Nest, settled
+from polygym.cost.reach import Work
+from polygym.cost.stack import Flags, Integers, References
+from polygym.cost.touches import Loops, relations, touches, traffic, working_sets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Statements:
+    """What statements do wherever they stand."""
+
+    operations: Floats
+    instances: Floats
+    sums: Flags
+    references: References
+
+    @staticmethod
+    def of(works: Sequence[Work], chosen: Integers) -> _Statements:
+        """Return that of some of a program's statements, any as often as it is named."""
+        return _Statements(
+            np.array([work.operations for work in works], dtype=np.float64)[chosen],
+            np.array([work.instances for work in works], dtype=np.float64)[chosen],
+            np.array([work.sums for work in works], dtype=np.bool_)[chosen],
+            References.of(works).of_statements(chosen),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Blocks:
+    """What is worked on at once: lanes of vectors, copies of them, sums that are held.
+
+    ``vector`` is the loop that runs in vectors, ``parallel`` the one that is shared out, -1 where
+    there is none; ``jam`` are copies of loops, N·W.
+    """
+
+    vector: Integers
+    bits: Floats
+    vectors: Floats
+    jam: Floats
+    held: Flags
+    parallel: Integers
+
+    @staticmethod
+    def of(nests: Sequence[Nest], width: int) -> _Blocks:
+        """Look at the annotations of nests."""
+        count = len(nests)
+        vector, parallel = np.full(count, -1), np.full(count, -1)
+        bits, vectors = np.zeros(count), np.ones(count)
+        jam, held = np.zeros((count, width)), np.zeros(count, dtype=np.bool_)
+        for one, nest in enumerate(nests):
+            for place, annotation in enumerate(nest.annotations):
+                match annotation:
+                    case Jam(copies):
+                        jam[one, place] = copies
+                    case Vector(wide, number):
+                        vector[one], bits[one], vectors[one] = place, wide, number
+                    case Hold(statements):
+                        held[one] |= nest.work.name in statements
+                    case Parallel() if parallel[one] < 0:
+                        parallel[one] = place
+                    case _:
+                        pass
+        return _Blocks(vector, bits, vectors, jam, held, parallel)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sharing:
+    """What threads have of nests; ``inside`` says that loops stand around the parallel one."""
+
+    threads: Floats
+    per_thread: Floats
+    starts: Floats
+    imbalance: Floats
+    inside: Flags
+
+
+def columns(
+    works: Sequence[Work], chosen: Sequence[int], nests: Sequence[Nest], threads: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Return what is known of nests, N·K, and their relation features.
+
+    ``chosen`` says of which of a program's statements each is, ``threads`` how many it may use.
+    """
+    statements = _Statements.of(works, np.array(chosen, dtype=np.int64))
+    found = _loops(nests, statements.references)
+    seen = touches(statements.references, found)
+    working = working_sets(statements.references, seen)
+    box = found.lengths.prod(axis=1)
+    share = np.minimum(1.0, statements.instances / box)
+    arriving = traffic(statements.references, found, seen, working) * share[:, None]
+    blocks = _Blocks.of(nests, found.lengths.shape[1])
+    lanes, jams = _lanes(statements, blocks), _jams(found, blocks)
+    accesses = _accesses(statements, found, blocks, lanes, jams)
+    chain = _chain(statements, found, blocks, jams)
+    sharing = _sharing(statements, found, blocks, np.array(threads, dtype=np.float64))
+    operations = statements.operations * statements.instances
+    filled = _filled(found, blocks, lanes)
+    needed = np.maximum(0.5, np.maximum(accesses[:, 0], chain))
+    every, last = np.arange(len(nests)), np.maximum(found.counts - 1, 0)
+    inner = found.lengths[every, last]
+    around = np.where(found.counts > 1, found.lengths[every, np.maximum(last - 1, 0)], 1.0)
+    by_name = {
+        "operations": operations,
+        "instances": statements.instances,
+        "share": share * 16,
+        "depth": found.counts,
+        "lanes": filled,
+        "copies": jams * blocks.vectors,
+        "held": blocks.held,
+        "threads": sharing.threads,
+        "per_thread": sharing.per_thread,
+        "starts": sharing.starts,
+        "imbalance": sharing.imbalance,
+        "waves": sharing.inside,
+        "innermost_length": inner,
+        "inner_two_length": inner * around,
+        **dict(zip(_PER_OPERATION, accesses.T, strict=True)),
+        "chain": chain,
+        "unit_strides": _unit_strides(statements.references, found),
+        "footprint": working[:, 0],
+        **dict(zip(TRAFFIC, arriving.T, strict=True)),
+        **dict(zip(_BOUND, (arriving / np.maximum(1.0, operations)[:, None] * 64).T, strict=True)),
+        "cycles": operations / filled * needed / sharing.threads * sharing.imbalance,
+        "loop_overhead": box / inner * share / sharing.threads,
+    }
+    known = np.stack([by_name[name] for name in KNOWLEDGE], axis=1)
+    known = np.asarray(np.where(AS_THEY_ARE, known, slog(known)))
+    return known, relations(statements.references, found, seen)
+
+
+_PER_OPERATION = tuple(
+    f"{what}_per_operation" for what in ("memory", "gathers", "broadcasts", "stores")
+)
+_BOUND = tuple(name.replace("traffic", "bound") for name in TRAFFIC)
+
+
+def _loops(nests: Sequence[Nest], references: References) -> Loops:
+    """Return the loops of nests, with how each reference moves along them."""
+    counts = np.array([len(nest.lengths) for nest in nests], dtype=np.int64)
+    width = max(1, int(counts.max()))
+    lengths = np.ones((len(nests), width))
+    directions = np.zeros((len(nests), references.moves.shape[2], width))
+    for place, nest in enumerate(nests):
+        depth, count = nest.directions.shape
+        lengths[place, :count] = nest.lengths
+        directions[place, :depth, :count] = nest.directions
+    moves = settled(references.moves @ directions[references.owners])
+    return Loops(counts, lengths, moves, np.einsum("re,rel->rl", references.strides, moves))
+
+
+def _lanes(statements: _Statements, blocks: _Blocks) -> Floats:
+    """Return how many of the widest elements of a nest a vector has, 1 without vectors."""
+    references = statements.references
+    widest = np.maximum.reduceat(references.bytes, references.starts)
+    return np.asarray(np.where(blocks.vector < 0, 1.0, np.maximum(1.0, blocks.bits / (8 * widest))))
+
+
+def _jams(found: Loops, blocks: _Blocks) -> Floats:
+    """Return how many iterations of jammed loops run together, no more than there are."""
+    copies = np.where(blocks.jam > 0, np.minimum(blocks.jam, found.lengths), 1.0)
+    return np.asarray(copies.prod(axis=1))
+
+
+def _filled(found: Loops, blocks: _Blocks, lanes: Floats) -> Floats:
+    """Return how many lanes have something to do, on average: the last vector may be short."""
+    length = found.lengths[np.arange(len(lanes)), blocks.vector]
+    return np.asarray(np.where(blocks.vector < 0, lanes, length / np.ceil(length / lanes)))
+
+
+def _accesses(
+    statements: _Statements, found: Loops, blocks: _Blocks, lanes: Floats, jams: Floats
+) -> Floats:
+    """Return loads and stores of a block of copies for each operation, N·4.
+
+    All of them, then those that are gathered, broadcast and stored.
+    """
+    references = statements.references
+    owners = references.owners
+    has_vector = (blocks.vector >= 0)[owners]
+    along = np.abs(found.strides[np.arange(len(owners)), blocks.vector[owners]])
+    along = np.where(has_vector, along, 0.0)
+    across = ((found.strides != 0.0) & (blocks.jam > 0)[owners]).any(axis=1)
+    copies = np.where(across, jams[owners], 1.0) * np.where(along > 0, blocks.vectors[owners], 1.0)
+    held = blocks.held[owners] & references.writes
+    reads = np.where(held, 0.0, references.reads) * copies
+    is_far, is_still = along > 1.0, has_vector & (along == 0.0)
+    apart = np.where(is_far, lanes[owners], 1.0)
+    gathers = np.where(is_far, reads * apart, 0.0)
+    broadcasts = np.where(is_still, reads, 0.0)
+    loads = np.where(is_far | is_still, 0.0, reads)
+    stores = np.where(references.writes & ~held, copies * apart, 0.0)
+    each = np.stack([loads + gathers + broadcasts + stores, gathers, broadcasts, stores], axis=1)
+    operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
+    return np.asarray(np.add.reduceat(each, references.starts, axis=0) / operations[:, None])
+
+
+def _chain(statements: _Statements, found: Loops, blocks: _Blocks, jams: Floats) -> Floats:
+    """Return how many cycles an operation waits for the one before it, as a sum's terms do."""
+    references = statements.references
+    last = np.maximum(found.counts - 1, 0)[references.owners]
+    still = references.writes & (found.strides[np.arange(len(last)), last] == 0.0)
+    waits = blocks.held | np.logical_or.reduceat(still, references.starts)
+    waits &= statements.sums & (found.counts > 0)
+    return np.asarray(np.where(waits, 4.0 / (blocks.vectors * jams), 0.0))
+
+
+def _sharing(statements: _Statements, found: Loops, blocks: _Blocks, threads: Floats) -> _Sharing:
+    """Share nests out by their outermost parallel loops."""
+    every, place = np.arange(len(threads)), blocks.parallel
+    is_shared = (place >= 0) & (threads > 1)
+    length = found.lengths[every, place]
+    outer = found.lengths.cumprod(axis=1)[every, place] / length
+    starts = np.where(is_shared, outer, 0.0)
+    busy = np.where(is_shared, np.minimum(threads, length), 1.0)
+    uneven = np.ceil(length / threads) * threads / length
+    return _Sharing(
+        busy,
+        statements.instances / busy / np.maximum(1.0, starts),
+        starts,
+        np.where(is_shared, uneven, 1.0),
+        place > 0,
+    )
+
+
+def _unit_strides(references: References, found: Loops) -> Floats:
+    """Return the share of references that stay or move by one in the innermost loop."""
+    last = np.maximum(found.counts - 1, 0)[references.owners]
+    step = np.abs(found.strides[np.arange(len(last)), last])
+    is_unit = (step <= 1.0) & (found.counts > 0)[references.owners]
+    units = np.add.reduceat(is_unit * 1.0, references.starts)
+    return np.asarray(units / np.bincount(references.owners))

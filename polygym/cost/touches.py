@@ -1,0 +1,115 @@
+"""What the loops of many statements touch, and what comes into caches, for all of them at once.
+
+Arrays have a row for every statement (S) or reference (R), and a column for each of the W loops
+that there are at most; what a statement does not have is filled up with loops that run once. The
+definitions are those of :mod:`polygym.cost.nests` for one reference and of
+:mod:`polygym.cost.columns` for one statement; the tests compare number for number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygym.cost.columns import CACHES, THRESHOLDS, slog
+from polygym.cost.nests import LINE, Floats
+from polygym.cost.stack import Flags, Integers, References
+
+_CACHES = np.array(CACHES)
+_THRESHOLDS = np.array(THRESHOLDS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loops:
+    """The loops of statements, outermost first: how many each has, and how often they run, S·W.
+
+    ``moves`` are those of the subscripts of every reference, R·E·W, ``strides`` R·W.
+    """
+
+    counts: Integers
+    lengths: Floats
+    moves: Floats
+    strides: Floats
+
+    @property
+    def is_loop(self) -> Flags:
+        """Which loops there are."""
+        return np.asarray(np.arange(self.lengths.shape[1]) < self.counts[:, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Touches:
+    """What one execution of every loop touches, R·(D + 1); the last entry is the statement's."""
+
+    elements: Floats
+    bytes: Floats
+
+
+def touches(references: References, found: Loops) -> Touches:
+    """Return what is touched, as :func:`polygym.cost.nests.touched` does for one reference."""
+    lengths = found.lengths[references.owners]
+    size, width = lengths.shape
+    moves = np.abs(found.moves)
+    reach = np.zeros((*moves.shape[:2], width + 1))
+    steps = moves * (lengths - 1.0)[:, None, :]
+    reach[:, :, :width] = steps[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
+    inner, most = np.ones((size, width + 1)), np.ones((size, width + 1))
+    inner[:, :width] = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    moved = np.where(np.asarray(moves.any(axis=1)), lengths, 1.0)
+    most[:, :width] = moved[:, ::-1].cumprod(axis=1)[:, ::-1]
+    ranges = reach + references.spread[:, :, None] + 1.0
+    if references.anywhere.any():
+        ranges = np.where(references.anywhere[:, :, None], inner[:, None, :], ranges)
+    ranges = np.minimum(ranges, references.extents[:, :, None])
+    elements = ranges.prod(axis=1)
+    bound = most * (references.reads + references.writes)[:, None]
+    elements = np.where(
+        np.asarray(references.anywhere.any(axis=1))[:, None],
+        elements,
+        np.minimum(elements, bound),
+    )
+    along = np.minimum(ranges[:, -1], elements)
+    dense = np.minimum(along, reach[:, -1] * references.bytes[:, None] / LINE + 1.0)
+    lines = elements / along * np.maximum(1.0, dense) * LINE
+    is_array = references.is_array[:, None]
+    return Touches(
+        np.where(is_array, elements, 1.0),
+        np.where(is_array, lines, references.bytes[:, None]),
+    )
+
+
+def working_sets(references: References, seen: Touches) -> Floats:
+    """Return the bytes that one execution of each loop touches, S·(D + 1)."""
+    return np.asarray(np.add.reduceat(seen.bytes, references.starts, axis=0))
+
+
+def traffic(references: References, found: Loops, seen: Touches, working: Floats) -> Floats:
+    """Return the bytes that come into caches while all loops run, a column for each cache."""
+    too_large = working[:, :, None] > _CACHES
+    fits = np.minimum(
+        np.logical_and.accumulate(too_large, axis=1).sum(axis=1), found.counts[:, None]
+    )
+    around = np.concatenate([np.ones((len(working), 1)), found.lengths.cumprod(axis=1)], axis=1)
+    before = np.maximum(fits - 1, 0)
+    every, owners = np.arange(len(fits))[:, None], references.owners
+    again, once = around[every, fits], around[every, before]
+    each = np.arange(len(owners))[:, None]
+    moves = np.asarray(found.moves.any(axis=1))[each, before[owners]]
+    times = np.where(moves | (fits == 0)[owners], again[owners], once[owners])
+    sizes = seen.bytes[each, fits[owners]]
+    return np.asarray(np.add.reduceat(sizes * times, references.starts, axis=0))
+
+
+def relations(references: References, found: Loops, seen: Touches) -> Floats:
+    """Return the relation features of all statements (:mod:`polygym.cost.columns`)."""
+    width = found.lengths.shape[1]
+    lengths = found.lengths[references.owners]
+    inner = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    outer = lengths.cumprod(axis=1) / lengths
+    is_loop = found.is_loop[references.owners]
+    reuse = np.where(is_loop, slog(inner / seen.elements[:, :width]), 0.0)
+    outer = np.where(is_loop, slog(outer), 0.0)
+    below = seen.bytes[:, :width, None] < _THRESHOLDS
+    best = [np.where(below, one[:, :, None], 0.0).max(axis=1) for one in (reuse, outer)]
+    return np.asarray(np.maximum.reduceat(np.concatenate(best, axis=1), references.starts, axis=0))

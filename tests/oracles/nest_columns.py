@@ -1,0 +1,185 @@
+"""What the compiler knows of one nest, loop by loop and reference by reference.
+
+The package works the same out for many nests at once (:mod:`polygym.cost.nest_columns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
+from polygym.cost.columns import AS_THEY_ARE, CACHES, RELATIONS, THRESHOLDS, Touched, lanes_of, slog
+from polygym.cost.nests import Floats, Nest
+
+
+def relations(seen: Touched) -> Floats:
+    """Return the relation features: the columns :data:`RELATIONS`."""
+    nest = seen.nest
+    count = len(nest.lengths)
+    found = np.zeros(len(RELATIONS))
+    if not count or not nest.references:
+        return found
+    touch = np.concatenate([one[:count] for one in seen.bytes])
+    reuse = np.concatenate([nest.inner / one[:count] for one in seen.elements])
+    outer = np.concatenate([nest.outer for _ in seen.bytes])
+    order = np.argsort(touch, kind="stable")
+    places = np.searchsorted(touch[order], THRESHOLDS, side="left")
+    for first, values in ((0, reuse), (len(THRESHOLDS), outer)):
+        best = np.concatenate([[0.0], np.maximum.accumulate(slog(values[order]))])
+        found[first : first + len(THRESHOLDS)] = best[places]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is worked on at once: lanes of vectors, copies of them, sums that are held."""
+
+    vector_at: int | None
+    lanes: float
+    vectors: float
+    jams: float
+    held: bool
+
+    @staticmethod
+    def of(nest: Nest) -> _Block:
+        """Look at the annotations of a nest."""
+        vector_at, lanes, vectors, jams, held = None, 1.0, 1.0, 1.0, False
+        for place, annotation in enumerate(nest.annotations):
+            match annotation:
+                case Jam(copies):
+                    jams *= min(float(copies), nest.lengths[place])
+                case Vector(bits, copies):
+                    vector_at, lanes, vectors = place, lanes_of(bits, nest), float(copies)
+                case Hold(statements):
+                    held = held or nest.work.name in statements
+                case _:
+                    pass
+        return _Block(vector_at, lanes, vectors, jams, held)
+
+    def filled(self, nest: Nest) -> float:
+        """Return how many lanes have something to do, on average: the last vector may be short."""
+        if self.vector_at is None:
+            return self.lanes
+        length = max(1.0, nest.lengths[self.vector_at])
+        return float(length / np.ceil(length / self.lanes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """What threads have of a nest; ``inside`` says that loops stand around the parallel one."""
+
+    threads: float
+    per_thread: float
+    starts: float
+    imbalance: float
+    inside: bool
+
+    @staticmethod
+    def of(nest: Nest, threads: int) -> _Sharing:
+        """Share a nest out by its outermost parallel loop."""
+        instances = float(nest.work.instances)
+        place = next((k for k, one in enumerate(nest.annotations) if isinstance(one, Parallel)), -1)
+        if place < 0 or threads == 1:
+            return _Sharing(1.0, instances, 0.0, 1.0, place > 0)
+        length, starts = nest.lengths[place], float(nest.outer[place])
+        busy = min(float(threads), length)
+        uneven = np.ceil(length / threads) * threads / max(1.0, length)
+        return _Sharing(busy, instances / busy / max(1.0, starts), starts, uneven, place > 0)
+
+
+def knowledge(seen: Touched, threads: int) -> Floats:
+    """Return what the compiler knows of a nest: the columns :data:`KNOWLEDGE`."""
+    nest, work = seen.nest, seen.nest.work
+    block, sharing = _Block.of(nest), _Sharing.of(nest, threads)
+    accesses = _accesses(nest, block)
+    chain = _chain(nest, block)
+    lanes = block.filled(nest)
+    operations = float(work.operations) * work.instances
+    working: list[float] = np.add.reduce(seen.bytes).tolist()
+    traffic = [_traffic(seen, working, cache) * nest.share for cache in CACHES]
+    units = sum(abs(one.stride[-1]) <= 1.0 for one in nest.references) if len(nest.lengths) else 0
+    cycles = operations / lanes * max(0.5, accesses[0], chain) / sharing.threads * sharing.imbalance
+    lengths: list[float] = nest.lengths.tolist()
+    columns = [
+        operations,
+        float(work.instances),
+        nest.share * 16,
+        float(len(lengths)),
+        lanes,
+        block.jams * block.vectors,
+        float(block.held),
+        sharing.threads,
+        sharing.per_thread,
+        sharing.starts,
+        sharing.imbalance,
+        float(sharing.inside),
+        lengths[-1] if lengths else 1.0,
+        prod(lengths[-2:]),
+        *accesses,
+        chain,
+        units / max(1, len(nest.references)),
+        working[0],
+        *traffic,
+        *(one / max(1.0, operations) * 64 for one in traffic),
+        cycles,
+        prod(lengths[:-1]) * nest.share / sharing.threads,
+    ]
+    found = np.array(columns, dtype=np.float64)
+    return np.asarray(np.where(AS_THEY_ARE, found, slog(found)))
+
+
+def _accesses(nest: Nest, block: _Block) -> tuple[float, float, float, float]:
+    """Return loads, gathers, broadcasts, and stores of a block of copies, each per operation."""
+    loads = gathers = broadcasts = stores = 0.0
+    jammed = [k for k, one in enumerate(nest.annotations) if isinstance(one, Jam)]
+    for reference in nest.references:
+        stride = reference.stride
+        along = abs(stride[block.vector_at]) if block.vector_at is not None else 0.0
+        across = any(stride[k] for k in jammed)
+        times = (block.jams if across else 1.0) * (block.vectors if along else 1.0)
+        accesses = reference.reads * (0.0 if block.held and reference.writes else 1.0)
+        if block.vector_at is None:
+            loads += accesses * times
+        elif along == 0.0:
+            broadcasts += accesses * times
+        elif along <= 1.0:
+            loads += accesses * times
+        else:
+            gathers += accesses * times * block.lanes
+        if reference.writes and not block.held:
+            stores += reference.writes * times * (block.lanes if along > 1.0 else 1.0)
+    operations = max(1.0, nest.work.operations * block.jams * block.vectors)
+    total = loads + gathers + broadcasts + stores
+    return total / operations, gathers / operations, broadcasts / operations, stores / operations
+
+
+def _chain(nest: Nest, block: _Block) -> float:
+    """Return how many cycles an operation waits for the one before it, as a sum's terms do."""
+    if not nest.work.sums or not len(nest.lengths):
+        return 0.0
+    writes = next(one for one in nest.references if one.writes)
+    waits = block.held or writes.stride[-1] == 0.0
+    return 4.0 / (block.vectors * block.jams) if waits else 0.0
+
+
+def _traffic(seen: Touched, working: Sequence[float], cache: float) -> float:
+    """Return the bytes that come into a cache while all loops run.
+
+    The outermost loop whose working set fits brings it in once in each of its executions. What the
+    loop around it does not move stays there from one to the next.
+    """
+    nest = seen.nest
+    count = len(nest.lengths)
+    fits = next((k for k in range(count + 1) if working[k] <= cache), count)
+    if fits == 0:
+        return working[0]
+    around = float(nest.outer[fits - 1])
+    again = around * float(nest.lengths[fits - 1])
+    return sum(
+        float(sizes[fits]) * (again if reference.moves[:, fits - 1].any() else around)
+        for reference, sizes in zip(nest.references, seen.bytes, strict=True)
+    )
