@@ -1,12 +1,14 @@
 """Which search finds fast code in the fewest trials? Dice, genes, and models that learn.
 
-The study has four parts, which keep what they find in the folder ``--out``; searches and layers go
-on where they were ended::
+The study has six parts, which keep what they find in the folder ``--out``; those that measure go on
+where they were ended::
 
     python benchmarks/cost.py search --out study              # C1 to C12 and eight kernels
     python benchmarks/cost.py search transfer --programs layers --out study
     python benchmarks/cost.py report --out study              # tables, and pictures into study/
     python benchmarks/cost.py invariance --out study          # nothing is measured
+    python benchmarks/cost.py unseen --out study              # kernels, asked of random programs
+    python benchmarks/cost.py ranks --out study               # the first of 1,000 schedules
     python benchmarks/cost.py layers --out study --trials 256 # C1 to C12 beside PyTorch
 
 *search*: every contender searches every program with every seed, from the same start: ``--start
@@ -34,9 +36,9 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from study import contenders, curves, figures, invariance, layers, programs
+from study import contenders, curves, figures, invariance, layers, programs, ranks, unseen
 from study.journal import Journal, Search, Setting, Task, alone
-from study.knowledge import known, machine_like_this
+from study.knowledge import known, machine_like_this, of_random
 from study.searching import STARTS, searched
 
 from polybench import Dataset
@@ -47,6 +49,7 @@ from polygym.files import write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import SHIPPED as PACKED
 from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.samples import groups, learnable, machine_of
 from polygym.search.corpus.store import open_corpus
 
 
@@ -103,6 +106,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--seeds", type=_positive, default=5)
     one.add_argument("--cases", type=_positive, help="only the first so many")
+
+    one = part("unseen", answer, "ask about kernels what has learned from random programs")
+    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
+    one.add_argument("--machine", action="append", help="a kind of machine; several count together")
+    one.add_argument("--seeds", type=_positive, default=5)
+
+    one = part("ranks", rank, "measure what is ranked first of many random schedules")
+    one.add_argument("programs", nargs="*", default=list(ranks.KERNELS), metavar="PROGRAM")
+    one.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
+    one.add_argument("--measured", type=_positive, default=1000, help="schedules beside the first")
+    one.add_argument("--seeds", type=_positive, default=1)
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
 
     one = part("layers", compare, "put C1 to C12 beside PyTorch")
     one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
@@ -183,6 +199,17 @@ class _Progress:
             print(f"\r{self._label}: {done} of {self._trials}", end="", flush=True)
 
 
+class _Said:
+    """Says on a terminal what a part is doing."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __call__(self, what: str) -> None:
+        if sys.stdout.isatty():
+            print(f"\r{self._label}: {what}", end="", flush=True)
+
+
 def report(options: argparse.Namespace) -> int:
     """Print tables, and draw every figure whose contenders there are."""
     journal = Journal(options.out)
@@ -253,6 +280,47 @@ def ask(options: argparse.Namespace) -> int:
     about = f"{count} rows of {len(set(found.programs))} programs, {options.seeds} seeds"
     invariance.keep(options.out / "invariance.json", rows, about)
     print(f"\n{about}\n{invariance.table(rows)}")
+    return 0
+
+
+def answer(options: argparse.Namespace) -> int:
+    """Ask about kernels what has learned from other programs."""
+    with TemporaryDirectory() as scratch:
+        path = options.corpus or Path(scratch, "corpus.sqlite")
+        if options.corpus is None:
+            unpack(PACKED, path)
+        with open_corpus(path) as corpus:
+            keys = options.machine or list(corpus.machines())
+            chosen = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
+        tell = _Progress("features", len(chosen))
+        found = learnable(chosen, lambda group, _: tell(1 + chosen.index(group)))
+    names = [group.visit.case.program for group in chosen]
+    rows = unseen.answers(found.samples, names, options.seeds)
+    text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.table(rows)}"
+    write_atomically(options.out / "unseen.md", text)
+    print(f"\n{text}")
+    return 0
+
+
+def rank(options: argparse.Namespace) -> int:
+    """Rank random schedules, and measure them."""
+    path = options.out / f"ranks-{fingerprint().key}.jsonl"
+    rows = ranks.remembered(path)
+    model = of_random(options.out)
+    wanted = []
+    for seed in range(options.seeds):
+        for name in programs.expanded(options.programs):
+            asked = (
+                name, options.dataset, options.threads, options.count, seed, options.measured,
+            )  # fmt: skip
+            if asked not in rows:
+                rows[asked] = ranks.ranked(*asked, model, _Said(name))
+                ranks.keep(path, rows[asked])
+            one = rows[asked]
+            wanted.append(one)
+            share = one.first / one.best if one.best else 0.0
+            print(f"\r{name} seed {seed}: {share:.2f} of the best", flush=True)
+    print(f"\n{ranks.table(wanted)}")
     return 0
 
 

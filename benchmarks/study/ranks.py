@@ -1,0 +1,204 @@
+"""Of many random schedules the one ranked first, nothing measured, beside the best of them.
+
+Policies play legal schedules of a kernel, the model of random programs ranks them under the default
+mapping, and the first is measured beside others that dice choose among them, isl's schedule and
+that of the policy ``earliest``. The *share* is the first one's speed over the best of the random
+ones that were measured; with all of them measured it is what it says, with fewer it is a little too
+good, since the best may not be among them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from math import log
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL
+from polygym.cost.candidate import features
+from polygym.cost.model import Model
+from polygym.episodes.episode import Task, TaskOptions
+from polygym.episodes.policies import DETERMINISTIC, POLICIES
+from polygym.errors import PolygymError
+from polygym.measure.evaluation import EvaluationOptions, Evaluator
+from polygym.measure.evaluation.compilers import Compilers
+from polygym.programs import Program
+from polygym.search.explore.players import player, schedule_of
+from polygym.search.tune.candidates import schedules_of
+from study.curves import Ratio, interval
+from study.journal import add_line, read_lines
+from study.programs import load
+from study.searching import COMPILE_SECONDS, SCHEDULE_SECONDS
+
+KERNELS = (
+    "2mm", "3mm", "atax", "cholesky", "correlation", "doitgen", "fdtd-2d", "gemm", "gesummv",
+    "heat-3d", "jacobi-1d", "mvt", "seidel-2d", "symm", "syrk", "trisolv",
+)  # fmt: skip
+"""Kernels that are no test kernels, and of which policies find enough schedules."""
+
+_WORST = 1e-3  # what failed
+_PLAYED = [name for name in POLICIES if name not in DETERMINISTIC]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Speedups over the original order; 0 where there is none.
+
+    ``schedules`` is how many different ones there were, ``ranked`` of how many there are features.
+    """
+
+    program: str
+    dataset: str
+    threads: int
+    count: int
+    seed: int
+    measured: int
+    schedules: int
+    ranked: int
+    first: float
+    others: tuple[float, ...]
+    isl: float
+    earliest: float
+
+    @property
+    def best(self) -> float:
+        """The best of the random ones that were measured."""
+        return max((self.first, *self.others))
+
+
+Key: TypeAlias = tuple[str, str, int, int, int, int]
+"""Program, sizes, threads, how many are played, the seed, how many are measured."""
+
+
+def asked(one: Ranked) -> Key:
+    """Return what was asked for."""
+    return (one.program, one.dataset, one.threads, one.count, one.seed, one.measured)
+
+
+def ranked(
+    name: str,
+    dataset: str,
+    threads: int,
+    count: int,
+    seed: int,
+    measured: int,
+    model: Model,
+    tell: Callable[[str], None],
+) -> Ranked:
+    """Rank random schedules of a program, and measure some of them.
+
+    Raises:
+        PolygymError: its original order cannot be run, or there are no features of any schedule.
+    """
+    program = load(name, dataset)
+    mapping = replace(DEFAULT, threads=threads)
+    played = _played(program, count, seed)
+    sizes = own_sizes(program.scop, dict(program.parameters))
+    scored: dict[Schedule, float] = {}
+    for number, schedule in enumerate(played):
+        try:
+            seen = features(LegalSchedule(program.scop, schedule), mapping, sizes)
+        except PolygymError:
+            continue
+        scored[schedule] = float(model.scores(seen.vector[None]).mean())
+        tell(f"{number + 1} of {len(played)} schedules ranked")
+    if not scored:
+        raise PolygymError(f"{name}: expected schedules that have features, found none")
+    first = max(scored, key=lambda one: scored[one])
+    rest = [one for one in played if one != first]
+    dice = np.random.default_rng([seed, 1])
+    others = [rest[int(place)] for place in dice.permutation(len(rest))[:measured]]
+    baselines = [
+        *schedules_of(program.scop, SCHEDULE_SECONDS, (ISL,)).values(),
+        *_by("earliest", program, 1, seed),
+    ]
+    speedups = _speedups(program, threads, [first, *others, *baselines], tell)
+    after = speedups[1 + len(others) :]
+    has_isl = len(baselines) == 2
+    return Ranked(
+        name, dataset, threads, count, seed, measured, len(played), len(scored),
+        speedups[0], tuple(speedups[1 : 1 + len(others)]),
+        after[0] if has_isl else 0.0, after[-1] if after else 0.0,
+    )  # fmt: skip
+
+
+def _played(program: Program, count: int, seed: int) -> list[Schedule]:
+    """Return different legal schedules, those that policies with dice find in turn."""
+    each = -(-count // len(_PLAYED))
+    found = [one for name in _PLAYED for one in _by(name, program, each, seed)]
+    return list(dict.fromkeys(found))
+
+
+def _by(name: str, program: Program, count: int, seed: int) -> list[Schedule]:
+    task = Task(program.scop, TaskOptions())
+    play = player(name, task, dict(program.parameters), DEFAULT)
+    found = [schedule_of(play(seed, index)) for index in range(count)]
+    return [one for one in found if isinstance(one, Schedule)]
+
+
+def _speedups(
+    program: Program, threads: int, schedules: Sequence[Schedule], tell: Callable[[str], None]
+) -> list[float]:
+    """Return how fast schedules are beside the original order; 0 for what fails."""
+    mapping = replace(DEFAULT, threads=threads)
+    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=mapping)
+    found: list[float] = []
+    best = float("inf")
+    with (
+        closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
+        Evaluator(program, options, compiler=compilers) as evaluator,
+    ):
+        for first in range(0, len(schedules), 32):
+            part = [(one, mapping) for one in schedules[first : first + 32]]
+            compilers.compile_all(program, part)
+            for choice in part:
+                evaluation = evaluator.evaluate(*choice, best_so_far=best)
+                if evaluation.is_ok:
+                    best = min(best, evaluation.seconds)
+                found.append(round(evaluation.speedup, 4))
+            tell(f"{len(found)} of {len(schedules)} measured")
+    return found
+
+
+def remembered(path: Path) -> dict[Key, Ranked]:
+    """Return what an earlier run has found."""
+    lines = read_lines(path, lambda data: Ranked(**{**data, "others": tuple(data["others"])}))
+    return {asked(one): one for _, one in lines}
+
+
+def keep(path: Path, one: Ranked) -> None:
+    """Add a line to a file."""
+    add_line(path, json.dumps(asdict(one)))
+
+
+def table(rows: Sequence[Ranked]) -> str:
+    """Return a table in Markdown: shares by program, and their geometric means with intervals."""
+    heads = "schedules", "measured", "best", "ranked first", "isl", "earliest", "one by dice"
+    lines = [f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    shares: dict[str, list[list[float]]] = {}
+    for one in rows:
+        own = [one.first, one.isl, one.earliest]
+        logs = [log(max(_WORST, speedup) / max(_WORST, one.best)) for speedup in own]
+        by_dice = [log(max(_WORST, speedup) / max(_WORST, one.best)) for speedup in one.others]
+        logs.append(float(np.mean(by_dice)) if by_dice else 0.0)
+        shares.setdefault(one.program, []).append(logs)
+        cells = " | ".join(f"{float(np.exp(value)):.2f}" for value in logs)
+        lines.append(
+            f"| {one.program}, seed {one.seed} | {one.schedules} | {1 + len(one.others)} | "
+            f"{one.best:.2f}x | {cells} |"
+        )
+    if shares:
+        means = np.array([np.mean(own, axis=0) for own in shares.values()])
+        whole: list[Ratio] = [interval(list(map(float, column))) for column in means.T]
+        lines.append(f"| geometric mean | | | | {' | '.join(map(str, whole))} |")
+    return "\n".join(lines)

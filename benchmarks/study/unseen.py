@@ -1,0 +1,101 @@
+"""What a model of random programs says about kernels: none of these, nor any like them, was seen.
+
+Trees that put pairs in order learn from a corpus's random programs, or from these and the
+comprehensions, and are asked about the kernels' candidates. A kernel counts once, whatever the
+number of its cases: of each there is the mean of the rank correlations and the geometric mean of
+the shares of the best (:mod:`polygym.cost.validation`). Beside them stand who learns nothing: the
+formula of total cycles, and dice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from statistics import fmean, median
+
+import numpy as np
+
+import polybench
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import Samples
+from polygym.cost.nests import Floats
+from polygym.cost.trees import TreeOptions, train
+from polygym.cost.validation import spearman
+from polygym.programs.generate import PREFIX
+from study.curves import Ratio, interval
+
+KERNELS = frozenset(kernel.name for kernel in polybench.KERNELS)
+_CYCLES = NAMES.index("total_cycles")
+
+Score = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How good someone is who is asked about kernels, in the mean of the seeds."""
+
+    who: str
+    seeds: int
+    kernels: int
+    cases: int
+    spearman: float
+    share: Ratio
+
+
+def answers(samples: Samples, programs: Sequence[str], seeds: int) -> list[Answer]:
+    """Return what models, a formula and dice say; ``programs`` names that of every case."""
+    is_kernel = np.array([name in KERNELS for name in programs])
+    is_random = np.array([name.startswith(PREFIX) for name in programs])
+    asked = np.flatnonzero(is_kernel[samples.cases])
+    learners = {"random programs": is_random, "random programs and comprehensions": ~is_kernel}
+    found = []
+    for who, chosen in learners.items():
+        part = samples.taken(np.flatnonzero(chosen[samples.cases]))
+        made = [train(part, replace(TreeOptions(), seed=seed)) for seed in range(seeds)]
+        scores = [lambda rows, one=one: one.scores(rows).mean(axis=0) for one in made]
+        found.append(_answer(f"trees that know {who}", scores, samples.taken(asked), programs))
+    formula: Score = lambda rows: -rows[:, _CYCLES]  # noqa: E731
+    found.append(_answer("the formula of cycles", [formula], samples.taken(asked), programs))
+    dice = [
+        lambda rows, seed=seed: np.random.default_rng(seed).random(len(rows))
+        for seed in range(seeds)
+    ]
+    found.append(_answer("dice", dice, samples.taken(asked), programs))
+    return found
+
+
+def _answer(who: str, scores: Iterable[Score], samples: Samples, programs: Sequence[str]) -> Answer:
+    """Return how good scores are, kernel by kernel."""
+    correlations: dict[str, list[float]] = defaultdict(list)
+    shares: dict[str, list[float]] = defaultdict(list)
+    count = 0
+    for score in scores:
+        count += 1
+        for case in np.unique(samples.cases):
+            own = samples.taken(np.flatnonzero(samples.cases == case))
+            said, name = score(own.features), programs[int(case)]
+            correlations[name].append(spearman(said, -own.seconds))
+            shares[name].append(log(own.seconds.min() / own.seconds[int(said.argmax())]))
+    return Answer(
+        who,
+        count,
+        len(shares),
+        len(np.unique(samples.cases)),
+        median(map(fmean, correlations.values())),
+        interval([fmean(one) for one in shares.values()]),
+    )
+
+
+def table(found: Sequence[Answer]) -> str:
+    """Return a table in Markdown."""
+    lines = [
+        "| | rank correlation | share of the best | kernels | cases |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {one.who} | {one.spearman:.2f} | {one.share} | {one.kernels} | {one.cases} |"
+        for one in found
+    ]
+    return "\n".join(lines)

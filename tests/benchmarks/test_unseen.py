@@ -1,0 +1,80 @@
+"""Models that are asked about kernels they know nothing of: by hand, and a small run."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import cost
+import numpy as np
+import pytest
+from study import ranks, unseen
+
+from polygym.cost import NAMES
+from polygym.cost.model import Samples
+from polygym.cost.shipped import shipped
+
+pytest.importorskip("lightgbm")
+
+ROW = ranks.Ranked(
+    "gemm", "mini", 1, 10, 0, 3, 8, 7, first=4.0, others=(2.0, 8.0, 0.0), isl=2.0, earliest=1.0
+)
+
+
+def samples(programs: list[str], rows: int, *, known: bool) -> Samples:
+    """Return cases whose times follow from one feature, which the formula does not know."""
+    dice = np.random.default_rng(0)
+    features = dice.random((len(programs) * rows, len(NAMES)))
+    cases = np.repeat(np.arange(len(programs)), rows)
+    column = NAMES.index("total_cycles") if known else 3
+    return Samples(features, np.exp2(4 * features[:, column]), cases)
+
+
+def test_models_formula_and_dice() -> None:
+    programs = [*(f"random:{k}" for k in range(12)), "tc:mlp1", "gemm", "gemm", "lu"]
+    learned, more, formula, dice = unseen.answers(samples(programs, 30, known=False), programs, 2)
+    assert learned.spearman > 0.9
+    assert more.spearman > 0.9
+    assert learned.share.mean > 0.8
+    assert abs(formula.spearman) < 0.5
+    assert abs(dice.spearman) < 0.5
+    assert dice.share.mean < learned.share.mean
+    for one in (learned, more, formula, dice):
+        assert (one.kernels, one.cases) == (2, 3)
+    assert (learned.seeds, formula.seeds, dice.seeds) == (2, 1, 2)
+    known = unseen.answers(samples(programs, 30, known=True), programs, 1)[2]
+    assert known.spearman == pytest.approx(1.0)
+    assert known.share.mean == pytest.approx(1.0)
+    assert "| the formula of cycles | 1.00 |" in unseen.table([known])
+
+
+def test_shares_of_ranks_by_hand() -> None:
+    assert ROW.best == 8.0
+    text = ranks.table([ROW, replace(ROW, seed=1, first=8.0)])
+    # Of dice the geometric mean of 2/8, 8/8 and of nothing, which counts as a thousandth.
+    by_dice = (2 / 8 * 8 / 8 * 1e-3 / 8) ** (1 / 3)
+    assert f"| gemm, seed 0 | 8 | 4 | 8.00x | 0.50 | 0.25 | 0.12 | {by_dice:.2f} |" in text
+    assert "| gemm, seed 1 | 8 | 4 | 8.00x | 1.00 |" in text
+    assert "| geometric mean | | | | 0.71 (0.71 to 0.71) | 0.25" in text
+
+
+def test_schedules_are_ranked_and_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cost, "of_random", lambda _: shipped())
+    words = ["ranks", "mvt", "--count", "12", "--measured", "3", "--threads", "1"]
+    words += ["--dataset", "mini", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
+    assert cost.main() == 0
+    assert "| geometric mean |" in capsys.readouterr().out
+    (path,) = tmp_path.glob("ranks-*.jsonl")
+    (one,) = ranks.remembered(path).values()
+    assert len(one.others) == 3
+    assert 4 <= one.ranked <= one.schedules <= 12
+    assert min(one.best, one.isl, one.earliest) > 0
+    kept = path.read_text()
+    assert cost.main() == 0
+    assert path.read_text() == kept, "what is known is not measured again"
+    monkeypatch.setattr(sys, "argv", ["cost.py", "ranks", "nothing", *words[2:]])
+    assert cost.main() == 2
