@@ -134,6 +134,8 @@ class _Known:
 
     def look_at(self, planned: Iterable[_Planned]) -> None:
         """Work out the features of candidates, all of them together."""
+        if len(self._columns) > _MOST:
+            self._columns.clear()
         left = [one for one in planned if one.features is None]
         new: dict[tuple[Nest, int], int] = {}
         for one in left:
@@ -141,8 +143,6 @@ class _Known:
                 if (own, one.threads) not in self._columns:
                     new[own, one.threads] = place
         if new:
-            if len(self._columns) > _MOST:
-                self._columns.clear()
             nests, threads = zip(*new, strict=True)
             found = columns(self.works, tuple(new.values()), nests, threads)
             self._columns.update(zip(new, zip(*found, strict=True), strict=True))

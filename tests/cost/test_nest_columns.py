@@ -104,3 +104,16 @@ def test_one_by_one_and_together() -> None:
         assert alone is not one
         np.testing.assert_allclose(one.vector, alone.vector, rtol=1e-12, atol=1e-12)
         assert one.planned == alone.planned
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schedule that has forgotten what it knew of nests works it out again."""
+    scop = program("correlation")
+    legal, sizes, tried = LegalSchedule(scop, original(scop)), sizes_of(scop, 80), mappings(3, 12)
+    whole = features_of_all(legal, tried, sizes, MACHINE)
+    candidate._known.cache_clear()
+    monkeypatch.setattr(candidate, "_MOST", 1)
+    for mapping, one in zip(tried, whole, strict=True):
+        alone = features(legal, mapping, sizes, MACHINE)
+        assert isinstance(one, Features)
+        np.testing.assert_allclose(one.vector, alone.vector, rtol=1e-12, atol=1e-12)
