@@ -54,14 +54,17 @@ def measured(name: str, steps: int, seed: int) -> tuple[int, float]:
         looks = looked_at.looks(candidates)
         known = [look for look in looks if look is not None]
         found = np.full(len(looks), -np.inf)
-        found[[look is not None for look in looks]] = model.scores(together(known)[0]).mean(axis=0)
+        if known:
+            is_known = [look is not None for look in looks]
+            found[is_known] = model.scores(together(known)[0]).mean(axis=0)
         return found
 
     score([Candidate(ISL, start)])
     chains = Chains([genes.random(dice) for _ in range(CHAINS)], dice)
     begin = time.process_time()
     seen = chains.run(steps, lambda one: Candidate(ISL, changed(one.mapping, dice)), score)
-    return len(seen), time.process_time() - begin
+    seconds = time.process_time() - begin
+    return sum(map(np.isfinite, seen.values())), seconds
 
 
 def main() -> int:

@@ -4,7 +4,8 @@ Policies play legal schedules of a kernel, the model of random programs ranks th
 mapping, and the first is measured beside others that dice choose among them, isl's schedule and
 that of the policy ``earliest``. The *share* is the first one's speed over the best of the random
 ones that were measured; with all of them measured it is what it says, with fewer it is a little too
-good, since the best may not be among them.
+good, since the best may not be among them. What has no time (there is no code, or it was cut off
+when it had taken five times as long as the best) counts as a thousandth of the original order.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from polygym.search.tune.candidates import schedules_of
 from study.curves import Ratio, interval
 from study.journal import add_line, read_lines
 from study.programs import load
-from study.searching import COMPILE_SECONDS, SCHEDULE_SECONDS
+from study.searching import COMPILE_SECONDS, SCHEDULE_SECONDS, check
 
 KERNELS = (
     "2mm", "3mm", "atax", "cholesky", "correlation", "doitgen", "fdtd-2d", "gemm", "gesummv",
@@ -46,7 +47,8 @@ KERNELS = (
 )  # fmt: skip
 """Kernels that are no test kernels, and of which policies find enough schedules."""
 
-_WORST = 1e-3  # what failed
+_WORST = 1e-3  # what has no time
+_TOGETHER = 32
 _PLAYED = [name for name in POLICIES if name not in DETERMINISTIC]
 
 
@@ -98,7 +100,8 @@ def ranked(
     """Rank random schedules of a program, and measure some of them.
 
     Raises:
-        PolygymError: its original order cannot be run, or there are no features of any schedule.
+        PolygymError: its original order cannot be run, there are no features of any schedule, or
+            an output was wrong.
     """
     program = load(name, dataset)
     mapping = replace(DEFAULT, threads=threads)
@@ -118,17 +121,15 @@ def ranked(
     rest = [one for one in played if one != first]
     dice = np.random.default_rng([seed, 1])
     others = [rest[int(place)] for place in dice.permutation(len(rest))[:measured]]
-    baselines = [
-        *schedules_of(program.scop, SCHEDULE_SECONDS, (ISL,)).values(),
-        *_by("earliest", program, 1, seed),
-    ]
-    speedups = _speedups(program, threads, [first, *others, *baselines], tell)
-    after = speedups[1 + len(others) :]
-    has_isl = len(baselines) == 2
+    by_isl = list(schedules_of(program.scop, SCHEDULE_SECONDS, (ISL,)).values())
+    earliest = _by("earliest", program, 1, seed)
+    known = _speedups(program, threads, [[first, *by_isl, *earliest], others], tell)
     return Ranked(
         name, dataset, threads, count, seed, measured, len(played), len(scored),
-        speedups[0], tuple(speedups[1 : 1 + len(others)]),
-        after[0] if has_isl else 0.0, after[-1] if after else 0.0,
+        first=known[first],
+        others=tuple(known[one] for one in others),
+        isl=known[by_isl[0]] if by_isl else 0.0,
+        earliest=known[earliest[0]] if earliest else 0.0,
     )  # fmt: skip
 
 
@@ -147,26 +148,36 @@ def _by(name: str, program: Program, count: int, seed: int) -> list[Schedule]:
 
 
 def _speedups(
-    program: Program, threads: int, schedules: Sequence[Schedule], tell: Callable[[str], None]
-) -> list[float]:
-    """Return how fast schedules are beside the original order; 0 for what fails."""
+    program: Program,
+    threads: int,
+    parts: Sequence[Sequence[Schedule]],
+    tell: Callable[[str], None],
+) -> dict[Schedule, float]:
+    """Return how fast schedules are beside the original order; 0 for what fails.
+
+    Those of the first part are waited for, the others cut off when they are far from the best.
+    """
     mapping = replace(DEFAULT, threads=threads)
     options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=mapping)
-    found: list[float] = []
+    first, others = (list(dict.fromkeys(part)) for part in parts)
+    every = [*first, *(one for one in others if one not in first)]
+    found: dict[Schedule, float] = {}
     best = float("inf")
     with (
         closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
     ):
-        for first in range(0, len(schedules), 32):
-            part = [(one, mapping) for one in schedules[first : first + 32]]
+        for begin in range(0, len(every), _TOGETHER):
+            part = [(one, mapping) for one in every[begin : begin + _TOGETHER]]
             compilers.compile_all(program, part)
-            for choice in part:
-                evaluation = evaluator.evaluate(*choice, best_so_far=best)
+            for schedule, _ in part:
+                beside = best if len(found) >= len(first) else float("inf")
+                evaluation = evaluator.evaluate(schedule, mapping, best_so_far=beside)
+                check(evaluation, program.scop.name, schedule, mapping)
                 if evaluation.is_ok:
                     best = min(best, evaluation.seconds)
-                found.append(round(evaluation.speedup, 4))
-            tell(f"{len(found)} of {len(schedules)} measured")
+                found[schedule] = round(evaluation.speedup, 4)
+            tell(f"{len(found)} of {len(every)} measured")
     return found
 
 

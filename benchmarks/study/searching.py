@@ -13,12 +13,14 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL
 from polygym.cost.model import Model
-from polygym.measure.evaluation import EvaluationOptions, Evaluator
+from polygym.errors import PolygymError
+from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
 from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.worker.outcome import Status
 from polygym.search.tune.by_model import LookedAt
 from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
 from study.contenders import CONTENDERS
@@ -31,11 +33,24 @@ SCHEDULE_SECONDS = 20.0
 GENERATION = 32
 
 
+def check(evaluation: Evaluation, program: str, schedule: Schedule, mapping: Mapping) -> None:
+    """Refuse to go on after a wrong output or a crash.
+
+    Raises:
+        PolygymError: there was one.
+    """
+    if evaluation.status in (Status.WRONG_OUTPUT, Status.CRASH):
+        raise PolygymError(
+            f"{program}: {evaluation.status.value} under {mapping}, {mapping.blame}: {schedule}"
+        )
+
+
 def searched(task: Task, known: tuple[Model, bool] | None, tell: Callable[[int], None]) -> Search:
     """Search, and return what became of every trial; ``tell`` hears how many there are.
 
     Raises:
-        PolygymError: the program cannot be read, or its original order cannot be run.
+        PolygymError: the program cannot be read, its original order cannot be run, or an output
+            was wrong.
     """
     began = time.monotonic()
     program = load(task.program, task.setting.dataset)
@@ -66,6 +81,7 @@ def searched(task: Task, known: tuple[Model, bool] | None, tell: Callable[[int],
             compilers.compile_all(program, choices)
             for candidate, choice in zip(part, choices, strict=True):
                 evaluation = evaluator.evaluate(*choice, best_so_far=best)
+                check(evaluation, task.program, *choice)
                 if evaluation.is_ok:
                     best = min(best, evaluation.seconds)
                 search.learn(candidate, evaluation.speedup)

@@ -1,13 +1,14 @@
 """What candidates cost: features of their loops, and models that learn from measurements.
 
 ``reach`` is what statements do at given sizes, whatever the schedule; ``nests`` the loops around
-them in a planned tree; ``columns`` numbers of these, and ``candidate`` the numbers of a schedule
-under a mapping; ``loop_tree`` keeps the loops themselves. ``model`` says what models are and learn
-from; ``trees`` are the boosted ones, one of which is ``shipped`` with the package; ``tree_gru`` is
-the network that walks over loops (``tree_network``); a ``correction`` adds to either what one
-program's measurements say; ``saved`` reads either from a file, and ``validation`` asks them about
-programs that they have not seen. ``rows`` are numbers of a schedule alone, without a tree:
-``stacked`` loops of the statements in a ``stack``, and what their ``ordering`` leaves free.
+them in a planned tree; ``columns`` says which numbers of these there are, ``nest_columns`` works
+them out for many nests, by what all of them touch (``touches``); ``candidate`` has the numbers of a
+schedule under a mapping; ``loop_tree`` keeps the loops themselves. ``model`` says what models are
+and learn from; ``trees`` are the boosted ones, one of which is ``shipped`` with the package;
+``tree_gru`` is the network that walks over loops (``tree_network``); a ``correction`` adds to
+either what one program's measurements say; ``saved`` reads either from a file, and ``validation``
+asks them about programs that they have not seen. ``rows`` are numbers of a schedule alone, without
+a tree: ``stacked`` loops of the statements in a ``stack``, and what their ``ordering`` leaves free.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.cost.candidate import NAMES, Features, features
+    from polygym.cost.candidate import NAMES, Candidates, Features, features
     from polygym.cost.ground import Ground
     from polygym.cost.loop_tree import Forest, LoopTree
     from polygym.cost.model import Acquisition, Card, Kind, Model, Objective, Samples, acquired
@@ -29,7 +30,7 @@ else:
     __getattr__ = lazily(
         __name__,
         {
-            "candidate": ("NAMES", "Features", "features"),
+            "candidate": ("NAMES", "Candidates", "Features", "features"),
             "ground": ("Ground",),
             "loop_tree": ("Forest", "LoopTree"),
             "model": ("Acquisition", "Card", "Kind", "Model", "Objective", "Samples", "acquired"),
@@ -44,6 +45,7 @@ __all__ = [
     "NAMES",
     "ROW_NAMES",
     "Acquisition",
+    "Candidates",
     "Card",
     "Features",
     "Forest",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,10 +21,10 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost.columns import KNOWLEDGE, RELATIONS, TRAFFIC, Touched, context, slog
 from polygym.cost.loop_tree import LoopTree, Statement, loop_tree
-from polygym.cost.nest_columns import columns
+from polygym.cost.nest_columns import Statements, columns
 from polygym.cost.nests import Floats, Nest, nest
 from polygym.cost.reach import Work, reach
-from polygym.errors import LimitError
+from polygym.errors import PolygymError
 
 NAMES = (
     *(f"{name}_sum" for name in KNOWLEDGE),
@@ -36,6 +36,10 @@ NAMES = (
     *(f"total_{name}" for name in TRAFFIC),
 )
 """What the columns of :attr:`Features.vector` are."""
+
+# What is remembered of a schedule: of as many plans, and of as many nests.
+_MOST_PLANS = 512
+_MOST_NESTS = 4096
 
 _CYCLES = KNOWLEDGE.index("cycles")
 _TOTALS = [_CYCLES, KNOWLEDGE.index("operations"), *map(KNOWLEDGE.index, TRAFFIC)]
@@ -87,31 +91,52 @@ class _Planned:
     features: Features | None = None
 
 
-class _Known:
-    """A schedule at given sizes on a machine, and what is remembered of it under all mappings."""
+class Candidates:
+    """A schedule at given sizes, and what is remembered of it under all mappings.
 
-    def __init__(self, legal: LegalSchedule, sizes: Sizes, machine: Machine) -> None:
-        """Build the tree, and look at the statements."""
-        self.works = reach(legal.scop, sizes)
-        self._work_of = {work.name: work for work in self.works}
-        self._legal, self._sizes, self._machine = legal, sizes, machine
-        self._memory = _memory(legal.scop, tuple(sizes.items()), machine)
-        self._tree = build_tree(legal)
-        self._answers: Answers[_Planned] = Answers()
-        self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
+    A search that looks at many has one of these for every schedule.
+    """
 
-    def planned(self, mapping: Mapping) -> _Planned:
-        """Return the loops that a mapping makes of the schedule.
+    def __init__(self, legal: LegalSchedule, sizes: Sizes, machine: Machine | None = None) -> None:
+        """Build the schedule's tree, and look at the statements.
 
         Raises:
             LimitError: isl would take too long.
         """
-        return self._answers.of(mapping, self._planned)
+        self._legal, self._sizes = legal, sizes
+        self._machine = machine or this_machine()
+        self._works = reach(legal.scop, sizes)
+        self._work_of = {work.name: work for work in self._works}
+        self._statements = Statements.of(self._works)
+        self._memory = _memory(legal.scop, tuple(sizes.items()), self._machine)
+        self._tree = build_tree(legal)
+        self._answers: Answers[_Planned] = Answers(_MOST_PLANS)
+        self._columns: dict[tuple[Nest, int], tuple[Floats, Floats]] = {}
+
+    def features(
+        self, mappings: Iterable[Mapping], is_over: Callable[[], bool] = lambda: False
+    ) -> list[Features | PolygymError]:
+        """Return the features under mappings, which are quicker together than one by one.
+
+        An error stands in the place of what isl would take too long for. ``is_over`` is asked
+        before each; those that come after it says so are left out.
+        """
+        found: list[_Planned | PolygymError] = []
+        for mapping in mappings:
+            if is_over():
+                break
+            try:
+                found.append(self._answers.of(mapping, self._planned))
+            except PolygymError as error:
+                found.append(error)
+        self._look_at(dict.fromkeys(one for one in found if isinstance(one, _Planned)))
+        return [_done(one) for one in found]
 
     def _planned(self, mapping: Mapping) -> _Planned:
+        """Return the loops that a mapping makes of the schedule."""
         tree = plan(self._tree, self._legal, mapping, self._machine, self._sizes, self._memory)
         found = dict(self._nests(tree, tuple(self._work_of)))
-        return _Planned(tree, tuple(found[work.name] for work in self.works), mapping.threads)
+        return _Planned(tree, tuple(found[work.name] for work in self._works), mapping.threads)
 
     def _nests(self, tree: Tree, statements: tuple[str, ...]) -> Iterator[tuple[str, Nest]]:
         """Yield the loops of statements that have no loop around this tree."""
@@ -132,9 +157,9 @@ class _Known:
             lambda: [(name, nest_of(name, own)) for name, own in paths(tree, statements)],
         )
 
-    def look_at(self, planned: Iterable[_Planned]) -> None:
+    def _look_at(self, planned: Iterable[_Planned]) -> None:
         """Work out the features of candidates, all of them together."""
-        if len(self._columns) > _MOST:
+        if len(self._columns) > _MOST_NESTS:
             self._columns.clear()
         left = [one for one in planned if one.features is None]
         new: dict[tuple[Nest, int], int] = {}
@@ -144,15 +169,12 @@ class _Known:
                     new[own, one.threads] = place
         if new:
             nests, threads = zip(*new, strict=True)
-            found = columns(self.works, tuple(new.values()), nests, threads)
+            found = columns(self._statements.taken(tuple(new.values())), nests, threads)
             self._columns.update(zip(new, zip(*found, strict=True), strict=True))
         for one in left:
             rows = [self._columns[own, one.threads] for own in one.nests]
             known, related = (np.array(part) for part in zip(*rows, strict=True))
             one.features = Features(_together(known, related), one.tree, one.nests, known)
-
-
-_MOST = 20_000
 
 
 def nests(legal: LegalSchedule, tree: Tree, sizes: Sizes) -> tuple[Nest, ...]:
@@ -178,9 +200,11 @@ def _memory(_scop: Scop, _sizes: tuple[tuple[str, int], ...], _machine: Machine)
     return Memory()
 
 
-@lru_cache(maxsize=64)
-def _known(legal: LegalSchedule, sizes: tuple[tuple[str, int], ...], machine: Machine) -> _Known:
-    return _Known(legal, dict(sizes), machine)
+@lru_cache(maxsize=16)
+def _candidates(
+    legal: LegalSchedule, sizes: tuple[tuple[str, int], ...], machine: Machine
+) -> Candidates:
+    return Candidates(legal, dict(sizes), machine)
 
 
 def features(
@@ -191,37 +215,15 @@ def features(
     Raises:
         LimitError: isl would take too long.
     """
-    (found,) = features_of_all(legal, [mapping], sizes, machine)
-    if isinstance(found, LimitError):
+    known = _candidates(legal, tuple(sizes.items()), machine or this_machine())
+    (found,) = known.features([mapping])
+    if isinstance(found, PolygymError):
         raise found
     return found
 
 
-def features_of_all(
-    legal: LegalSchedule,
-    mappings: Sequence[Mapping],
-    sizes: Sizes,
-    machine: Machine | None = None,
-) -> tuple[Features | LimitError, ...]:
-    """Return the features of a schedule under many mappings, which is quicker than one by one.
-
-    Where isl would take too long the error stands in their place.
-    """
-    known = _known(legal, tuple(sizes.items()), machine or this_machine())
-
-    def planned(mapping: Mapping) -> _Planned | LimitError:
-        try:
-            return known.planned(mapping)
-        except LimitError as error:
-            return error
-
-    found = [planned(mapping) for mapping in mappings]
-    known.look_at(dict.fromkeys(one for one in found if isinstance(one, _Planned)))
-    return tuple(_done(one) for one in found)
-
-
-def _done(one: _Planned | LimitError) -> Features | LimitError:
-    if isinstance(one, LimitError):
+def _done(one: _Planned | PolygymError) -> Features | PolygymError:
+    if isinstance(one, PolygymError):
         return one
     assert one.features is not None
     return one.features

@@ -36,7 +36,7 @@ from polygym.compiler.codegen.common.loop_annotation import (
     Sequential,
     Vector,
 )
-from polygym.cost.nests import LINE, Floats, Nest, touched
+from polygym.cost.nests import Floats, Nest, touched
 
 THRESHOLDS = tuple(2.0**power for power in range(2, 32, 2))
 """What touch counts, in bytes, and lengths are compared with."""
@@ -182,16 +182,3 @@ def _annotated(annotation: LoopAnnotation, nest: Nest) -> tuple[str, float, floa
 def lanes_of(bits: int, nest: Nest) -> float:
     """Return how many of the widest elements of a nest a vector has."""
     return max(1.0, bits / (8 * max((one.bytes for one in nest.references), default=8)))
-
-
-__all__ = [
-    "CACHES",
-    "CONTEXT",
-    "KNOWLEDGE",
-    "LINE",
-    "RELATIONS",
-    "THRESHOLDS",
-    "Touched",
-    "context",
-    "slog",
-]

@@ -31,7 +31,7 @@ from polygym.cost.touches import Loops, relations, touches, traffic, working_set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Statements:
+class Statements:
     """What statements do wherever they stand."""
 
     operations: Floats
@@ -40,13 +40,23 @@ class _Statements:
     references: References
 
     @staticmethod
-    def of(works: Sequence[Work], chosen: Integers) -> _Statements:
-        """Return that of some of a program's statements, any as often as it is named."""
-        return _Statements(
-            np.array([work.operations for work in works], dtype=np.float64)[chosen],
-            np.array([work.instances for work in works], dtype=np.float64)[chosen],
-            np.array([work.sums for work in works], dtype=np.bool_)[chosen],
-            References.of(works).of_statements(chosen),
+    def of(works: Sequence[Work]) -> Statements:
+        """Put statements on top of each other."""
+        return Statements(
+            np.array([work.operations for work in works], dtype=np.float64),
+            np.array([work.instances for work in works], dtype=np.float64),
+            np.array([work.sums for work in works], dtype=np.bool_),
+            References.of(works),
+        )
+
+    def taken(self, chosen: Sequence[int]) -> Statements:
+        """Return some of them, any as often as it is named."""
+        places = np.array(chosen, dtype=np.int64)
+        return Statements(
+            self.operations[places],
+            self.instances[places],
+            self.sums[places],
+            self.references.of_statements(places),
         )
 
 
@@ -100,13 +110,13 @@ class _Sharing:
 
 
 def columns(
-    works: Sequence[Work], chosen: Sequence[int], nests: Sequence[Nest], threads: Sequence[int]
+    statements: Statements, nests: Sequence[Nest], threads: Sequence[int]
 ) -> tuple[Floats, Floats]:
     """Return what is known of nests, N·K, and their relation features.
 
-    ``chosen`` says of which of a program's statements each is, ``threads`` how many it may use.
+    Each is of the statement with its number, and may use so many threads. What comes out of a nest
+    does not depend on the others, to the last bit.
     """
-    statements = _Statements.of(works, np.array(chosen, dtype=np.int64))
     found = _loops(nests, statements.references)
     seen = touches(statements.references, found)
     working = working_sets(statements.references, seen)
@@ -169,11 +179,31 @@ def _loops(nests: Sequence[Nest], references: References) -> Loops:
         depth, count = nest.directions.shape
         lengths[place, :count] = nest.lengths
         directions[place, :depth, :count] = nest.directions
-    moves = settled(references.moves @ directions[references.owners])
-    return Loops(counts, lengths, moves, np.einsum("re,rel->rl", references.strides, moves))
+    moves = settled(_along(references, directions))
+    return Loops(counts, lengths, moves, _strides(references, moves))
 
 
-def _lanes(statements: _Statements, blocks: _Blocks) -> Floats:
+def _along(references: References, directions: Floats) -> Floats:
+    """Return how subscripts move: a product of matrices, term by term.
+
+    (Libraries add in another order where there is more to add, and what is known of a nest would
+    depend on which others stand beside it.)
+    """
+    found = np.zeros((*references.moves.shape[:2], directions.shape[2]))
+    for place in range(directions.shape[1]):
+        found += references.moves[:, :, place, None] * directions[references.owners, None, place, :]
+    return found
+
+
+def _strides(references: References, moves: Floats) -> Floats:
+    """Return by how many elements references move in memory."""
+    found = np.zeros((moves.shape[0], moves.shape[2]))
+    for place in range(moves.shape[1]):
+        found += references.strides[:, place, None] * moves[:, place]
+    return found
+
+
+def _lanes(statements: Statements, blocks: _Blocks) -> Floats:
     """Return how many of the widest elements of a nest a vector has, 1 without vectors."""
     references = statements.references
     widest = np.maximum.reduceat(references.bytes, references.starts)
@@ -193,7 +223,7 @@ def _filled(found: Loops, blocks: _Blocks, lanes: Floats) -> Floats:
 
 
 def _accesses(
-    statements: _Statements, found: Loops, blocks: _Blocks, lanes: Floats, jams: Floats
+    statements: Statements, found: Loops, blocks: _Blocks, lanes: Floats, jams: Floats
 ) -> Floats:
     """Return loads and stores of a block of copies for each operation, N·4.
 
@@ -219,7 +249,7 @@ def _accesses(
     return np.asarray(np.add.reduceat(each, references.starts, axis=0) / operations[:, None])
 
 
-def _chain(statements: _Statements, found: Loops, blocks: _Blocks, jams: Floats) -> Floats:
+def _chain(statements: Statements, found: Loops, blocks: _Blocks, jams: Floats) -> Floats:
     """Return how many cycles an operation waits for the one before it, as a sum's terms do."""
     references = statements.references
     last = np.maximum(found.counts - 1, 0)[references.owners]
@@ -229,7 +259,7 @@ def _chain(statements: _Statements, found: Loops, blocks: _Blocks, jams: Floats)
     return np.asarray(np.where(waits, 4.0 / (blocks.vectors * jams), 0.0))
 
 
-def _sharing(statements: _Statements, found: Loops, blocks: _Blocks, threads: Floats) -> _Sharing:
+def _sharing(statements: Statements, found: Loops, blocks: _Blocks, threads: Floats) -> _Sharing:
     """Share nests out by their outermost parallel loops."""
     every, place = np.arange(len(threads)), blocks.parallel
     is_shared = (place >= 0) & (threads > 1)

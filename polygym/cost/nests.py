@@ -100,11 +100,6 @@ class Nest:
         """For every loop how many instances one of its executions has at most (bottomup)."""
         return np.asarray(np.cumprod(self.lengths[::-1])[::-1])
 
-    @property
-    def share(self) -> float:
-        """How many of the instances of the box of all loops there are."""
-        return float(min(1.0, self.work.instances / max(1.0, float(self.lengths.prod()))))
-
 
 def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
     """Return the loops of a statement, given those around it in a planned tree.
@@ -290,8 +285,7 @@ def references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference,
 def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
     """Return, for every loop, the elements and the bytes of whole lines inside one execution.
 
-    The last entry is that of the statement alone, inside no loop. (These are a few numbers for each
-    of many candidates, with which plain floats are quicker than arrays.)
+    The last entry is that of the statement alone, inside no loop.
     """
     lengths: list[float] = nest.lengths.tolist()
     count = len(lengths)

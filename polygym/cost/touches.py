@@ -1,9 +1,9 @@
 """What the loops of many statements touch, and what comes into caches, for all of them at once.
 
 Arrays have a row for every statement (S) or reference (R), and a column for each of the W loops
-that there are at most; what a statement does not have is filled up with loops that run once. The
-definitions are those of :mod:`polygym.cost.nests` for one reference and of
-:mod:`polygym.cost.columns` for one statement; the tests compare number for number.
+that there are at most; what a statement does not have is filled up with loops that run once. What
+one reference touches :mod:`polygym.cost.nests` says; the tests compare number for number, and what
+comes into caches with an oracle.
 """
 
 from __future__ import annotations
@@ -85,7 +85,11 @@ def working_sets(references: References, seen: Touches) -> Floats:
 
 
 def traffic(references: References, found: Loops, seen: Touches, working: Floats) -> Floats:
-    """Return the bytes that come into caches while all loops run, a column for each cache."""
+    """Return the bytes that come into caches while all loops run, a column for each cache.
+
+    The outermost loop whose working set fits brings it in once in each of its executions. What the
+    loop around it does not move stays there from one to the next.
+    """
     too_large = working[:, :, None] > _CACHES
     fits = np.minimum(
         np.logical_and.accumulate(too_large, axis=1).sum(axis=1), found.counts[:, None]

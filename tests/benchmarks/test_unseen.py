@@ -10,15 +10,22 @@ import cost
 import numpy as np
 import pytest
 from study import ranks, unseen
+from study.searching import check
 
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.poly.baselines import original
 from polygym.cost import NAMES
 from polygym.cost.model import Samples
 from polygym.cost.shipped import shipped
+from polygym.errors import PolygymError
+from polygym.measure.evaluation import Evaluation
+from polygym.measure.worker.outcome import Status
+from polygym.programs import load_program
 
 pytest.importorskip("lightgbm")
 
 ROW = ranks.Ranked(
-    "gemm", "mini", 1, 10, 0, 3, 8, 7, first=4.0, others=(2.0, 8.0, 0.0), isl=2.0, earliest=1.0
+    "gemm", "mini", 1, 10, 0, 3, 8, 7, first=4.0, others=(2.0, 8.0, 0.0), isl=2.0, earliest=4.0
 )
 
 
@@ -54,7 +61,7 @@ def test_shares_of_ranks_by_hand() -> None:
     text = ranks.table([ROW, replace(ROW, seed=1, first=8.0)])
     # Of dice the geometric mean of 2/8, 8/8 and of nothing, which counts as a thousandth.
     by_dice = (2 / 8 * 8 / 8 * 1e-3 / 8) ** (1 / 3)
-    assert f"| gemm, seed 0 | 8 | 4 | 8.00x | 0.50 | 0.25 | 0.12 | {by_dice:.2f} |" in text
+    assert f"| gemm, seed 0 | 8 | 4 | 8.00x | 0.50 | 0.25 | 0.50 | {by_dice:.2f} |" in text
     assert "| gemm, seed 1 | 8 | 4 | 8.00x | 1.00 |" in text
     assert "| geometric mean | | | | 0.71 (0.71 to 0.71) | 0.25" in text
 
@@ -78,3 +85,18 @@ def test_schedules_are_ranked_and_measured(
     assert path.read_text() == kept, "what is known is not measured again"
     monkeypatch.setattr(sys, "argv", ["cost.py", "ranks", "nothing", *words[2:]])
     assert cost.main() == 2
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_a_defect_ends_a_search(status: Status) -> None:
+    """Neither part takes a wrong output or a crash for a slow candidate."""
+    scop = load_program("mvt").scop
+    schedule = original(scop)
+    evaluation = Evaluation(schedule, status)
+    if status in (Status.WRONG_OUTPUT, Status.CRASH):
+        with pytest.raises(
+            PolygymError, match=f"mvt: {status.value} under default, a defect of polygym: "
+        ):
+            check(evaluation, "mvt", schedule, DEFAULT)
+    else:
+        check(evaluation, "mvt", schedule, DEFAULT)

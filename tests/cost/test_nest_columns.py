@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
+from polygym.compiler.codegen.trees.build import build_tree
+from polygym.compiler.codegen.trees.plan import plan
+from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.cost import candidate
-from polygym.cost.candidate import Features, features, features_of_all
+from polygym.cost.candidate import Candidates, Features, features
 from polygym.cost.columns import KNOWLEDGE, RELATIONS, Touched
-from polygym.cost.nest_columns import columns
+from polygym.cost.nest_columns import Statements, columns
 from polygym.cost.reach import reach
 from polygym.errors import LimitError
 from polygym.search.explore.neighbourhood import changed
@@ -38,14 +42,20 @@ def mappings(seed: int, count: int) -> list[Mapping]:
     return found
 
 
+def all_of(candidates: Candidates, tried: list[Mapping]) -> list[Features]:
+    """Return the features under all mappings, of which none is out of reach."""
+    found = [one for one in candidates.features(tried) if isinstance(one, Features)]
+    assert len(found) == len(tried)
+    return found
+
+
 def of_all(name: str, *, by_isl: bool) -> list[tuple[Mapping, Features]]:
     """Return the features of a program's order, or isl's, under many mappings."""
     scop = program(name)
     legal = LegalSchedule(scop, isl_schedule(scop) if by_isl else original(scop))
     tried = mappings(len(name), 24)
-    found = features_of_all(legal, tried, sizes_of(scop, 90), MACHINE)
-    assert not any(isinstance(one, LimitError) for one in found)
-    return [(m, one) for m, one in zip(tried, found, strict=True) if isinstance(one, Features)]
+    found = all_of(Candidates(legal, sizes_of(scop, 90), MACHINE), tried)
+    return list(zip(tried, found, strict=True))
 
 
 @pytest.mark.parametrize("by_isl", [False, True])
@@ -67,8 +77,7 @@ def test_relations_of_many_nests(name: str) -> None:
     scop = program(name)
     works = reach(scop, sizes_of(scop, 90))
     for _, found in of_all(name, by_isl=False):
-        every = range(len(works))
-        known, related = columns(works, every, found.nests, [2] * len(works))
+        known, related = columns(Statements.of(works), found.nests, [2] * len(works))
         assert known.shape == (len(works), len(KNOWLEDGE))
         assert related.shape == (len(works), len(RELATIONS))
         for row, nest in zip(related, found.nests, strict=True):
@@ -90,30 +99,66 @@ def test_the_example() -> None:
     assert known["chain"] == 4.0 / 8
 
 
-def test_one_by_one_and_together() -> None:
-    """The order in which candidates are looked at, and with whom, changes nothing."""
-    scop = program("fdtd-2d")
-    tried = mappings(5, 16)
-    sizes = sizes_of(scop, 70)
-    together = features_of_all(LegalSchedule(scop, isl_schedule(scop)), tried, sizes, MACHINE)
-    for mapping, one in reversed(list(zip(tried, together, strict=True))):
-        for remembered in (candidate._known, candidate._memory):
-            remembered.cache_clear()
-        alone = features(LegalSchedule(scop, isl_schedule(scop)), mapping, sizes, MACHINE)
-        assert isinstance(one, Features)
-        assert alone is not one
-        np.testing.assert_allclose(one.vector, alone.vector, rtol=1e-12, atol=1e-12)
-        assert one.planned == alone.planned
+@pytest.mark.parametrize("name", ["2mm", "correlation", "fdtd-2d", "random:12"])
+def test_one_by_one_and_together(name: str) -> None:
+    """With whom a candidate is looked at, and what is remembered, changes no bit."""
+    scop = program(name)
+    legal, sizes, tried = (
+        LegalSchedule(scop, isl_schedule(scop)),
+        sizes_of(scop, 70),
+        mappings(5, 20),
+    )
+    tree, rest = build_tree(legal), tried[::-1]
+    together = all_of(Candidates(legal, sizes, MACHINE), tried)
+    again = dict(zip(rest, all_of(Candidates(legal, sizes, MACHINE), rest), strict=True))
+    for mapping, one in zip(tried, together, strict=True):
+        candidate._memory.cache_clear()
+        (alone,) = all_of(Candidates(legal, sizes, MACHINE), [mapping])
+        for other in (alone, again[mapping]):
+            np.testing.assert_array_equal(one.vector, other.vector)
+            np.testing.assert_array_equal(one.knowledge, other.knowledge)
+        assert one.planned == plan(tree, legal, mapping, MACHINE, sizes)
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A schedule that has forgotten what it knew of nests works it out again."""
     scop = program("correlation")
     legal, sizes, tried = LegalSchedule(scop, original(scop)), sizes_of(scop, 80), mappings(3, 12)
-    whole = features_of_all(legal, tried, sizes, MACHINE)
-    candidate._known.cache_clear()
-    monkeypatch.setattr(candidate, "_MOST", 1)
+    whole = all_of(Candidates(legal, sizes, MACHINE), tried)
+    monkeypatch.setattr(candidate, "_MOST_NESTS", 1)
+    monkeypatch.setattr(candidate, "_MOST_PLANS", 2)
+    known = Candidates(legal, sizes, MACHINE)
     for mapping, one in zip(tried, whole, strict=True):
-        alone = features(legal, mapping, sizes, MACHINE)
-        assert isinstance(one, Features)
-        np.testing.assert_allclose(one.vector, alone.vector, rtol=1e-12, atol=1e-12)
+        (alone,) = all_of(known, [mapping])
+        np.testing.assert_array_equal(one.vector, alone.vector)
+        assert len(known._columns) <= len(scop.statements)
+        assert len(known._answers._answers) <= 2
+
+
+def test_what_is_out_of_reach_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error stands in the place of its mapping alone, and is raised where one is asked for."""
+    scop = program("gemm")
+    legal, sizes, tried = LegalSchedule(scop, original(scop)), sizes_of(scop, 80), mappings(1, 6)
+
+    def fails(tree: Tree, legal: LegalSchedule, mapping: Mapping, *rest: Any) -> Tree:
+        if mapping.tile == tried[1].tile:
+            raise LimitError("planning: too long")
+        return plan(tree, legal, mapping, *rest)
+
+    monkeypatch.setattr(candidate, "plan", fails)
+    found = Candidates(legal, sizes, MACHINE).features(tried)
+    lost = [isinstance(one, LimitError) for one in found]
+    assert lost == [mapping.tile == tried[1].tile for mapping in tried]
+    assert True in lost
+    assert False in lost
+    candidate._candidates.cache_clear()
+    with pytest.raises(LimitError, match="too long"):
+        features(legal, tried[1], sizes, MACHINE)
+
+
+def test_when_it_is_over_no_more_are_looked_at() -> None:
+    scop = program("gemm")
+    known = Candidates(LegalSchedule(scop, original(scop)), sizes_of(scop, 80), MACHINE)
+    said = iter([False, False, True])
+    assert len(known.features(mappings(1, 6), lambda: next(said))) == 2
+    assert known.features([]) == []

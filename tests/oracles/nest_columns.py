@@ -91,6 +91,11 @@ class _Sharing:
         return _Sharing(busy, instances / busy / max(1.0, starts), starts, uneven, place > 0)
 
 
+def _share(nest: Nest) -> float:
+    """Return how many of the instances of the box of all loops there are."""
+    return float(min(1.0, nest.work.instances / max(1.0, prod(nest.lengths.tolist()))))
+
+
 def knowledge(seen: Touched, threads: int) -> Floats:
     """Return what the compiler knows of a nest: the columns :data:`KNOWLEDGE`."""
     nest, work = seen.nest, seen.nest.work
@@ -100,14 +105,14 @@ def knowledge(seen: Touched, threads: int) -> Floats:
     lanes = block.filled(nest)
     operations = float(work.operations) * work.instances
     working: list[float] = np.add.reduce(seen.bytes).tolist()
-    traffic = [_traffic(seen, working, cache) * nest.share for cache in CACHES]
+    traffic = [_traffic(seen, working, cache) * _share(nest) for cache in CACHES]
     units = sum(abs(one.stride[-1]) <= 1.0 for one in nest.references) if len(nest.lengths) else 0
     cycles = operations / lanes * max(0.5, accesses[0], chain) / sharing.threads * sharing.imbalance
     lengths: list[float] = nest.lengths.tolist()
     columns = [
         operations,
         float(work.instances),
-        nest.share * 16,
+        _share(nest) * 16,
         float(len(lengths)),
         lanes,
         block.jams * block.vectors,
@@ -126,7 +131,7 @@ def knowledge(seen: Touched, threads: int) -> Floats:
         *traffic,
         *(one / max(1.0, operations) * 64 for one in traffic),
         cycles,
-        prod(lengths[:-1]) * nest.share / sharing.threads,
+        prod(lengths[:-1]) * _share(nest) / sharing.threads,
     ]
     found = np.array(columns, dtype=np.float64)
     return np.asarray(np.where(AS_THEY_ARE, found, slog(found)))

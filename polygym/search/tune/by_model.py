@@ -28,7 +28,7 @@ from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.candidate import NAMES, Features, features_of_all
+from polygym.cost.candidate import NAMES, Candidates, Features
 from polygym.cost.correction import Correction
 from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Acquisition, Model, Samples, acquired
@@ -50,7 +50,6 @@ _OF_MAPPING = 0.85
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
 _MOST_EDITS = 40
 _PER_CHOSEN = 32
-_TOGETHER = 32  # are looked at before it is asked whether the search is over
 
 
 class ByModel(Random):
@@ -224,7 +223,7 @@ class LookedAt:
         self._scop = scop
         self._sizes = own_sizes(scop, sizes)
         self._known = known
-        self._legal: dict[Way, LegalSchedule] = {}
+        self._candidates: dict[Way, Candidates] = {}
         self._wants_loops = wants_loops
         self._looks: dict[Candidate, Look | None] = {}
 
@@ -238,30 +237,33 @@ class LookedAt:
     ) -> list[Look | None]:
         """Return what there is to see of candidates; None where isl would take too long.
 
-        Those of one schedule are looked at together. ``is_over`` is asked before some more of them;
-        what has not been looked at then is None too.
+        Those of one schedule are looked at together. ``is_over`` is asked before each; what has
+        not been looked at then is None too.
         """
         new: dict[Way, list[Mapping]] = {}
         for one in dict.fromkeys(candidates):
             if one not in self._looks:
                 new.setdefault(one.strategy, []).append(one.mapping)
         for way, mappings in new.items():
-            for first in range(0, len(mappings), _TOGETHER):
-                if not is_over():
-                    self._look(way, mappings[first : first + _TOGETHER])
+            if is_over():
+                break
+            found = self._features(way, mappings, is_over)
+            # There are fewer than mappings where it was over meanwhile.
+            for mapping, seen in zip(mappings, found, strict=False):
+                self._looks[Candidate(way, mapping)] = self._seen(seen)
         return [self._looks.get(one) for one in candidates]
 
-    def _look(self, way: Way, mappings: Sequence[Mapping]) -> None:
-        """Look at a schedule under some mappings."""
-        found: Sequence[Features | PolygymError]
+    def _features(
+        self, way: Way, mappings: Sequence[Mapping], is_over: Callable[[], bool]
+    ) -> Sequence[Features | PolygymError]:
+        """Return the features of a schedule under some mappings."""
         try:
-            if way not in self._legal:
-                self._legal[way] = LegalSchedule(self._scop, self._known[way])
-            found = features_of_all(self._legal[way], mappings, self._sizes)
+            if way not in self._candidates:
+                legal = LegalSchedule(self._scop, self._known[way])
+                self._candidates[way] = Candidates(legal, self._sizes)
         except PolygymError as error:
-            found = [error] * len(mappings)
-        for mapping, one in zip(mappings, found, strict=True):
-            self._looks[Candidate(way, mapping)] = self._seen(one)
+            return [error] * len(mappings)
+        return self._candidates[way].features(mappings, is_over)
 
     def _seen(self, found: Features | PolygymError) -> Look | None:
         if isinstance(found, PolygymError):

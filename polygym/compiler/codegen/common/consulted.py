@@ -35,8 +35,6 @@ Answer = TypeVar("Answer")
 _Question: TypeAlias = tuple[str, tuple[Any, ...] | None]
 """The name of an entry or a property; of a method with the arguments."""
 
-_MOST = 2048
-
 
 class _Watched(Mapping):
     """A mapping that writes down what another one is asked, each question once."""
@@ -83,10 +81,11 @@ def _said(mapping: Mapping, question: _Question) -> Any:
 
 
 class Answers(Generic[Answer]):
-    """Answers to one question about many mappings; after too many it begins anew."""
+    """Answers to one question about many mappings, for one thread."""
 
-    def __init__(self) -> None:
-        """Remember nothing yet."""
+    def __init__(self, most: int = 512) -> None:
+        """Remember nothing yet, and never more than so many: then it begins anew."""
+        self._most = most
         # By what mappings have said so far: what they are asked next, or the answer.
         self._next: dict[tuple[Any, ...], _Question] = {}
         self._answers: dict[tuple[Any, ...], Answer] = {}
@@ -112,7 +111,7 @@ class Answers(Generic[Answer]):
             return self._answers[said], asked
         new: dict[_Question, Any] = {}
         found = answer(_watched(mapping, new))
-        if len(self._answers) >= _MOST:
+        if len(self._answers) >= self._most:
             self._next.clear()
             self._answers.clear()
             said, asked = (), {}

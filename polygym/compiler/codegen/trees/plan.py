@@ -30,7 +30,7 @@ from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.trees.levels import levels
-from polygym.compiler.codegen.trees.memory import NOTHING, Memory
+from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
 from polygym.compiler.codegen.trees.points import arranged, arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
@@ -113,7 +113,7 @@ class _Planner:
     def branch(self, tree: Tree, around: Around) -> Tree:
         """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
         setting, memory = self.setting, self.setting.memory
-        if memory is NOTHING:
+        if isinstance(memory, Nothing):
             return self.tree(tree, around)
         answers: Answers[Tree] = memory.of(("branch", tree, around, setting.packing), Answers)
         return answers.of(self.mapping, lambda asked: self.under(asked).tree(tree, around))

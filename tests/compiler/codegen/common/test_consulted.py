@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.common import consulted
 from polygym.compiler.codegen.common.consulted import Answers
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, Sharing
 from polygym.search.explore.neighbourhood import changed
@@ -132,9 +131,8 @@ def test_a_watched_mapping_is_a_mapping() -> None:
     assert answers.of(DEFAULT, answer) == "default"
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consulted, "_MOST", 8)
-    answers: Answers[int] = Answers()
+def test_memory_is_bounded() -> None:
+    answers: Answers[int] = Answers(8)
     for size in (*range(1, 60), *range(1, 60)):
         assert answers.of(Mapping(tile=(size,)), lambda one: (one.tile or (0,))[0]) == size
         assert len(answers._answers) <= 8
