@@ -29,10 +29,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import astuple
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -176,7 +176,7 @@ def search(options: argparse.Namespace) -> int:
             what = contenders.CONTENDERS[task.contender].knows
             if what not in models:
                 models[what] = known(what, journal.of(setting), options.out)
-            found = searched(task, models[what], _Progress(label, task.setting.trials))
+            found = searched(task, models[what], _counting(label, task.setting.trials))
         except PolygymError as error:
             failed += 1
             print(f"\r{label}: {error}", file=sys.stderr)
@@ -188,17 +188,6 @@ def search(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-class _Progress:
-    """Says on a terminal how far a search is."""
-
-    def __init__(self, label: str, trials: int) -> None:
-        self._label, self._trials = label, trials
-
-    def __call__(self, done: int) -> None:
-        if sys.stdout.isatty():
-            print(f"\r{self._label}: {done} of {self._trials}", end="", flush=True)
-
-
 class _Said:
     """Says on a terminal what a part is doing."""
 
@@ -208,6 +197,12 @@ class _Said:
     def __call__(self, what: str) -> None:
         if sys.stdout.isatty():
             print(f"\r{self._label}: {what}", end="", flush=True)
+
+
+def _counting(label: str, count: int) -> Callable[[int], None]:
+    """Return what says on a terminal how many of so many are done."""
+    say = _Said(label)
+    return lambda done: say(f"{done} of {count}")
 
 
 def report(options: argparse.Namespace) -> int:
@@ -292,8 +287,8 @@ def answer(options: argparse.Namespace) -> int:
         with open_corpus(path) as corpus:
             keys = options.machine or list(corpus.machines())
             chosen = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
-        tell = _Progress("features", len(chosen))
-        found = learnable(chosen, lambda group, _: tell(1 + chosen.index(group)))
+        tell, number = _counting("features", len(chosen)), count(1)
+        found = learnable(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
     rows = unseen.answers(found.samples, names, options.seeds)
     text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.table(rows)}"

@@ -56,8 +56,8 @@ def answers(samples: Samples, programs: Sequence[str], seeds: int) -> list[Answe
         made = [train(part, replace(TreeOptions(), seed=seed)) for seed in range(seeds)]
         scores = [lambda rows, one=one: one.scores(rows).mean(axis=0) for one in made]
         found.append(_answer(f"trees that know {who}", scores, samples.taken(asked), programs))
-    formula: Score = lambda rows: -rows[:, _CYCLES]  # noqa: E731
-    found.append(_answer("the formula of cycles", [formula], samples.taken(asked), programs))
+    formula = [lambda rows: -rows[:, _CYCLES]]
+    found.append(_answer("the formula of cycles", formula, samples.taken(asked), programs))
     dice = [
         lambda rows, seed=seed: np.random.default_rng(seed).random(len(rows))
         for seed in range(seeds)

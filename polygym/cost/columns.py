@@ -59,6 +59,7 @@ CONTEXT = (
 """The columns of :func:`context`: the arrays with the most accesses first, whatever their names."""
 
 TRAFFIC = tuple(f"traffic_{int(np.log2(cache))}" for cache in CACHES)
+BOUND = tuple(f"bound_{int(np.log2(cache))}" for cache in CACHES)
 
 RELATIONS = (
     *(f"reuse_below_{k}" for k in range(len(THRESHOLDS))),
@@ -88,7 +89,7 @@ KNOWLEDGE = (
     "unit_strides",
     "footprint",
     *TRAFFIC,
-    *(name.replace("traffic", "bound") for name in TRAFFIC),
+    *BOUND,
     "cycles",
     "loop_overhead",
 )

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
-from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, TRAFFIC, slog
+from polygym.cost.columns import AS_THEY_ARE, BOUND, KNOWLEDGE, TRAFFIC, slog
 from polygym.cost.nests import Floats, Nest, settled
 from polygym.cost.reach import Work
 from polygym.cost.stack import Flags, Integers, References
@@ -154,7 +154,7 @@ def columns(
         "unit_strides": _unit_strides(statements.references, found),
         "footprint": working[:, 0],
         **dict(zip(TRAFFIC, arriving.T, strict=True)),
-        **dict(zip(_BOUND, (arriving / np.maximum(1.0, operations)[:, None] * 64).T, strict=True)),
+        **dict(zip(BOUND, (arriving / np.maximum(1.0, operations)[:, None] * 64).T, strict=True)),
         "cycles": operations / filled * needed / sharing.threads * sharing.imbalance,
         "loop_overhead": box / inner * share / sharing.threads,
     }
@@ -166,7 +166,6 @@ def columns(
 _PER_OPERATION = tuple(
     f"{what}_per_operation" for what in ("memory", "gathers", "broadcasts", "stores")
 )
-_BOUND = tuple(name.replace("traffic", "bound") for name in TRAFFIC)
 
 
 def _loops(nests: Sequence[Nest], references: References) -> Loops:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.cost.columns import TRAFFIC
+from polygym.cost.columns import BOUND, TRAFFIC
 from polygym.cost.ground import Ground
 from polygym.cost.nests import LINE, Floats
 from polygym.cost.ordering import Ordering
@@ -24,7 +24,7 @@ OF_ANY_SIZE = (
     "inner_two_length",
     "footprint",
     *TRAFFIC,
-    *(name.replace("traffic", "bound") for name in TRAFFIC),
+    *BOUND,
     "cycles",
     "loop_overhead",
     "parallel_length",
@@ -84,10 +84,7 @@ def moved(known: Ground, found: RowLoops, working: Floats, moved: Floats) -> dic
         "inner_two_length": inner * around,
         "footprint": working[:, 0],
         **dict(zip(TRAFFIC, arrives.T, strict=True)),
-        **{
-            name.replace("traffic", "bound"): one
-            for name, one in zip(TRAFFIC, bound.T, strict=True)
-        },
+        **dict(zip(BOUND, bound.T, strict=True)),
         "cycles": operations * np.maximum(0.5, np.maximum(per_operation, chain)),
         "loop_overhead": box / inner * share,
         "chain": chain,

@@ -42,6 +42,7 @@ class _Watched(Mapping):
     _of: Mapping
     _asked: dict[_Question, Any]
 
+    # To type checkers a class is one's own, and can be set: here it is neither.
     @property  # type: ignore[misc]
     def __class__(self) -> type[Mapping]:  # type: ignore[override]
         """What it is to others, who compare it with mappings and make mappings of it."""

@@ -65,12 +65,12 @@ class Sharing(Enum):
     OFF = "off"
 
 
-def sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
+def _sizes_for(pattern: tuple[int, ...], count: int) -> tuple[int, ...]:
     """Return the sizes of a pattern for so many members; the last one counts for the rest.
 
-    >>> sizes_for((32, 64), 4)
+    >>> _sizes_for((32, 64), 4)
     (32, 64, 64, 64)
-    >>> sizes_for((), 2)
+    >>> _sizes_for((), 2)
     (1, 1)
     """
     if not pattern:
@@ -141,11 +141,11 @@ class Mapping:
 
     def tile_for(self, count: int) -> tuple[int, ...] | None:
         """Return the sizes of tiles for so many members; None leaves them to the model."""
-        return None if self.tile is None else sizes_for(self.tile, count)
+        return None if self.tile is None else _sizes_for(self.tile, count)
 
     def outer_tile_for(self, count: int) -> tuple[int, ...]:
         """Return the sizes of a second level of tiles, in tiles, for so many members."""
-        return sizes_for(self.outer_tile, count)
+        return _sizes_for(self.outer_tile, count)
 
     @property
     def has_vectors(self) -> bool:

@@ -163,7 +163,8 @@ def path(tree: Tree, statement: str) -> tuple[Member, ...]:
         case Leaf():
             return ()
         case Band(statements, members, child):
-            own = tuple(restricted(member, statements, (statement,)) for member in members)
+            place = statements.index(statement)
+            own = tuple(_of_one(member, place) for member in members)
             return own + path(child, statement)
         case Sequence(branches):
             below = next(branch for branch in branches if statement in branch.statements)
