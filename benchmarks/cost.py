@@ -1,7 +1,7 @@
 """Which search finds fast code in the fewest trials? Dice, genes, and models that learn.
 
-The study has six parts, which keep what they find in the folder ``--out``; those that measure go on
-where they were ended::
+The study has seven parts, which keep what they find in the folder ``--out``; those that measure go
+on where they were ended::
 
     python benchmarks/cost.py search --out study              # C1 to C12 and eight kernels
     python benchmarks/cost.py search transfer --programs layers --out study
@@ -9,6 +9,7 @@ where they were ended::
     python benchmarks/cost.py invariance --out study          # nothing is measured
     python benchmarks/cost.py unseen --out study              # kernels, asked of random programs
     python benchmarks/cost.py ranks --out study               # the first of 1,000 schedules
+    python benchmarks/cost.py gains --out study               # what a search gains, 30 kernels
     python benchmarks/cost.py layers --out study --trials 256 # C1 to C12 beside PyTorch
 
 *search*: every contender searches every program with every seed, from the same start: ``--start
@@ -36,7 +37,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from study import contenders, curves, figures, invariance, layers, programs, ranks, unseen
+from study import contenders, curves, figures, gains, invariance, layers, programs, ranks, unseen
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, machine_like_this, of_random
 from study.searching import STARTS, searched
@@ -119,6 +120,14 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--seeds", type=_positive, default=1)
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
+
+    one = part("gains", gain, "search, and measure the best beside what there was to begin with")
+    one.add_argument("programs", nargs="*", default=["all"], metavar="PROGRAM")
+    one.add_argument("--trials", type=_positive, default=256)
+    one.add_argument("--search", default="model", help="as in `polygym tune`")
+    one.add_argument("--seeds", type=_positive, default=1)
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--dataset", choices=sizes, default="large", help="sizes of kernels")
 
     one = part("layers", compare, "put C1 to C12 beside PyTorch")
     one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
@@ -292,7 +301,7 @@ def answer(options: argparse.Namespace) -> int:
     names = [group.visit.case.program for group in chosen]
     rows = unseen.answers(found.samples, names, options.seeds)
     text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.table(rows)}"
-    write_atomically(options.out / "unseen.md", text)
+    write_atomically(options.out / "unseen.md", f"{text}\n".encode())
     print(f"\n{text}")
     return 0
 
@@ -317,6 +326,31 @@ def rank(options: argparse.Namespace) -> int:
             print(f"\r{name} seed {seed}: {share:.2f} of the best", flush=True)
     print(f"\n{ranks.table(wanted)}")
     return 0
+
+
+def gain(options: argparse.Namespace) -> int:
+    """Search programs, and say what that has gained; what a program refuses is said."""
+    path = options.out / f"gains-{fingerprint().key}.jsonl"
+    rows = gains.remembered(path)
+    wanted, failed = [], 0
+    for seed in range(options.seeds):
+        for name in programs.expanded(options.programs):
+            asked = (
+                name, options.dataset, options.threads, options.trials, options.search, seed,
+            )  # fmt: skip
+            label = f"{name} seed {seed}"
+            try:
+                if asked not in rows:
+                    rows[asked] = gains.gained(*asked, _counting(label, options.trials))
+                    gains.keep(path, rows[asked])
+            except PolygymError as error:
+                failed += 1
+                print(f"\r{label}: {error}", file=sys.stderr)
+                continue
+            wanted.append(rows[asked])
+            print(f"\r{label}: {rows[asked].gain:.2f} times what it began with", flush=True)
+    print(f"\n{gains.table(wanted)}")
+    return 1 if failed else 0
 
 
 def compare(options: argparse.Namespace) -> int:

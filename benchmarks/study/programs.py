@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import polybench
 from polybench import Dataset
 from polygym.programs import Program, load_program
 
@@ -65,6 +66,7 @@ GROUPS = {
     "targets": TARGETS,
     "kernels": KERNELS,
     "random": RANDOM,
+    "all": tuple(one.name for one in polybench.KERNELS),
 }
 USUAL = ("layers", "kernels")
 

@@ -51,6 +51,17 @@ def lasting(target: str) -> str:
     return str(Path(target).absolute()) if is_path(target) else target
 
 
+def model_option(asked: str) -> Callable[[F], F]:
+    """Return what adds ``--model``, a file or nothing; the text says for what it is asked."""
+    return click.option(
+        "--model",
+        type=click.Path(dir_okay=False),
+        default="",
+        metavar="FILE",
+        help=f"{asked}, of `polygym cost train`. (Default: the one that comes with polygym.)",
+    )
+
+
 def function_option(function: F) -> F:
     """Add ``--function``."""
     return click.option(

@@ -21,6 +21,8 @@ from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluation
 from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
+from polygym.search.corpus.samples import Group, groups
+from polygym.search.corpus.store import Corpus
 
 pytest.importorskip("lightgbm")
 
@@ -100,3 +102,24 @@ def test_a_defect_ends_a_search(status: Status) -> None:
             check(evaluation, "mvt", schedule, DEFAULT)
     else:
         check(evaluation, "mvt", schedule, DEFAULT)
+
+
+def test_kernels_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A small run: of every machine one random program's rows and one kernel's."""
+
+    def few(corpus: Corpus, machine: str) -> list[Group]:
+        chosen: dict[bool, Group] = {}
+        for group in groups(corpus, machine):
+            program = group.visit.case.program
+            if program.startswith("random:") or ":" not in program:
+                chosen.setdefault(program.startswith("random:"), group)
+        return [replace(group, rows=group.rows[::6]) for group in chosen.values()]
+
+    monkeypatch.setattr(cost, "groups", few)
+    monkeypatch.setattr(sys, "argv", ["cost.py", "unseen", "--seeds", "1", "--out", str(tmp_path)])
+    assert cost.main() == 0
+    kept = (tmp_path / "unseen.md").read_text()
+    assert "| the formula of cycles |" in kept
+    assert kept in capsys.readouterr().out

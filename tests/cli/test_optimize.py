@@ -14,11 +14,13 @@ import pytest
 
 from polygym.cli import dispatch
 from polygym.cli.invocation import resuming
+from polygym.cost.saved import digest_of
 from polygym.errors import InputError
 from polygym.search.explore import course
 from polygym.search.explore.course import Extent
 from polygym.search.explore.journal import Journal, read
 from tests.cli import calling
+from tests.cost.made import saved_trees
 from tests.search.explore.pretending import setting
 
 CRASHING = """
@@ -55,6 +57,24 @@ def test_a_model_picks_among_episodes(
     # Its records are an environment's, which a policy begins.
     assert {one["arguments"]["policy"] for one in contents.episodes} == {"bias_coeff_0"}
     assert dispatch.run(["replay", str(out / "best.json")]) == 0
+
+
+def test_another_model_picks(capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    usual, out = (y_ax, "-p", "n=60", "--budget", "2"), str(tmp_path / "out")
+    file = saved_trees(tmp_path / "trees.model")
+    asked = (*usual, "--out", out, "--policy", "model", "--model", str(file))
+    code, data = call_json(capsys, *asked)
+    assert (code, data["explored"], data["model"]) == (0, 2, digest_of(file))
+    shutil.move(file, tmp_path / "moved.model")
+    code, _, said = call(capsys, *asked, "--resume")
+    assert (code, "trees.model: expected a model" in said) == (2, True)
+    code, data = call_json(capsys, *asked[:-1], str(tmp_path / "moved.model"), "--resume")
+    assert (code, data["explored"]) == (0, 2)
+    code, _, said = call(capsys, *asked[:-2], "--resume")
+    assert (code, f"model: {digest_of(tmp_path / 'moved.model')} before" in said) == (2, True)
+    code, _, said = call(capsys, *usual, "--model", str(tmp_path / "moved.model"))
+    assert (code, "--model is for --policy model" in said) == (2, True)
 
 
 def test_a_search_from_end_to_end(

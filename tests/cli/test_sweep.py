@@ -21,6 +21,8 @@ from polygym.cli.answer import Answer
 from polygym.cli.commands import sweep
 from polygym.cli.sweeping import line
 from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.cost.chosen import ChosenModel
+from polygym.cost.saved import digest_of
 from polygym.episodes.policies import policy
 from polygym.measure.evaluation.foreign import executable
 from polygym.search.explore.players import episode_of, model_name, player, schedule_of
@@ -34,6 +36,7 @@ from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
 from tests.cli import calling
 from tests.cli.test_optimize import CRASHING, group_is_gone
+from tests.cost.made import saved_trees
 from tests.sources import Y_AX
 
 # The last of them finds the same schedule every time.
@@ -127,6 +130,26 @@ def test_a_model_picks_among_episodes_beside_a_policy(
     assert code == 2
     assert "expected one of" in err
     assert "model, found 'nobody'" in err
+
+
+def test_episodes_of_another_model_are_another_policys(
+    capsys: pytest.CaptureFixture[str], y_ax: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("lightgbm")
+    usual = (y_ax, "--out", str(tmp_path / "out"), "--budget", "1", "--seeds", "none")
+    usual += ("--search-dataset", "mini", "--dataset", "mini", "--confirm", "0")
+    file = saved_trees(tmp_path / "trees.model")
+    other = ("--model", str(file))
+    assert call(capsys, *usual, "--policy", "model", *other)[0] == 0
+    assert set(explored(tmp_path / "out")) == {(f"model@{digest_of(file)}", 0)}
+    assert call(capsys, *usual, "--policy", model_name(ChosenModel(str(file))), *other)[0] == 0
+    assert len(explored(tmp_path / "out")) == 1
+    assert call(capsys, *usual, "--policy", "model")[0] == 0
+    assert (model_name(), 0) in explored(tmp_path / "out")
+    code, _, said = call(capsys, *usual, "--policy", "uniform", *other)
+    assert (code, "--model is for --policy model" in said) == (2, True)
+    code, _, said = call(capsys, *usual, "--policy", "model", "--model", "nothing")
+    assert (code, "nothing: expected a model" in said) == (2, True)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])

@@ -16,6 +16,7 @@ from polygym.cli.options import (
     json_option,
     lasting,
     mapping_options,
+    model_option,
     out_option,
     resume_option,
     seed_option,
@@ -26,18 +27,19 @@ from polygym.cli.options import (
 from polygym.cli.searching import search_and_report
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.cost.chosen import ChosenModel
 from polygym.episodes.episode import TaskOptions
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
-from polygym.search.explore.players import player_names
+from polygym.search.explore.players import MODEL, player_names
 from polygym.search.explore.setting import Setting
 
 _HELP = """Search the legal schedules of a program for one that runs faster.
 
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
 with the original order's and times it. With --policy model policies build eight for an episode, and
-the one that the model of cost ranks first is taken (pip install 'polygym[cost]'). With
+the one that a model of cost ranks first is taken (pip install 'polygym[cost]'). With
 --tune-mapping N, other mappings are tried then for the three fastest schedules, isl's and the
 original order: first a few that differ in one idea, then small changes of the best. At the end the
 best five are timed again, in turn with the original order and isl's schedule; as the best of many
@@ -98,6 +100,7 @@ Examples:
     help="Who makes the choices: a policy by dice or rule, or a model of cost that takes the most "
     "promising of eight episodes.",
 )
+@model_option("The model that --policy model asks")
 @seed_option("The dice of the policy.")
 @out_option
 @resume_option
@@ -114,6 +117,7 @@ def command(
     budget: int,
     mappings: int,
     policy_name: str,
+    model: str,
     seed: int,
     out: Path | None,
     resumed: bool,
@@ -129,11 +133,14 @@ def command(
     """Read the options and search."""
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
+    if model and policy_name != MODEL:
+        raise click.UsageError("--model is for --policy model.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     setting = Setting(
         source=source,
         policy=policy_name,
+        model=ChosenModel(model),
         seed=seed,
         options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         measuring=EvaluationOptions(

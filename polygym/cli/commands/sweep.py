@@ -21,6 +21,7 @@ from polygym.cli.options import (
     found_compilers,
     json_option,
     mapping_options,
+    model_option,
     seed_option,
     timeout_option,
 )
@@ -30,6 +31,7 @@ from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.cost.chosen import ChosenModel
 from polygym.episodes.episode import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
@@ -107,6 +109,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="NAME[,NAME]",
     help="Who makes the choices; see `polygym optimize --help`.",
 )
+@model_option("The model that --policy model asks")
 @click.option(
     "--budget",
     type=click.IntRange(1, 100_000_000),
@@ -187,6 +190,7 @@ def command(
     selection: str,
     out: Path,
     policies: str,
+    model: str,
     budget: int,
     seed: int,
     seeds: str,
@@ -206,6 +210,7 @@ def command(
     as_json: bool,
 ) -> Answer:
     """Read the options and sweep."""
+    asked = ChosenModel(os.path.abspath(model) if model else "")
     setting = SweepSetting(
         search_dataset=search_dataset,
         dataset=dataset,
@@ -226,12 +231,13 @@ def command(
     seconds = None if minutes is None else 60.0 * minutes * at_once
     orders = Orders(
         _chosen(kernels, selection),
-        _policies(policies),
+        _policies(policies, asked),
         budget,
         confirm,
         seconds,
         at_once,
         found_compilers(listed(against)),
+        asked.file,
     )
     return _sweep(out, setting, orders, plan, as_json)
 
@@ -242,12 +248,14 @@ def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
     return tuple(os.path.abspath(name) if os.path.isfile(name) else name for name in found)
 
 
-def _policies(text: str) -> tuple[str, ...]:
+def _policies(text: str, model: ChosenModel) -> tuple[str, ...]:
     names = _listed(text, "--policy")
+    if model.file and all(name.partition("@")[0] != MODEL for name in names):
+        raise click.UsageError("--model is for --policy model.")
     for name in names:
-        check_player(name)
+        check_player(name, model)
     # Episodes of another model are another policy's, also in a store that there is already.
-    return tuple(model_name() if name == MODEL else name for name in names)
+    return tuple(model_name(model) if name == MODEL else name for name in names)
 
 
 def _listed(text: str, option: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from polygym.cli.options import (
     json_option,
     lasting,
     mapping_options,
+    model_option,
     out_option,
     resume_option,
     seed_option,
@@ -24,6 +25,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.tuning import tune_and_report
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
+from polygym.cost.chosen import ChosenModel
 from polygym.cost.model import Acquisition
 from polygym.episodes.kernels import Source
 from polygym.search.tune import Plan, search_names
@@ -79,15 +81,7 @@ Examples:
     metavar="NAME",
     help=f"Who chooses what is tried next: {', '.join(search_names())}.",
 )
-@click.option(
-    "--model",
-    "model",
-    type=click.Path(dir_okay=False),
-    default="",
-    metavar="FILE",
-    help="The model that model and filter begin with, of `polygym cost train`. (Default: the one "
-    "that comes with polygym.)",
-)
+@model_option("The model that model and filter begin with")
 @click.option(
     "--acquisition",
     type=click.Choice([one.value for one in Acquisition]),
@@ -158,6 +152,6 @@ def command(
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
-    guide = Guide(model, Acquisition(acquisition))
+    guide = Guide(ChosenModel(model), Acquisition(acquisition))
     plan = Plan(generations, population, search, seed, seconds, jobs, guide)
     return tune_and_report(source, plan, start, out, resumed, as_json)

@@ -4,9 +4,9 @@ A player gives the episode of a number, at its end. It rolls its dice with the s
 and nothing else, so which schedule an episode finds depends neither on the episodes before nor on a
 clock, whoever plays. (What the model says depends on the machine for which loops are planned.)
 
-``model`` lets policies play :data:`TRIES` episodes and takes the one whose schedule the model of
-cost that comes with polygym ranks first under the search's mapping and sizes; nothing is run for
-that. Every :data:`HONEST`-th episode is a policy's alone, in case the model is blind to something.
+``model`` lets policies play :data:`TRIES` episodes and takes the one whose schedule a model of cost
+ranks first under the search's mapping and sizes; nothing is run for that. Every
+:data:`HONEST`-th episode is a policy's alone, in case the model is blind to something.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import Features, features
+from polygym.cost.chosen import SHIPPED, ChosenModel
+from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Model
-from polygym.cost.shipped import digest, expect_shipped
 from polygym.episodes.episode import Episode, Phase, Task
 from polygym.episodes.policies import POLICIES, Policy, play, policy
 from polygym.errors import InputError, LimitError, PolygymError
@@ -51,12 +52,12 @@ def player_names() -> tuple[str, ...]:
     return (*POLICIES, MODEL)
 
 
-def model_name() -> str:
+def model_name(model: ChosenModel = SHIPPED) -> str:
     """Return the name of the player that asks just this model; another model is another player."""
-    return f"{MODEL}@{digest()}"
+    return f"{MODEL}@{model.digest}"
 
 
-def check_player(name: str) -> None:
+def check_player(name: str, model: ChosenModel = SHIPPED) -> None:
     """Refuse what is no player, or one that cannot play here.
 
     Raises:
@@ -64,24 +65,32 @@ def check_player(name: str) -> None:
     """
     if name in POLICIES:
         return
-    if name in (MODEL, model_name()):
-        expect_shipped()
+    if name in (MODEL, here := model_name(model)):
+        model.expected()
     elif name.startswith(f"{MODEL}@"):
-        raise InputError(f"a policy: expected {model_name()}, the model that is here, found {name}")
+        raise InputError(f"a policy: expected {here}, the model that is here, found {name}")
     else:
         raise InputError(f"a policy: expected one of {', '.join(player_names())}, found {name!r}")
 
 
-def player(name: str, task: Task, sizes: Dictionary[str, int], mapping: Mapping) -> Player:
+def player(
+    name: str,
+    task: Task,
+    sizes: Dictionary[str, int],
+    mapping: Mapping,
+    model: ChosenModel = SHIPPED,
+) -> Player:
     """Return the player of a name, for schedules that will run at these sizes under a mapping.
+
+    ``model`` is whom the one asks that asks a model.
 
     Raises:
         InputError: there is none of that name, or what it needs is missing.
     """
-    check_player(name)
+    check_player(name, model)
     if name in POLICIES:
         return ByPolicy(task, policy(name))
-    return ByModel(task, own_sizes(task.scop, sizes), mapping, expect_shipped())
+    return ByModel(task, own_sizes(task.scop, sizes), mapping, model.expected())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,9 @@ class ByModel:
         if not known:
             return played[0]
         vectors = np.array([one.vector for one in known.values()])
-        scores = self.model.scores(vectors).mean(axis=0)
+        wants = self.model.wants_loops
+        loops = Forest.of([one.loops for one in known.values()]) if wants else None
+        scores = self.model.scores(vectors, loops).mean(axis=0)
         return played[list(known)[int(scores.argmax())]]
 
     def _played(self, seed: int, index: int, attempt: int) -> Episode:

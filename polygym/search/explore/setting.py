@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import polygym
-from polygym.cost.shipped import digest
+from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.episodes import record
 from polygym.episodes.episode import Episode
 from polygym.episodes.ids import SCHEDULE
@@ -33,15 +33,17 @@ class Setting(Conditions):
 
     The program is read once: its file may change while the search is at work. Episodes are those of
     the environment that builds whole schedules, with the policy in the agent's place.
+    ``model`` is whom the policy asks that asks a model.
     """
 
     source: Source
     policy: str
+    model: ChosenModel = SHIPPED
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched with."""
         super().__post_init__()
-        check_player(self.policy)
+        check_player(self.policy, self.model)
 
     @cached_property
     def subject(self) -> Subject:
@@ -53,7 +55,7 @@ class Setting(Conditions):
         """Who plays: the policy, or a model that picks among what policies play."""
         subject = self.subject
         sizes = dict(subject.program.parameters)
-        return player(self.policy, subject.task, sizes, self.measuring.mapping)
+        return player(self.policy, subject.task, sizes, self.measuring.mapping, self.model)
 
     def record(self, episode: Episode, evaluation: Evaluation | None) -> dict[str, Any]:
         """Return an episode as JSON that can be replayed."""
@@ -73,7 +75,7 @@ class Setting(Conditions):
             "program": whole["program"],
             "process": whole["process"],
             "policy": self.policy,
-            **({"model": digest()} if self.policy == MODEL else {}),
+            **({"model": self.model.digest} if self.policy == MODEL else {}),
             **{name: conditions[name] for name in _OF_ALL_SCHEDULES},
         }
 

@@ -126,7 +126,6 @@ class Campaign:
     def _next_search(self) -> tuple[str, Request] | None:
         """Return the next program to be searched and for how long, or None."""
         orders = self.orders
-        against = orders.against
         explored = reading.explored(self.store.connection)
         finished = {
             name
@@ -142,11 +141,15 @@ class Campaign:
             if name in done or name in self.left or name in busy:
                 continue
             if orders.seconds is None:
-                return name, SearchRequest(orders.policies, orders.budget, None, against)
+                return name, self._search(None)
             if is_due(name, orders.seconds, used, done):
                 limit = max(0.0, limit_of(name, orders.seconds, used, done))
-                return name, SearchRequest(orders.policies, orders.budget, limit, against)
+                return name, self._search(limit)
         return None
+
+    def _search(self, seconds: float | None) -> SearchRequest:
+        orders = self.orders
+        return SearchRequest(orders.policies, orders.budget, seconds, orders.against, orders.model)
 
     def _is_compared(self, kernel: str) -> bool:
         """Whether other compilers have been measured at the size of the search."""

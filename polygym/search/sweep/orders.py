@@ -10,7 +10,8 @@ class Orders:
     """How much is explored and confirmed.
 
     ``seconds`` is the time of searching, all jobs together, None without limit; ``against`` are
-    other compilers, measured beside the schedules.
+    other compilers, measured beside the schedules. ``model`` is the file of the model that a policy
+    asks, empty for the one that comes with polygym.
     """
 
     kernels: tuple[str, ...]
@@ -20,3 +21,4 @@ class Orders:
     seconds: float | None = None
     jobs: int = 1
     against: tuple[str, ...] = ()
+    model: str = ""

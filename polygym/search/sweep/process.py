@@ -146,7 +146,8 @@ def _request(kind: str, given: dict[str, Any]) -> Request:
     against = tuple(given["against"])
     if kind == ConfirmRequest.__name__:
         return ConfirmRequest(given["count"], against)
-    return SearchRequest(tuple(given["policies"]), given["budget"], given["seconds"], against)
+    policies = tuple(given["policies"])
+    return SearchRequest(policies, given["budget"], given["seconds"], against, given["model"])
 
 
 def _record(store: Store, kernel: str, reason: str) -> NoReturn:

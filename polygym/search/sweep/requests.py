@@ -10,13 +10,15 @@ from typing import TypeAlias
 class SearchRequest:
     """Explore every policy up to ``budget`` episodes, for ``seconds`` at most.
 
-    ``against`` names other compilers, as it does in a :class:`ConfirmRequest`.
+    ``against`` names other compilers, as it does in a :class:`ConfirmRequest`; ``model`` is a file,
+    and empty for the model that comes with polygym.
     """
 
     policies: tuple[str, ...]
     budget: int
     seconds: float | None
     against: tuple[str, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

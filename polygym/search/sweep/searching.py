@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.chosen import ChosenModel
 from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.apart import StoppedError
 from polygym.measure.evaluation.compilers import Compilers, pin
@@ -76,8 +77,9 @@ def search(
         _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
         spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
         known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
+        sizes, model = dict(subject.program.parameters), ChosenModel(request.model)
         players = {
-            name: player(name, subject.task, dict(subject.program.parameters), options.mapping)
+            name: player(name, subject.task, sizes, options.mapping, model)
             for name in request.policies
         }
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))

@@ -168,7 +168,7 @@ def make_search(
         return SEARCHES[search](genes, seeds, dice)
     if search in BY_MODEL:
         expect_lightgbm()
-        other = guide.loaded()
+        other = guide.model.loaded()
         looked_at = LookedAt(scop, sizes, known, guide.learning.wants_loops(other))
         return BY_MODEL[search](
             genes, seeds, dice, looked_at, other, guide.is_of_here(other), guide.learning

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,13 @@ from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost import shipped
 from polygym.cost.candidate import NAMES, features
+from polygym.cost.chosen import ChosenModel
+from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Card
 from polygym.episodes.episode import Episode
 from polygym.episodes.policies import policy
 from polygym.errors import InputError, LimitError
 from polygym.search.explore import players
-from polygym.search.explore import setting as settings
 from polygym.search.explore.players import (
     HONEST,
     MODEL,
@@ -46,8 +47,26 @@ class OneColumn:
     def card(self) -> Card:
         return Card("one column", "rank", 0, 0, 0, 0)
 
-    def scores(self, rows: np.ndarray) -> np.ndarray:
+    @property
+    def wants_loops(self) -> bool:
+        return False
+
+    def scores(self, rows: np.ndarray, loops: Forest | None = None) -> np.ndarray:
+        assert loops is None
         return rows[None, :, self.place]
+
+
+@dataclass(frozen=True)
+class MostLoops(OneColumn):
+    """A model that looks at the loops, and likes to see many."""
+
+    @property
+    def wants_loops(self) -> bool:
+        return True
+
+    def scores(self, rows: np.ndarray, loops: Forest | None = None) -> np.ndarray:
+        assert loops is not None
+        return np.diff(loops.starts)[None, :].astype(float)
 
 
 def by_model(name: str) -> ByModel:
@@ -70,6 +89,20 @@ def test_the_first_in_rank_of_what_is_played(name: str) -> None:
         best = max(score for score, _ in seen)
         assert (best, str(chosen)) in seen
         assert len({text for _, text in seen}) > 1
+
+
+def test_a_model_that_looks_at_loops_is_shown_them() -> None:
+    playing = replace(by_model("total_cycles"), model=MostLoops(0))
+    chosen = schedule_of(playing(5, 0))
+    assert isinstance(chosen, Schedule)
+    counts = []
+    for attempt in range(TRIES):
+        found = schedule_of(playing._played(5, 0, attempt))
+        if isinstance(found, Schedule):
+            legal = LegalSchedule(playing.task.scop, found)
+            counts.append((len(features(legal, DEFAULT, SIZES).loops), str(found)))
+    assert (max(count for count, _ in counts), str(chosen)) in counts
+    assert len({count for count, _ in counts}) > 1
 
 
 def test_the_seed_and_the_number_say_all() -> None:
@@ -150,6 +183,6 @@ def test_a_search_goes_on_with_the_same_model_only(
     whole = begun(tmp_path / "whole", setting(policy=MODEL))
     assert both == [event.episode.actions for event in whole.run(3, pretended)]
     whole.close()
-    monkeypatch.setattr(settings, "digest", lambda: "another one")
+    monkeypatch.setattr(ChosenModel, "digest", "another one")
     with pytest.raises(InputError, match=r"model: [0-9a-f]{12} before, another one now"):
         resumed(tmp_path, setting(policy=MODEL))

@@ -18,6 +18,7 @@ from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES
+from polygym.cost.chosen import ChosenModel
 from polygym.cost.correction import correction
 from polygym.cost.model import Acquisition, Card, Samples
 from polygym.cost.shipped import shipped
@@ -69,7 +70,7 @@ def test_the_model_and_the_filter_are_better_than_dice_and_repeat_themselves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From their own measurements alone: what makes candidates fast here is made up."""
-    monkeypatch.setattr(guide, "shipped", lambda: None)
+    monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
 
     def mean(name: str) -> float:
         late = [speedup for _, speedup in searched(name, 2, 64)[32:]]
@@ -90,7 +91,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     """Before it has measured enough to learn from, only the other model can choose."""
     monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
     with_it = [one for one, _ in searched("model", 3, 16, each=8)]
-    monkeypatch.setattr(guide, "shipped", lambda: None)
+    monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
     without = [one for one, _ in searched("model", 3, 16, each=8)]
     assert len(set(with_it)) == len(with_it) == 16
     assert with_it[:8] == without[:8]
@@ -114,7 +115,7 @@ def test_doubt_may_be_taken_into_account(
     acquisition: Acquisition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other candidates than the most promising ones are tried, and it is no worse than dice."""
-    monkeypatch.setattr(guide, "shipped", lambda: None)
+    monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
     led_by = Guide(acquisition=acquisition)
     tried = searched("model", 3, 64, led_by=led_by)
     assert len({one for one, _ in tried}) == 64
@@ -150,7 +151,7 @@ def test_what_is_to_be_expected_is_on_the_models_own_scale(
     led_by = Guide(acquisition=Acquisition.EXPECTED_IMPROVEMENT)
 
     def found(by: float) -> list[tuple[Candidate, float]]:
-        monkeypatch.setattr(guide, "shipped", lambda: Shifted(by))
+        monkeypatch.setattr(ChosenModel, "loaded", lambda _: Shifted(by))
         return searched("model", 1, 40, 8, led_by)
 
     assert found(0.0) == found(16.0)
@@ -171,9 +172,9 @@ def test_a_network_leads_as_well(tmp_path: Path) -> None:
     path = tmp_path / "network.model"
     options = GRUOptions(shape=Shape(8, 8, 2), epochs=2)
     fit(Samples(vectors, times, cases, loops), options).save(path)
-    tried = searched("model", 0, 24, 8, Guide(str(path)))
+    tried = searched("model", 0, 24, 8, Guide(ChosenModel(str(path))))
     assert len({one for one, _ in tried}) == 24
-    assert tried == searched("model", 0, 24, 8, Guide(str(path)))
+    assert tried == searched("model", 0, 24, 8, Guide(ChosenModel(str(path))))
 
 
 def test_a_model_of_another_machine_waits_for_measurements(
@@ -186,7 +187,7 @@ def test_a_model_of_another_machine_waits_for_measurements(
         return [one for one, _ in searched("model", 3, 16, 8)]
 
     here, there = first(True), first(False)
-    monkeypatch.setattr(guide, "shipped", lambda: None)
+    monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
     without = first(True)
     assert there == without
     assert here[:8] == without[:8]
