@@ -11,9 +11,7 @@ when it had taken five times as long as the best) counts as a thousandth of the 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from math import log
 from pathlib import Path
@@ -31,15 +29,14 @@ from polygym.cost.model import Model
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
 from polygym.errors import PolygymError
-from polygym.measure.evaluation import EvaluationOptions, Evaluator
-from polygym.measure.evaluation.compilers import Compilers
 from polygym.programs import Program
 from polygym.search.explore.players import player, schedule_of
 from polygym.search.tune.candidates import schedules_of
+from study.clock import clock
 from study.curves import Ratio, interval
 from study.journal import add_line, read_lines
 from study.programs import load
-from study.searching import COMPILE_SECONDS, SCHEDULE_SECONDS, check
+from study.searching import SCHEDULE_SECONDS
 
 KERNELS = (
     "2mm", "3mm", "atax", "cholesky", "correlation", "doitgen", "fdtd-2d", "gemm", "gesummv",
@@ -150,7 +147,7 @@ def _by(name: str, program: Program, count: int, seed: int) -> list[Schedule]:
 def _speedups(
     program: Program,
     threads: int,
-    parts: Sequence[Sequence[Schedule]],
+    schedules: Sequence[Sequence[Schedule]],
     tell: Callable[[str], None],
 ) -> dict[Schedule, float]:
     """Return how fast schedules are beside the original order; 0 for what fails.
@@ -158,26 +155,16 @@ def _speedups(
     Those of the first part are waited for, the others cut off when they are far from the best.
     """
     mapping = replace(DEFAULT, threads=threads)
-    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=mapping)
-    first, others = (list(dict.fromkeys(part)) for part in parts)
-    every = [*first, *(one for one in others if one not in first)]
+    first, others = (list(dict.fromkeys(part)) for part in schedules)
+    rest = [one for one in others if one not in first]
     found: dict[Schedule, float] = {}
-    best = float("inf")
-    with (
-        closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
-        Evaluator(program, options, compiler=compilers) as evaluator,
-    ):
-        for begin in range(0, len(every), _TOGETHER):
-            part = [(one, mapping) for one in every[begin : begin + _TOGETHER]]
-            compilers.compile_all(program, part)
-            for schedule, _ in part:
-                beside = best if len(found) >= len(first) else float("inf")
-                evaluation = evaluator.evaluate(schedule, mapping, best_so_far=beside)
-                check(evaluation, program.scop.name, schedule, mapping)
-                if evaluation.is_ok:
-                    best = min(best, evaluation.seconds)
+    parts = [first, *(rest[begin : begin + _TOGETHER] for begin in range(0, len(rest), _TOGETHER))]
+    with clock(program.scop.name, program, threads) as measured:
+        for number, part in enumerate(parts):
+            evaluations = measured.times([(one, mapping) for one in part], waits=number == 0)
+            for schedule, evaluation in zip(part, evaluations, strict=True):
                 found[schedule] = round(evaluation.speedup, 4)
-            tell(f"{len(found)} of {len(every)} measured")
+            tell(f"{len(found)} of {len(first) + len(rest)} measured")
     return found
 
 

@@ -7,42 +7,24 @@ default mapping.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL
 from polygym.cost.model import Model
-from polygym.errors import PolygymError
-from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
-from polygym.measure.evaluation.compilers import Compilers
-from polygym.measure.worker.outcome import Status
 from polygym.search.tune.by_model import LookedAt
 from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
+from study.clock import clock
 from study.contenders import CONTENDERS
 from study.journal import Search, Task
 from study.programs import load
 
 STARTS = ("naive", "default")
-COMPILE_SECONDS = 5.0
 SCHEDULE_SECONDS = 20.0
 GENERATION = 32
-
-
-def check(evaluation: Evaluation, program: str, schedule: Schedule, mapping: Mapping) -> None:
-    """Refuse to go on after a wrong output or a crash.
-
-    Raises:
-        PolygymError: there was one.
-    """
-    if evaluation.status in (Status.WRONG_OUTPUT, Status.CRASH):
-        raise PolygymError(
-            f"{program}: {evaluation.status.value} under {mapping}, {mapping.blame}: {schedule}"
-        )
 
 
 def searched(task: Task, known: tuple[Model, bool] | None, tell: Callable[[int], None]) -> Search:
@@ -64,26 +46,17 @@ def searched(task: Task, known: tuple[Model, bool] | None, tell: Callable[[int],
     search = CONTENDERS[task.contender].search(
         genes, begin, task.seed, lambda wants: LookedAt(program.scop, sizes, ways, wants), known
     )
-    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=start)
     speedups: list[float] = []
     tried: list[tuple[Schedule, str]] = []
-    with (
-        closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
-        Evaluator(program, options, compiler=compilers) as evaluator,
-    ):
-        best = float("inf")
+    with clock(task.program, program, threads) as measured:
         while (left := task.setting.trials - len(speedups)) > 0:
             size = min(left, GENERATION if search.is_by_generation else search.at_a_time)
             part = search.generation(size)[:size]
             if not part:
                 break  # nothing that is new
             choices = [(ways[one.strategy], one.mapping) for one in part]
-            compilers.compile_all(program, choices)
-            for candidate, choice in zip(part, choices, strict=True):
-                evaluation = evaluator.evaluate(*choice, best_so_far=best)
-                check(evaluation, task.program, *choice)
-                if evaluation.is_ok:
-                    best = min(best, evaluation.seconds)
+            evaluations = measured.times(choices)
+            for candidate, choice, evaluation in zip(part, choices, evaluations, strict=True):
                 search.learn(candidate, evaluation.speedup)
                 speedups.append(round(evaluation.speedup, 4))
                 tried.append((choice[0], str(choice[1])))

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
-from polygym.cost.columns import AS_THEY_ARE, BOUND, KNOWLEDGE, TRAFFIC, slog
+from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, slog
 from polygym.cost.nests import Floats, Nest, settled
 from polygym.cost.reach import Work
 from polygym.cost.stack import Flags, Integers, References
-from polygym.cost.touches import Loops, relations, touches, traffic, working_sets
+from polygym.cost.touches import Loops, moved, relations, touches, traffic, working_sets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,25 +120,23 @@ def columns(
     found = _loops(nests, statements.references)
     seen = touches(statements.references, found)
     working = working_sets(statements.references, seen)
-    box = found.lengths.prod(axis=1)
-    share = np.minimum(1.0, statements.instances / box)
-    arriving = traffic(statements.references, found, seen, working) * share[:, None]
+    alone = moved(
+        statements.operations,
+        statements.instances,
+        found.counts,
+        found.lengths,
+        working,
+        traffic(statements.references, found, seen, working),
+    )
     blocks = _Blocks.of(nests, found.lengths.shape[1])
     lanes, jams = _lanes(statements, blocks), _jams(found, blocks)
     accesses = _accesses(statements, found, blocks, lanes, jams)
     chain = _chain(statements, found, blocks, jams)
     sharing = _sharing(statements, found, blocks, np.array(threads, dtype=np.float64))
-    operations = statements.operations * statements.instances
     filled = _filled(found, blocks, lanes)
     needed = np.maximum(0.5, np.maximum(accesses[:, 0], chain))
-    every, last = np.arange(len(nests)), np.maximum(found.counts - 1, 0)
-    inner = found.lengths[every, last]
-    around = np.where(found.counts > 1, found.lengths[every, np.maximum(last - 1, 0)], 1.0)
     by_name = {
-        "operations": operations,
-        "instances": statements.instances,
-        "share": share * 16,
-        "depth": found.counts,
+        **alone,
         "lanes": filled,
         "copies": jams * blocks.vectors,
         "held": blocks.held,
@@ -147,16 +145,11 @@ def columns(
         "starts": sharing.starts,
         "imbalance": sharing.imbalance,
         "waves": sharing.inside,
-        "innermost_length": inner,
-        "inner_two_length": inner * around,
         **dict(zip(_PER_OPERATION, accesses.T, strict=True)),
         "chain": chain,
         "unit_strides": _unit_strides(statements.references, found),
-        "footprint": working[:, 0],
-        **dict(zip(TRAFFIC, arriving.T, strict=True)),
-        **dict(zip(BOUND, (arriving / np.maximum(1.0, operations)[:, None] * 64).T, strict=True)),
-        "cycles": operations / filled * needed / sharing.threads * sharing.imbalance,
-        "loop_overhead": box / inner * share / sharing.threads,
+        "cycles": alone["operations"] / filled * needed / sharing.threads * sharing.imbalance,
+        "loop_overhead": alone["loop_overhead"] / sharing.threads,
     }
     known = np.stack([by_name[name] for name in KNOWLEDGE], axis=1)
     known = np.asarray(np.where(AS_THEY_ARE, known, slog(known)))

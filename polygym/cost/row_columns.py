@@ -15,6 +15,7 @@ from polygym.cost.nests import LINE, Floats
 from polygym.cost.ordering import Ordering
 from polygym.cost.stack import Integers
 from polygym.cost.stacked import RowLoops
+from polygym.cost.touches import moved
 
 OF_ANY_SIZE = (
     "operations",
@@ -56,39 +57,22 @@ STATEMENT = (*OF_ANY_SIZE, *_AS_THEY_ARE)
 """The columns of a statement."""
 
 
-def moved(known: Ground, found: RowLoops, working: Floats, moved: Floats) -> dict[str, Floats]:
+def moving(known: Ground, found: RowLoops, working: Floats, traffic: Floats) -> dict[str, Floats]:
     """Return what :mod:`polygym.cost.nest_columns` says of loops that do one thing."""
-    stack, lengths = known.stack, found.lengths
+    stack = known.stack
     touched = stack.references
-    every = np.arange(len(lengths))
-    box = lengths.prod(axis=1)
-    share = np.minimum(1.0, known.instances / box)
     last = np.maximum(stack.counts - 1, 0)
-    inner = lengths[every, last]
-    around = np.where(stack.counts > 1, lengths[every, np.maximum(last - 1, 0)], 1.0)
-    operations = known.operations * known.instances
     still = touched.writes & (
         found.strides[np.arange(len(touched.owners)), last[touched.owners]] == 0.0
     )
     waits = np.logical_or.reduceat(still, touched.starts) & known.sums & (stack.counts > 0)
     chain = np.where(waits, 4.0, 0.0)
     per_operation = known.accesses / np.maximum(1.0, known.operations)
-    arrives = moved * share[:, None]
-    bound = arrives / np.maximum(1.0, operations)[:, None] * 64
-    return {
-        "operations": operations,
-        "instances": known.instances,
-        "share": share * 16,
-        "depth": stack.counts.astype(np.float64),
-        "innermost_length": inner,
-        "inner_two_length": inner * around,
-        "footprint": working[:, 0],
-        **dict(zip(TRAFFIC, arrives.T, strict=True)),
-        **dict(zip(BOUND, bound.T, strict=True)),
-        "cycles": operations * np.maximum(0.5, np.maximum(per_operation, chain)),
-        "loop_overhead": box / inner * share,
-        "chain": chain,
-    }
+    columns = moved(
+        known.operations, known.instances, stack.counts, found.lengths, working, traffic
+    )
+    needed = np.maximum(0.5, np.maximum(per_operation, chain))
+    return {**columns, "cycles": columns["operations"] * needed, "chain": chain}
 
 
 def strides(known: Ground, found: RowLoops) -> dict[str, Floats]:

@@ -37,7 +37,7 @@ from polygym.cost.row_columns import (
     OF_ANY_SIZE,
     STATEMENT,
     freedom,
-    moved,
+    moving,
     strides,
     whole,
 )
@@ -96,7 +96,7 @@ def row_features(known: Ground, schedule: Schedule) -> RowFeatures:
     working = working_sets(stack.references, touched)
     arriving = traffic(stack.references, found, touched, working)
     by_name = {
-        **moved(known, found, working, arriving),
+        **moving(known, found, working, arriving),
         **strides(known, found),
         **freedom(known, found, order),
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygym.cost.columns import CACHES, THRESHOLDS, slog
+from polygym.cost.columns import BOUND, CACHES, THRESHOLDS, TRAFFIC, slog
 from polygym.cost.nests import LINE, Floats
 from polygym.cost.stack import Flags, Integers, References
 
@@ -44,6 +44,42 @@ class Touches:
 
     elements: Floats
     bytes: Floats
+
+
+def moved(
+    operations: Floats,
+    instances: Floats,
+    counts: Integers,
+    lengths: Floats,
+    working: Floats,
+    traffic: Floats,
+) -> dict[str, Floats]:
+    """Return the columns that loops alone decide, whatever runs in vectors or in threads.
+
+    ``operations`` are those of one instance, ``working`` the sets of :func:`working_sets`,
+    ``traffic`` what comes into caches if all of the box of the loops is run. Of a box that is half
+    empty half comes in: the *share*.
+    """
+    every, last = np.arange(len(lengths)), np.maximum(counts - 1, 0)
+    box = lengths.prod(axis=1)
+    share = np.minimum(1.0, instances / box)
+    inner = lengths[every, last]
+    around = np.where(counts > 1, lengths[every, np.maximum(last - 1, 0)], 1.0)
+    total = operations * instances
+    arrives = traffic * share[:, None]
+    bound = arrives / np.maximum(1.0, total)[:, None] * 64
+    return {
+        "operations": total,
+        "instances": instances,
+        "share": share * 16,
+        "depth": counts.astype(np.float64),
+        "innermost_length": inner,
+        "inner_two_length": inner * around,
+        "footprint": working[:, 0],
+        **dict(zip(TRAFFIC, arrives.T, strict=True)),
+        **dict(zip(BOUND, bound.T, strict=True)),
+        "loop_overhead": box / inner * share,
+    }
 
 
 def touches(references: References, found: Loops) -> Touches:

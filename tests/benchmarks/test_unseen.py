@@ -10,7 +10,7 @@ import cost
 import numpy as np
 import pytest
 from study import ranks, unseen
-from study.searching import check
+from study.clock import check
 
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.baselines import original

@@ -36,7 +36,8 @@ TRIES, HONEST = 8, 8
 BEHIND_MODEL = "bias_coeff_0"
 """The policy of which the model's player plays most; the others come in turn."""
 
-_TURNS = (BEHIND_MODEL, "uniform", BEHIND_MODEL, "bias_select_dep")
+TURNS = (BEHIND_MODEL, "uniform", BEHIND_MODEL, "bias_select_dep")
+"""The policies that play, one after the other."""
 
 
 class Player(Protocol):
@@ -131,7 +132,7 @@ class ByModel:
         return played[list(known)[int(scores.argmax())]]
 
     def _played(self, seed: int, index: int, attempt: int) -> Episode:
-        choose = policy(_TURNS[(index + attempt) % len(_TURNS)])
+        choose = policy(TURNS[(index + attempt) % len(TURNS)])
         return play(self.task.start(), choose, np.random.default_rng([seed, index, attempt]))
 
     def _features(self, episode: Episode) -> Features | None:

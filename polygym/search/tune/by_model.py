@@ -3,8 +3,10 @@
 *model*: chains of annealing (:mod:`polygym.search.tune.annealing`) walk over schedules and mappings
 to where the model expects speed; of all that they have seen a good and diverse part is measured
 (:mod:`polygym.search.tune.diversity`), with one in twenty by dice alone. Moves change an entry of
-the mapping, or take another schedule: one of isl's, or an edit of one of the best so far, which is
-legal (:mod:`polygym.search.tune.edits`).
+the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
+legal (:mod:`polygym.search.tune.edits`), or one that a policy has played. Whenever the model has
+learned, the most promising of some that were played is measured, even if there are more promising
+candidates (:mod:`polygym.search.tune.plays`).
 
 *filter*: 32 times as many candidates by dice as are wanted, of which the model's first are
 measured; here too one in twenty is by dice alone.
@@ -41,6 +43,7 @@ from polygym.search.tune.dice import Random
 from polygym.search.tune.diversity import diverse
 from polygym.search.tune.edits import edited
 from polygym.search.tune.learning import USUAL, Learning
+from polygym.search.tune.plays import Plays
 
 # Fewer measurements than these say nothing; after so many new ones the model learns again.
 _ENOUGH, _NEW = 12, 12
@@ -49,6 +52,7 @@ _DICE = 0.05
 _OF_MAPPING = 0.85
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
 _MOST_EDITS = 40
+_MAPPINGS = 3  # of the best, under which what was played is looked at
 _PER_CHOSEN = 32
 
 
@@ -80,6 +84,8 @@ class ByModel(Random):
         self._learned_from = 0
         self._chains: Chains | None = None
         self._edits = 0
+        self._plays: Plays | None = None
+        self._played_at = 0
 
     def generation(self, count: int) -> list[Candidate]:
         """Return the seeds, then what the model expects to be fast."""
@@ -144,6 +150,7 @@ class ByModel(Random):
     def _expected(self, count: int) -> list[Candidate]:
         """Return new candidates, the most promising and most diverse ones first."""
         self._edit()
+        first = self._play()
         if self._chains is None:
             begin = [self.genes.random(self.dice) for _ in range(CHAINS // 2)]
             good = self._best() or [Candidate(self.genes.strategies[0], self.genes.start)]
@@ -155,7 +162,7 @@ class ByModel(Random):
             for one, score in seen.items()
             if one not in self.found and np.isfinite(score)
         }
-        return self._chosen(fresh, count)
+        return [*first, *self._chosen(fresh, count)]
 
     def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
         if not fresh:
@@ -183,6 +190,28 @@ class ByModel(Random):
             parent = best[place_of_parent(len(best), self.dice)]
             if self._looked_at.edit(parent.strategy, Edited(self._edits), self.dice):
                 self._edits += 1
+
+    def _play(self) -> list[Candidate]:
+        """Return the most promising of some schedules that policies play, now and then.
+
+        It is looked at under the mapping with which the search began, and under those of the best.
+        """
+        if len(self.found) - self._played_at < _NEW:
+            return []
+        self._played_at = len(self.found)
+        if self._plays is None:
+            self._plays = Plays(self._looked_at.scop, self.dice)
+        some = self._plays.some(self.is_over)
+        ways = [way for schedule, way in some.items() if self._looked_at.add(way, schedule)]
+        tried = [next(iter(self.found)), *self._best()[:_MAPPINGS]]
+        mappings = dict.fromkeys(one.mapping for one in tried)
+        seen = [Candidate(way, mapping) for mapping in mappings for way in ways]
+        scores = self._score(seen)
+        if not np.isfinite(scores).any():
+            return []
+        best = seen[int(scores.argmax())]
+        self._looked_at.take(best.strategy)
+        return [best]
 
 
 class Filtered(ByModel):
@@ -219,18 +248,27 @@ class LookedAt:
         known: dict[Way, Schedule],
         wants_loops: bool = False,
     ) -> None:
-        """Look at nothing yet; ``known`` gets the schedules that are found."""
-        self._scop = scop
+        """Look at nothing yet; ``known`` gets the schedules that are found, and has some."""
+        self.scop = scop
         self._sizes = own_sizes(scop, sizes)
         self._known = known
+        self._ways = list(known)
         self._candidates: dict[Way, Candidates] = {}
         self._wants_loops = wants_loops
         self._looks: dict[Candidate, Look | None] = {}
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """The schedules that there are, by name."""
-        return tuple(self._known)
+        """The schedules among which a search chooses, by name."""
+        return tuple(self._ways)
+
+    def add(self, way: Way, schedule: Schedule) -> bool:
+        """Give a schedule a name; return whether it is new."""
+        return named(self._known, way, schedule) == way
+
+    def take(self, way: Way) -> None:
+        """Have the search choose among what has this name, too."""
+        self._ways.append(way)
 
     def looks(
         self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
@@ -259,7 +297,7 @@ class LookedAt:
         """Return the features of a schedule under some mappings."""
         try:
             if way not in self._candidates:
-                legal = LegalSchedule(self._scop, self._known[way])
+                legal = LegalSchedule(self.scop, self._known[way])
                 self._candidates[way] = Candidates(legal, self._sizes)
         except PolygymError as error:
             return [error] * len(mappings)
@@ -273,5 +311,8 @@ class LookedAt:
 
     def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
         """Add a change of a schedule under a name; return whether there is one that is new."""
-        found = edited(self._known[way], self._scop, dice)
-        return found is not None and named(self._known, name, found) == name
+        found = edited(self._known[way], self.scop, dice)
+        if found is None or not self.add(name, found):
+            return False
+        self.take(name)
+        return True

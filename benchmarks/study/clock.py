@@ -1,0 +1,76 @@
+"""Candidates of a program, compiled together and timed one by one, each beside the original order.
+
+What takes several times as long as the best so far is cut off. A wrong output or a crash is no slow
+candidate but a defect, and ends everything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
+from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import PolygymError
+from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
+from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.evaluation.evaluator import Choice
+from polygym.measure.worker.outcome import Status
+from polygym.programs import Program
+
+COMPILE_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Clock:
+    """Times candidates of one program; ``best`` are the seconds of the best so far."""
+
+    name: str
+    compilers: Compilers
+    evaluator: Evaluator
+    best: float = float("inf")
+
+    def times(self, choices: Sequence[Choice], *, waits: bool = False) -> Iterator[Evaluation]:
+        """Yield what becomes of candidates; with ``waits`` none is cut off for the best's sake.
+
+        Raises:
+            PolygymError: an output was wrong, or code crashed.
+        """
+        self.compilers.compile_all(self.evaluator.program, choices)
+        for choice in choices:
+            beside = float("inf") if waits else self.best
+            evaluation = self.evaluator.evaluate(*choice, best_so_far=beside)
+            check(evaluation, self.name, *choice)
+            if evaluation.is_ok:
+                self.best = min(self.best, evaluation.seconds)
+            yield evaluation
+
+
+@contextmanager
+def clock(name: str, program: Program, threads: int) -> Iterator[Clock]:
+    """Inside, candidates of a program are timed.
+
+    Raises:
+        PolygymError: its original order cannot be run.
+    """
+    mapping = replace(DEFAULT, threads=threads)
+    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=mapping)
+    with (
+        closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
+        Evaluator(program, options, compiler=compilers) as evaluator,
+    ):
+        yield Clock(name, compilers, evaluator)
+
+
+def check(evaluation: Evaluation, program: str, schedule: Schedule, mapping: Mapping) -> None:
+    """Refuse to go on after a wrong output or a crash.
+
+    Raises:
+        PolygymError: there was one.
+    """
+    if evaluation.status in (Status.WRONG_OUTPUT, Status.CRASH):
+        raise PolygymError(
+            f"{program}: {evaluation.status.value} under {mapping}, {mapping.blame}: {schedule}"
+        )
