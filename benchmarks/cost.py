@@ -20,7 +20,9 @@ figure that they are in. ``of-layers`` needs the searches of C1 to C6 in the sam
 
 *report*: bests are divided by those of dice with the same program and seed, after as many trials
 and after twice as many; in brackets the interval of nine in ten, by drawing programs. *To 95 %* are
-the trials until a search has 95 % of the best that anyone has found, in the median.
+the trials until a search has 95 % of the best that anyone has found, in the median. Searches of
+several machines stand in one table, each compared with those of its own kind of machine: ``--pack
+FILE`` writes what there is to a small file, which ``--with FILE`` adds elsewhere.
 
 ``python benchmarks/cost.py PART --help`` says what else each takes.
 """
@@ -30,15 +32,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import astuple
 from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from study import contenders, curves, figures, gains, invariance, layers, programs, ranks, unseen
-from study.journal import Journal, Search, Setting, Task, alone
+from study.journal import Journal, Setting, Study, Task, alone
 from study.knowledge import known, machine_like_this, of_random
 from study.searching import STARTS, searched
 
@@ -97,7 +98,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
     one.add_argument("--minutes", type=float, help="begin no search after so long")
 
-    part("report", report, "say what searches have found, and draw it")
+    one = part("report", report, "say what searches have found, and draw it")
+    one.add_argument(
+        "--with", dest="packed", type=Path, action="append", default=[], metavar="FILE",
+        help="packed searches too, of other machines; may be given several times",
+    )  # fmt: skip
+    one.add_argument("--pack", type=Path, metavar="FILE", help="write all searches to a small file")
 
     one = part("invariance", ask, "ask how far what is learned holds, by what a model is shown")
     one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
@@ -135,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--search", default="model", help="as in `polygym tune`")
     one.add_argument("--threads", type=_positive, default=2)
     one.add_argument("--rounds", type=_positive, default=15)
+    one.add_argument("--tvm", action="store_true", help="TVM's tuner too, for as many trials")
     return parser
 
 
@@ -216,17 +223,18 @@ def _counting(label: str, count: int) -> Callable[[int], None]:
 
 def report(options: argparse.Namespace) -> int:
     """Print tables, and draw every figure whose contenders there are."""
-    journal = Journal(options.out)
+    journal = Journal(options.out, options.packed)
     _tables(journal)
-    for setting in journal.settings():
-        runs = curves.bests(journal.of(setting))
+    if options.pack:
+        journal.pack(options.pack)
+    for study in journal.studies():
+        runs = curves.bests(study.searches)
         for name, (_, chosen) in contenders.FIGURES.items():
             own = _common({one: runs[one] for one in chosen if one in runs})
             if len(own) < 2 or not next(iter(own.values())):
                 continue
-            words = (name, *map(str, astuple(setting)))
-            path = options.out / f"{'-'.join(words)}.svg"
-            write_atomically(path, figures.picture(name, setting, own, runs).svg)
+            path = options.out / f"{name}-{study.start}-{study.dataset}-{study.threads}.svg"
+            write_atomically(path, figures.picture(name, study.start, own, runs).svg)
             print(path)
     return 0
 
@@ -240,16 +248,16 @@ def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.
 
 
 def _tables(journal: Journal) -> None:
-    for setting in journal.settings():
-        print(f"\n{setting}")
-        print("\n".join(_table(setting, journal.of(setting))))
+    for study in journal.studies():
+        print(f"\n{study}")
+        print("\n".join(_table(study)))
 
 
-def _table(setting: Setting, found: Sequence[Search]) -> list[str]:
-    runs = curves.bests(found)
+def _table(study: Study) -> list[str]:
+    runs = curves.bests(study.searches)
     best = curves.best_known(runs)
     dice = runs.get("random", {})
-    steps = [step for step in curves.STEPS if step <= setting.trials] or [setting.trials]
+    steps = [step for step in curves.STEPS if step <= study.trials] or [study.trials]
     heads = [f"/ dice at {step}" for step in steps]
     heads += [f"{half} / dice at {step}" for half, step in pairwise(steps)]
     lines = [f"| best | {' | '.join(heads)} | to 95 % | programs | searches |"]
@@ -260,7 +268,7 @@ def _table(setting: Setting, found: Sequence[Search]) -> list[str]:
         ratios += [curves.ratio(own, half, dice, step) for half, step in pairwise(steps)]
         cells = [str(one) if one else "-" for one in ratios]
         until = curves.trials_until(own, best)
-        count = len({program for program, _ in own})
+        count = len({key.program for key in own})
         cells += ["-" if until is None else f"{until:.0f}", str(count), str(len(own))]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
@@ -358,17 +366,22 @@ def compare(options: argparse.Namespace) -> int:
     path = options.out / f"layers-{options.threads}-{fingerprint().key}.jsonl"
     rows = layers.remembered(path)
     which = options.search if options.trials else ""
+    notes = options.out / "tvm" if options.tvm else None
+    if options.tvm and not options.trials:
+        raise PolygymError("layers: --tvm needs --trials, which is what its tuner gets")
     for name in options.layers:
         if name not in programs.LAYERS:
             raise PolygymError(f"layers: expected some of C1 to C12, found {name}")
-        key = (name, options.trials, which, options.rounds)
+        key = (name, options.trials, which, options.rounds, options.tvm)
         if key not in rows:
             rows[key] = layers.measured(
-                name, options.threads, options.trials, which, options.rounds
+                name, options.threads, options.trials, which, options.rounds, notes
             )
             layers.keep(path, rows[key])
         print(f"{name}: torch / ours {rows[key].torch / rows[key].best:.2f}", flush=True)
-    wanted = [rows[name, options.trials, which, options.rounds] for name in options.layers]
+    wanted = [
+        rows[name, options.trials, which, options.rounds, options.tvm] for name in options.layers
+    ]
     print(f"\n{layers.table(wanted)}")
     return 0
 

@@ -1,8 +1,10 @@
 """Numbers of searches: how good the best is after n trials, and how many it takes to be good.
 
-All comparisons are within a program and a seed, in ratios, of which there is the geometric mean;
-its interval comes from drawing programs with replacement, since seeds of one program are no new
-programs. *The best known* of a program is the best that any search of the setting has found.
+All comparisons are within a program, a seed and a kind of machine, in ratios, of which there is the
+geometric mean; its interval comes from drawing programs with replacement, since seeds of one
+program are no new programs. *The best known* of a program is the best that any search has found on
+that kind of machine. What a search has after n trials does not depend on how many it was given, so
+one of 256 trials stands beside the first 256 of one of 512.
 
 Example: with dice a program's best is 2x after 64 trials and 3x after 128, with a model 3x after
 64: a ratio of 1.5 after as many trials, and of 1 beside twice as many.
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, log
 from statistics import fmean, median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,11 +29,25 @@ NEARLY = 0.95
 _WORST = 1e-3  # the best of a search in which nothing ran
 _DRAWS = 2000
 
-Key = tuple[str, int]
-"""A program and a seed."""
+
+class Key(NamedTuple):
+    """A program and a seed, on a kind of machine."""
+
+    program: str
+    seed: int
+    machine: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What has a best that is known: a program on a kind of machine."""
+        return self.program, self.machine
+
 
 Runs = Mapping[Key, Sequence[float]]
-"""The best so far after every trial."""
+"""The best so far after every trial that a search was given."""
+
+Known = Mapping[tuple[str, str], float]
+"""The best that is known, by program and kind of machine."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +64,32 @@ class Ratio:
 
 
 def bests(searches: Iterable[Search]) -> dict[str, dict[Key, list[float]]]:
-    """Return the best so far of every contender's searches."""
+    """Return the best so far of every contender's searches.
+
+    One that ran out of new candidates keeps its best; of two of the same the longer one counts.
+    """
     found: dict[str, dict[Key, list[float]]] = defaultdict(dict)
     for one in searches:
-        key = (one.task.program, one.task.seed)
-        found[one.task.contender][key] = list(accumulate(one.speedups, max))
+        task = one.task
+        key, trials = Key(task.program, task.seed, task.setting.machine), task.setting.trials
+        best = list(accumulate(one.speedups, max)) or [0.0]
+        best += best[-1:] * (trials - len(best))
+        if len(best) > len(found[task.contender].get(key, ())):
+            found[task.contender][key] = best
     return dict(found)
 
 
 def ratio(own: Runs, at: int, other: Runs, other_at: int) -> Ratio | None:
     """Return how good the best of ``at`` trials is beside the other's of ``other_at``.
 
-    None where no program has both. A search that ran out of new candidates keeps its best.
+    None where no program has both.
     """
     logs: dict[str, list[float]] = defaultdict(list)
     for key in own.keys() & other.keys():
-        if not own[key] or not other[key]:
+        if len(own[key]) < at or len(other[key]) < other_at:
             continue
-        values = [max(_WORST, one[min(n, len(one)) - 1]) for one, n in
-                  ((own[key], at), (other[key], other_at))]  # fmt: skip
-        logs[key[0]].append(log(values[0] / values[1]))
+        here, there = max(_WORST, own[key][at - 1]), max(_WORST, other[key][other_at - 1])
+        logs[key.program].append(log(here / there))
     return interval([fmean(one) for one in logs.values()]) if logs else None
 
 
@@ -79,44 +102,45 @@ def interval(logs: Sequence[float]) -> Ratio:
     return Ratio(exp(fmean(logs)), exp(float(low)), exp(float(high)))
 
 
-def best_known(runs: Mapping[str, Runs]) -> dict[str, float]:
-    """Return the best that anyone has found, by program."""
-    found: dict[str, float] = defaultdict(float)
+def best_known(runs: Mapping[str, Runs]) -> dict[tuple[str, str], float]:
+    """Return the best that anyone has found, by program and kind of machine."""
+    found: dict[tuple[str, str], float] = defaultdict(float)
     for own in runs.values():
-        for (program, _), curve in own.items():
-            found[program] = max(found[program], *curve, 0.0)
+        for key, curve in own.items():
+            found[key.place] = max(found[key.place], curve[-1])
     return dict(found)
 
 
-def trials_until(own: Runs, known: Mapping[str, float], share: float = NEARLY) -> float | None:
+def trials_until(own: Runs, known: Known, share: float = NEARLY) -> float | None:
     """Return the median of the trials until a search has that share of the best known.
 
     A search that never has it counts as one that has it right after its end.
     """
     needed = [
-        next((k for k, v in enumerate(curve, 1) if v >= share * known[key[0]]), len(curve) + 1)
+        next((k for k, v in enumerate(curve, 1) if v >= share * known[key.place]), len(curve) + 1)
         for key, curve in own.items()
-        if curve
     ]
     return median(needed) if needed else None
 
 
-def curve(own: Runs, known: Mapping[str, float], trials: int) -> list[float]:
-    """Return after every trial the geometric mean of the shares of the best known."""
+def curve(own: Runs, known: Known, trials: int) -> list[float]:
+    """Return after every trial the geometric mean of the shares of the best known.
+
+    Searches that were given fewer trials are left out.
+    """
     rows = [
-        [log(max(_WORST, run[min(k, len(run) - 1)]) / max(_WORST, known[key[0]]))
-         for k in range(trials)]
+        [log(max(_WORST, value) / max(_WORST, known[key.place])) for value in run[:trials]]
         for key, run in own.items()
-        if run
-    ]  # fmt: skip
+        if len(run) >= trials
+    ]
     return [exp(value) for value in np.mean(rows, axis=0)] if rows else []
 
 
-def band(own: Runs, known: Mapping[str, float], trials: int) -> tuple[list[float], list[float]]:
+def band(own: Runs, known: Known, trials: int) -> tuple[list[float], list[float]]:
     """Return the least and the greatest curve of a seed."""
-    seeds = sorted({seed for _, seed in own})
+    seeds = sorted({key.seed for key, run in own.items() if len(run) >= trials})
     rows = [
-        curve({key: run for key, run in own.items() if key[1] == seed}, known, trials)
+        curve({key: run for key, run in own.items() if key.seed == seed}, known, trials)
         for seed in seeds
     ]
     return list(np.min(rows, axis=0)), list(np.max(rows, axis=0))

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from polygym.pictures import chart, style
 from study.contenders import CONTENDERS, FIGURES
 from study.curves import Runs, band, best_known, curve
-from study.journal import Setting
 
 _COLORS = (chart.OURS, *chart.OTHERS)
 _DASHES = ("-", *chart.DASHES)
 
 
 def picture(
-    figure: str, setting: Setting, runs: Mapping[str, Runs], everyone: Mapping[str, Runs]
+    figure: str, start: str, runs: Mapping[str, Runs], everyone: Mapping[str, Runs]
 ) -> chart.Picture:
     """Return a picture of some contenders; shares are of the best that ``everyone`` has found."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     known = best_known(everyone)
-    programs = {program for own in runs.values() for program, _ in own}
-    seeds = {seed for own in runs.values() for _, seed in own}
+    keys = {key for own in runs.values() for key in own}
+    programs, seeds, machines = ({key[place] for key in keys} for place in range(3))
+    trials = min(len(run) for own in runs.values() for run in own.values())
     title = FIGURES[figure][0]
     entries = [
         chart.Entry(CONTENDERS[name].says, _COLORS[place % len(_COLORS)],
@@ -31,20 +31,20 @@ def picture(
     width = chart.COLUMN * 1.3
     top = chart.legend_height(width, entries) + 0.35
     drawn, axes = chart.new_chart(width, 2.4 + top, left=0.62, bottom=0.62, top=top)
-    numbers = range(1, setting.trials + 1)
+    numbers = range(1, trials + 1)
     lowest = 1.0
     for (name, own), entry in zip(runs.items(), entries, strict=True):
-        values = curve(own, known, setting.trials)
-        low, high = band(own, known, setting.trials)
+        values = curve(own, known, trials)
+        low, high = band(own, known, trials)
         lowest = min(lowest, values[0])
         axes.fill_between(numbers, low, high, color=entry.color, alpha=0.13, linewidth=0)
         axes.plot(
             numbers, values, color=entry.color, linestyle=entry.dashes, linewidth=1.4, label=name
         )
     axes.set_xscale("log", base=2)
-    axes.set_xlim(1, setting.trials)
+    axes.set_xlim(1, trials)
     axes.set_ylim(max(0.0, lowest - 0.05), 1.02)
-    ticks = [2**k for k in range(0, 12) if 2**k <= setting.trials]
+    ticks = [2**k for k in range(0, 12) if 2**k <= trials]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -54,7 +54,8 @@ def picture(
     font = style.font(chart.TEXT)
     axes.set_xlabel("trials", fontproperties=font, color=style.INK)
     axes.set_ylabel("best so far, share of the best known", fontproperties=font, color=style.INK)
-    note = f"{len(programs)} programs, seeds: {len(seeds)}, start {setting.start}"
+    note = f"{len(programs)} programs, seeds: {len(seeds)}, start {start}"
+    note += f", {len(machines)} kinds of machines" if len(machines) > 1 else ""
     drawn.text(0.02, 0.985, title, ha="left", va="top", color=style.INK,
                fontproperties=style.font(9, bold=True), parse_math=False)  # fmt: skip
     drawn.text(0.02, 0.015, note, ha="left", va="bottom", color=style.FAINT_INK,

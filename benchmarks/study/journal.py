@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import lzma
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from polygym.errors import PolygymError
-from polygym.files import locked
+from polygym.files import locked, write_atomically
 
 T = TypeVar("T")
 
@@ -81,6 +82,39 @@ class Search:
         )
 
 
+@dataclass(frozen=True)
+class Study:
+    """Searches that can be compared."""
+
+    start: str
+    dataset: str
+    threads: int
+    searches: tuple[Search, ...]
+
+    @property
+    def trials(self) -> int:
+        """The most that a search was given."""
+        return max(one.task.setting.trials for one in self.searches)
+
+    def __str__(self) -> str:
+        """Return what the searches have in common, and where they were made."""
+        machines = ", ".join(sorted({one.task.setting.machine for one in self.searches}))
+        return f"start {self.start}, {self.dataset}, {self.threads} threads, machines {machines}"
+
+
+def unpacked(path: Path) -> list[Search]:
+    """Return the searches of a packed file.
+
+    Raises:
+        PolygymError: it cannot be read.
+    """
+    try:
+        lines = lzma.decompress(path.read_bytes()).decode().splitlines()
+        return [Search.from_json(json.loads(line)) for line in lines]
+    except (OSError, lzma.LZMAError, ValueError, KeyError, TypeError) as error:
+        raise PolygymError(f"{path}: expected packed searches, found: {error!r}") from None
+
+
 def read_lines(path: Path, read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
     """Yield what the lines of a file say, with their numbers; damaged ones are left out, and said.
 
@@ -124,22 +158,40 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 class Journal:
-    """The searches of a folder."""
+    """The searches of a folder, and of packed files from elsewhere."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read what there is."""
+    def __init__(self, folder: Path, packed: Sequence[Path] = ()) -> None:
+        """Read what there is.
+
+        Raises:
+            PolygymError: a packed file cannot be read.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "journal.jsonl"
-        self.searches = {one.task: one for _, one in read_lines(self.path, Search.from_json)}
+        self.searches = {one.task: one for file in packed for one in unpacked(file)}
+        self.searches |= {one.task: one for _, one in read_lines(self.path, Search.from_json)}
 
     def add(self, search: Search) -> None:
         """Keep a search."""
         add_line(self.path, json.dumps(search.to_json()))
         self.searches[search.task] = search
 
-    def settings(self) -> list[Setting]:
-        """Return the settings that there are."""
-        return sorted({task.setting for task in self.searches})
+    def pack(self, path: Path) -> None:
+        """Write all searches to one small file, without what they have tried."""
+        lines = [
+            json.dumps(replace(one, schedules=(), candidates=()).to_json())
+            for _, one in sorted(self.searches.items())
+        ]
+        write_atomically(path, lzma.compress("\n".join(lines).encode()))
+
+    def studies(self) -> list[Study]:
+        """Return what can be compared: settings on all machines, with any number of trials."""
+        found: dict[tuple[str, str, int], list[Search]] = {}
+        for task in sorted(self.searches):
+            one = task.setting
+            key = (one.start, one.dataset, one.threads)
+            found.setdefault(key, []).append(self.searches[task])
+        return [Study(*key, tuple(searches)) for key, searches in found.items()]
 
     def of(self, setting: Setting) -> list[Search]:
         """Return the searches of a setting, in order."""

@@ -7,7 +7,7 @@ each; outputs are compared. The ratio is the library's time over ours.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, log
 from pathlib import Path
@@ -20,6 +20,7 @@ from tc import best_times
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.frontend.tc import library
 from polygym.tc.comprehension import Comprehension
+from study import tvm_tuner
 from study.journal import add_line, read_lines
 from study.programs import LAYERS
 
@@ -30,7 +31,7 @@ POPULATION = 32
 class Times:
     """Seconds of a layer: the other library's, ours by default, and after a search of trials.
 
-    Trials are in whole generations: 48 are two of 32.
+    Trials are in whole generations: 48 are two of 32. ``tvm`` is after as many trials of TVM's.
     """
 
     layer: str
@@ -40,6 +41,7 @@ class Times:
     trials: int
     search: str
     rounds: int
+    tvm: float | None = None
 
     @property
     def best(self) -> float:
@@ -47,8 +49,13 @@ class Times:
         return self.default if self.tuned is None else min(self.default, self.tuned)
 
 
-def measured(name: str, threads: int, trials: int, search: str, rounds: int) -> Times:
-    """Return the times of a layer; 0 trials leave the search out."""
+def measured(
+    name: str, threads: int, trials: int, search: str, rounds: int, tvm: Path | None = None
+) -> Times:
+    """Return the times of a layer; 0 trials leave the search out.
+
+    ``tvm`` is the folder in which TVM's tuner leaves its notes, None where it is not to be asked.
+    """
     import torch
 
     torch.set_num_threads(threads)
@@ -78,22 +85,30 @@ def measured(name: str, threads: int, trials: int, search: str, rounds: int) -> 
     }
     calls["torch"] = lambda: conv2d(*tensors, stride=layer.stride)
     expected = calls["torch"]().numpy()
-    for which in operators:
-        np.testing.assert_allclose(calls[which](), expected, rtol=2e-3, atol=2e-3)
+    if tvm is not None:
+        calls["tvm"] = tvm_tuner.tuned(layer, image, kernel, threads, trials, tvm / name)
+    for call in calls.values():
+        output = call()
+        values = output if isinstance(output, np.ndarray) else output.numpy()
+        np.testing.assert_allclose(values, expected, rtol=2e-3, atol=2e-3)
     with torch.inference_mode():
         found = best_times(calls, rounds)
-    return Times(name, found["torch"], found["default"], found.get("tuned"), trials, search, rounds)
+    return Times(
+        name, found["torch"], found["default"], found.get("tuned"), trials, search, rounds,
+        found.get("tvm"),
+    )  # fmt: skip
 
 
-Key: TypeAlias = tuple[str, int, str, int]
-"""A layer, how many trials of which search, and how many rounds."""
+Key: TypeAlias = tuple[str, int, str, int, bool]
+"""A layer, how many trials of which search, how many rounds, and whether TVM is beside it."""
 
 
 def remembered(path: Path) -> dict[Key, Times]:
     """Return what an earlier run has measured."""
     found = {}
     for _, times in read_lines(path, lambda data: Times(**data)):
-        found[times.layer, times.trials, times.search, times.rounds] = times
+        has_tvm = times.tvm is not None
+        found[times.layer, times.trials, times.search, times.rounds, has_tvm] = times
     return found
 
 
@@ -104,16 +119,26 @@ def keep(path: Path, times: Times) -> None:
 
 def table(rows: Sequence[Times]) -> str:
     """Return a table in Markdown, the geometric means of the ratios in the last row."""
-    lines = ["| layer | torch, ms | default, ms | tuned, ms | torch/default | torch/best |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
+    has_tvm = any(one.tvm for one in rows)
+    heads = ["layer", "torch, ms", "default, ms", "tuned, ms", "torch/default", "torch/best"]
+    heads += ["tvm, ms", "tvm/best"] if has_tvm else []
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for one in rows:
-        tuned = f"{1e3 * one.tuned:.3f}" if one.tuned is not None else "-"
-        lines.append(
-            f"| {one.layer} | {1e3 * one.torch:.3f} | {1e3 * one.default:.3f} | {tuned} | "
-            f"{one.torch / one.default:.2f} | {one.torch / one.best:.2f} |"
-        )
+        cells = [one.layer, _ms(one.torch), _ms(one.default), _ms(one.tuned)]
+        cells += [f"{one.torch / one.default:.2f}", f"{one.torch / one.best:.2f}"]
+        cells += [_ms(one.tvm), f"{one.tvm / one.best:.2f}" if one.tvm else "-"] if has_tvm else []
+        lines.append(f"| {' | '.join(cells)} |")
     if rows:
-        by_default = exp(fmean(log(one.torch / one.default) for one in rows))
-        by_best = exp(fmean(log(one.torch / one.best) for one in rows))
-        lines.append(f"| geometric mean | | | | {by_default:.2f} | {by_best:.2f} |")
+        cells = ["geometric mean", "", "", "", _mean(one.torch / one.default for one in rows)]
+        cells.append(_mean(one.torch / one.best for one in rows))
+        cells += ["", _mean(one.tvm / one.best for one in rows if one.tvm)] if has_tvm else []
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _ms(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{1e3 * seconds:.3f}"
+
+
+def _mean(ratios: Iterable[float]) -> str:
+    return f"{exp(fmean(map(log, ratios))):.2f}"

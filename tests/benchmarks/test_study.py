@@ -14,7 +14,7 @@ from pathlib import Path
 import cost
 import numpy as np
 import pytest
-from study import contenders, curves, invariance, layers, programs
+from study import contenders, curves, invariance, layers, programs, tvm_tuner
 from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, samples_of
@@ -60,7 +60,7 @@ def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
             search("b", "trees", 0, [1.0, 1.0, 2.0, 2.0]),
         ]
     )
-    assert runs["trees"]["a", 0] == [0.0, 4.0, 4.0, 8.0]
+    assert runs["trees"]["a", 0, "here"] == [0.0, 4.0, 4.0, 8.0]
     after_two = curves.ratio(runs["trees"], 2, runs["random"], 2)
     assert after_two is not None
     assert after_two.mean == pytest.approx((4 / 2 * 1 / 2) ** 0.5)
@@ -69,7 +69,7 @@ def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
     assert half.mean == pytest.approx((4 / 4 * 1 / 2) ** 0.5)
     assert half.low <= half.mean <= half.high
     known = curves.best_known(runs)
-    assert known == {"a": 8.0, "b": 2.0}
+    assert known == {("a", "here"): 8.0, ("b", "here"): 2.0}
     # 95 % of 8 and of 2: never and after 1, after 4 and after 3.
     assert curves.trials_until(runs["random"], known) == 3.0
     assert curves.trials_until(runs["trees"], known) == 3.5
@@ -95,7 +95,49 @@ def test_the_journal_survives_what_a_kill_leaves_of_a_line(
     again.add(search("b", "trees", 0, [3.0]))
     found = Journal(tmp_path)
     assert [one.task.program for one in found.of(SETTING)] == ["a", "b"]
-    assert found.settings() == [SETTING]
+    (study,) = found.studies()
+    assert (study.start, study.trials, len(study.searches)) == ("naive", 4, 2)
+
+
+THERE = replace(SETTING, machine="there", trials=2)
+
+
+def test_machines_stand_in_one_table_and_are_compared_apart(tmp_path: Path) -> None:
+    """What one machine finds says nothing about another's, and 2 trials nothing about 4."""
+    journal = Journal(tmp_path / "here")
+    journal.add(search("a", "random", 0, [1.0, 2.0, 2.0, 3.0]))
+    journal.add(search("a", "trees", 0, [2.0, 4.0, 4.0, 6.0]))
+    journal.pack(tmp_path / "packed")
+    other = Journal(tmp_path / "there", [tmp_path / "packed"])
+    other.add(search("a", "random", 0, [10.0, 10.0], THERE))
+    other.add(search("a", "trees", 0, [10.0], THERE))  # it ran out of candidates
+    other.pack(tmp_path / "both")
+    (study,) = Journal(tmp_path / "empty", [tmp_path / "both"]).studies()
+    assert len(study.searches) == 4
+    assert "machines here, there" in str(study)
+    runs = curves.bests(study.searches)
+    assert curves.best_known(runs) == {("a", "here"): 6.0, ("a", "there"): 10.0}
+    after_two = curves.ratio(runs["trees"], 2, runs["random"], 2)
+    assert after_two is not None
+    assert after_two.mean == pytest.approx((4 / 2 * 10 / 10) ** 0.5)
+    after_four = curves.ratio(runs["trees"], 4, runs["random"], 4)
+    assert after_four is not None
+    assert after_four.mean == pytest.approx(6 / 3)
+    assert curves.trials_until(runs["trees"], curves.best_known(runs)) == 2.5
+
+
+def test_of_the_same_search_the_longer_one_counts() -> None:
+    short = search("a", "trees", 0, [1.0, 5.0], replace(SETTING, trials=2))
+    long = search("a", "trees", 0, [1.0, 2.0, 3.0, 4.0])
+    for both in ([short, long], [long, short]):
+        assert curves.bests(both)["trees"]["a", 0, "here"] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_packed_searches_that_are_none_are_said(tmp_path: Path) -> None:
+    (tmp_path / "packed").write_text("nothing")
+    for name in ("packed", "missing"):
+        with pytest.raises(PolygymError, match=f"{name}: expected packed searches, found: "):
+            Journal(tmp_path, [tmp_path / name])
 
 
 def test_layers_are_those_of_the_network() -> None:
@@ -163,9 +205,14 @@ def test_a_small_study_goes_on_and_is_drawn(
     assert run(monkeypatch, *words, *rest) == 0
     assert "mvt trees seed 0" not in capsys.readouterr().out
     assert (tmp_path / "journal.jsonl").read_text().splitlines() == lines
-    assert run(monkeypatch, "report", "--out", str(tmp_path)) == 0
+    packed = str(tmp_path / "packed")
+    assert run(monkeypatch, "report", "--out", str(tmp_path), "--pack", packed) == 0
     drawn = sorted(tmp_path.glob("*.svg"))
     assert drawn
+    (table,) = (line for line in capsys.readouterr().out.splitlines() if "| trees |" in line)
+    other = str(tmp_path / "other")
+    assert run(monkeypatch, "report", "--out", other, "--with", packed) == 0
+    assert table in capsys.readouterr().out
     assert all("<svg" in one.read_text() for one in drawn)
     # What is not there is said, and the others are searched.
     assert run(monkeypatch, *words[:4], "nothing", *words[5:], *rest) == 1
@@ -237,6 +284,27 @@ def test_layers_are_put_beside_another_library(
     assert path.read_text() == kept
     assert run(monkeypatch, *words[:1], "C99", *words[3:]) == 2
     assert "C1 to C12" in capsys.readouterr().err
+    assert run(monkeypatch, *words, "--tvm") == 2
+    assert "--tvm needs --trials" in capsys.readouterr().err
+
+
+def test_another_tuner_stands_beside_ours() -> None:
+    one = layers.Times("C1", 4e-3, 2e-3, 1e-3, 64, "model", 15, tvm=3e-3)
+    assert "| C1 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | 3.000 | 3.00 |" in layers.table([one])
+    other = replace(one, layer="C2", tvm=None)
+    assert "| C2 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | - | - |" in layers.table([one, other])
+    means = "| geometric mean |  |  |  | 2.00 | 4.00 |  | 3.00 |"
+    assert layers.table([one, other]).endswith(means)
+    assert "tvm" not in layers.table([other])
+
+
+def test_a_tuner_that_is_not_installed_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tvm", None)
+    image = np.zeros((1, 1, 3, 3), np.float32)
+    with pytest.raises(PolygymError, match=r"TVM: expected `pip install apache-tvm.* found: "):
+        tvm_tuner.tuned(programs.Layer(3, 1, 1, 1, 1), image, image, 1, 1, tmp_path)
 
 
 def test_two_do_not_search_in_one_folder(

@@ -207,11 +207,12 @@ class ByModel(Random):
         mappings = dict.fromkeys(one.mapping for one in tried)
         seen = [Candidate(way, mapping) for mapping in mappings for way in ways]
         scores = self._score(seen)
-        if not np.isfinite(scores).any():
-            return []
-        best = seen[int(scores.argmax())]
-        self._looked_at.take(best.strategy)
-        return [best]
+        best = [seen[int(scores.argmax())]] if np.isfinite(scores).any() else []
+        taken = {one.strategy for one in best}
+        for way in taken:
+            self._looked_at.take(way)
+        self._looked_at.forget([one for one in seen if one.strategy not in taken])
+        return best
 
 
 class Filtered(ByModel):
@@ -269,6 +270,12 @@ class LookedAt:
     def take(self, way: Way) -> None:
         """Have the search choose among what has this name, too."""
         self._ways.append(way)
+
+    def forget(self, candidates: Sequence[Candidate]) -> None:
+        """Forget what was seen of candidates whose schedules nobody wants."""
+        for one in candidates:
+            self._candidates.pop(one.strategy, None)
+            self._looks.pop(one, None)
 
     def looks(
         self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False

@@ -15,6 +15,7 @@ from polygym.errors import LimitError
 from polygym.programs import load_program
 from polygym.search.explore.players import TRIES
 from polygym.search.tune import plays
+from polygym.search.tune.by_model import ByModel
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, schedules_of
 from polygym.search.tune.plays import Plays
 from polygym.search.tune.searches import make_search
@@ -82,4 +83,9 @@ def test_what_is_played_is_measured_and_gone_on_with() -> None:
     assert len({one.strategy for one in played}) >= 3
     assert len({one.mapping for one in played}) >= 5
     assert played[0].mapping == START
+    # What was played and not taken is not kept in memory but for its name.
+    assert isinstance(search, ByModel)
+    assert set(search._looked_at._candidates) <= set(search._looked_at.ways)
+    assert {one.strategy for one in search._looked_at._looks} <= set(search._looked_at.ways)
+    assert len(known) > len(search._looked_at.ways)
     assert len(set(played)) == len(played)
