@@ -19,6 +19,7 @@ from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.worker.outcome import Status
 from polygym.programs import Program
+from polygym.search.tune import Tuned
 
 COMPILE_SECONDS = 5.0
 
@@ -62,6 +63,19 @@ def clock(name: str, program: Program, threads: int) -> Iterator[Clock]:
         Evaluator(program, options, compiler=compilers) as evaluator,
     ):
         yield Clock(name, compilers, evaluator)
+
+
+def check_tuned(name: str, found: Tuned) -> None:
+    """Refuse what a search has found beside wrong outputs or crashes.
+
+    Raises:
+        PolygymError: there were some.
+    """
+    if found.wrong or found.crashed:
+        raise PolygymError(
+            f"{name}: {found.wrong} outputs were wrong and {found.crashed} candidates crashed, "
+            "defects of polygym"
+        )
 
 
 def check(evaluation: Evaluation, program: str, schedule: Schedule, mapping: Mapping) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.errors import PolygymError
 from polygym.search.tune import Plan
 from polygym.search.tune.tuner import tune
+from study.clock import check_tuned
 from study.curves import interval
 from study.journal import add_line, read_lines
 from study.programs import load
@@ -80,11 +80,7 @@ def gained(
     found = tune(program, replace(DEFAULT, threads=threads), plan, show=lambda one: tell(one.tried))
     if found.interrupted:
         raise KeyboardInterrupt
-    if found.wrong or found.crashed:
-        raise PolygymError(
-            f"{name}: {found.wrong} outputs were wrong and {found.crashed} candidates crashed, "
-            "defects of polygym"
-        )
+    check_tuned(name, found)
     return Gain(
         name, dataset, threads, trials, search, seed,
         start=round(found.start.speedup, 4),

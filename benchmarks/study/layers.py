@@ -21,6 +21,7 @@ from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.frontend.tc import library
 from polygym.tc.comprehension import Comprehension
 from study import tvm_tuner
+from study.clock import check_tuned
 from study.journal import add_line, read_lines
 from study.programs import LAYERS
 
@@ -55,6 +56,9 @@ def measured(
     """Return the times of a layer; 0 trials leave the search out.
 
     ``tvm`` is the folder in which TVM's tuner leaves its notes, None where it is not to be asked.
+
+    Raises:
+        PolygymError: an output was wrong, code crashed, or TVM is not installed.
     """
     import torch
 
@@ -70,10 +74,11 @@ def measured(
     if trials:
         operators["tuned"] = Comprehension(definition, Mapping(threads=threads))
         population = min(POPULATION, trials)
-        operators["tuned"].tune(
+        result = operators["tuned"].tune(
             *steps, image, kernel, search=search, population=population,
             generations=-(-trials // population),
         )  # fmt: skip
+        check_tuned(name, result)
     tensors = torch.from_numpy(image), torch.from_numpy(kernel)
     conv2d = torch.nn.functional.conv2d
 

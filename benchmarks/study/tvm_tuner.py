@@ -1,8 +1,8 @@
 """Convolutions as TVM's own tuner makes them: MetaSchedule, with its boosted trees.
 
-TVM is no dependency. ``pip install apache-tvm==0.27.0.post1 xgboost psutil cloudpickle`` into an
-environment beside polygym, its extra ``cost`` and PyTorch is all that it takes. (AutoTVM, which the
-study is modelled on, went out of TVM before 0.25, the oldest release that there still is.)
+TVM is no dependency: :data:`INSTALL` into an environment beside polygym, its extra ``cost`` and
+PyTorch is all that it takes. (AutoTVM, which the study is modelled on, went out of TVM before 0.25,
+the oldest release that there still is; and with a newer apache-tvm-ffi TVM 0.27 crashes.)
 
 TVM's tuner times candidates by its own clock; what it has found runs under ours, as everything
 else does.
@@ -20,6 +20,9 @@ import numpy as np
 from polygym.errors import InputError
 from study.programs import Layer
 
+INSTALL = (
+    "pip install apache-tvm==0.27.0.post1 apache-tvm-ffi==0.1.14.post1 xgboost psutil cloudpickle"
+)
 _TOGETHER = 32
 
 
@@ -43,10 +46,7 @@ def tuned(
         from tvm import te
         from tvm.s_tir import meta_schedule
     except ImportError as error:
-        raise InputError(
-            "TVM: expected `pip install apache-tvm==0.27.0.post1 xgboost psutil cloudpickle`, "
-            f"found: {error}"
-        ) from None
+        raise InputError(f"TVM: expected `{INSTALL}`, found: {error}") from None
     # Its threads are made when they are first needed, and its workers are other processes.
     os.environ["TVM_NUM_THREADS"] = str(threads)
     name = tvm.target.codegen.llvm_get_system_cpu()
