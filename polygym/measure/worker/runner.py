@@ -43,6 +43,7 @@ from polygym.measure.worker.outcome import (
 )
 from polygym.measure.worker.problem import Buffer, CompiledProgram
 from polygym.measure.worker.progress import Phase, Progress
+from polygym.measure.worker.spreading import Spreading
 from polygym.native.calls import block, clock
 from polygym.native.memory import address_of, words
 
@@ -120,6 +121,7 @@ def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
     held = None if job.purpose is Purpose.INITIALISE else memory.held
     working = WorkingSet([buffer.size for buffer in memory.buffers], held)
     executions: list[_Execution] = []
+    spreading = Spreading()
     for position, program in enumerate(job.programs):
         progress.enter(Phase.LOADING, position)
         try:
@@ -132,6 +134,7 @@ def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
         for execution in pending:
             if outcome := execution.run_once(job, memory, progress):
                 return Failed(execution.position, outcome)
+            spreading.renew()  # the first run has started the threads
         pending = [item for item in pending if not job.repetition.is_enough(item.samples)]
     return Finished(tuple(tuple(execution.samples) for execution in executions))
 
