@@ -22,9 +22,10 @@ from statistics import fmean
 
 import numpy as np
 
-from polygym.compiler.codegen.common.mapping import Mapping, Sharing, parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.cost.candidate import NAMES, Features
 from polygym.cost.columns import CONTEXT, RELATIONS
+from polygym.cost.configuration import configuration
 from polygym.cost.model import Samples
 from polygym.cost.trees import TreeOptions, train
 from polygym.cost.validation import spearman, validated
@@ -32,29 +33,8 @@ from polygym.search.corpus.samples import groups, looked_at, machine_of
 from polygym.search.corpus.store import open_corpus
 
 MOST_LOOPS = 12
-MOST_TILED = 6
 FOLDS = 5
 TREES = TreeOptions()
-
-
-def configuration(mapping: Mapping) -> list[float]:
-    """Return the numbers of a mapping; -1 stands for what is left to the model."""
-    tiles = list(mapping.tile or ())[:MOST_TILED]
-    outer = list(mapping.outer_tile or ())[:MOST_TILED]
-    sharing = list(Sharing).index(mapping.parallel)
-    switches = (
-        mapping.sink, mapping.separate, mapping.registers, mapping.pack, mapping.wavefront,
-        mapping.diamond, mapping.tile is None,
-    )  # fmt: skip
-    numbers = (mapping.vector_bits, mapping.vector_copies, mapping.unroll_jam, sharing)
-    return [
-        *_padded(tiles), *_padded(outer), *map(float, switches),
-        *(-1.0 if one is None else float(one) for one in numbers),
-    ]  # fmt: skip
-
-
-def _padded(sizes: list[int]) -> list[float]:
-    return [*map(float, sizes), *[0.0] * (MOST_TILED - len(sizes))]
 
 
 def flat(seen: Features) -> list[float]:
@@ -71,7 +51,7 @@ def relations(seen: Features) -> list[float]:
 
 
 SHOWN: dict[str, Callable[[Features, Mapping], list[float]]] = {
-    "configuration": lambda _, mapping: configuration(mapping),
+    "configuration": lambda _, mapping: [float(value) for value in configuration(mapping)],
     "context": lambda seen, _: flat(seen),
     "relations": lambda seen, _: relations(seen),
     "features": lambda seen, _: [float(value) for value in seen.vector],

@@ -4,6 +4,9 @@ The score of a candidate is f(x) = f_other(x) + f_own(x), where f_own is fitted 
 what is there already. Example: the other model says that two candidates are alike, 1 and 1, and the
 first has been measured to be twice as fast, so its scores should be half apart on either side of
 their mean: the own model learns 0.5 and -0.5. Without another model the own one stands alone.
+
+Rows may have more columns than features: the own model sees all of them, the other one those that
+mean the same for every program (:mod:`polygym.cost.configuration`).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
+from polygym.cost.candidate import NAMES
 from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Card, Model, Samples
 from polygym.cost.nests import Floats
@@ -43,8 +47,13 @@ class Correction:
         found = self.own.scores(features, loops)
         if self.other is None:
             return found
-        expected: Floats = self.other.scores(features, loops).mean(axis=0)
-        return found + expected
+        return found + expected(self.other, features, loops)
+
+
+def expected(other: Model, features: Floats, loops: Forest | None) -> Floats:
+    """Return the scores of a model of other programs, for rows that may have more columns."""
+    found: Floats = other.scores(features[:, : len(NAMES)], loops).mean(axis=0)
+    return found
 
 
 def correction(
@@ -57,7 +66,7 @@ def correction(
     Raises:
         InputError: there are too few rows, or a package is missing.
     """
-    base = None if other is None else other.scores(samples.features, samples.loops).mean(axis=0)
+    base = None if other is None else expected(other, samples.features, samples.loops)
     card = Card(KIND, learner.objective.value, len(samples), 1, 1, learner.seed)
     match learner:
         case TreeOptions():

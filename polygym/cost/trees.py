@@ -6,7 +6,9 @@ of one case in which i is faster by more than noise,
 
     L = Σ log(1 + exp(f_j - f_i)),      ∂L/∂f_i = -Σ_j σ(f_j - f_i),      σ(x) = 1/(1 + exp(-x)),
 
-with the second derivative Σ σ·(1 - σ). Pairs far apart weigh as much as those that are close.
+with the second derivative Σ σ·(1 - σ). Pairs far apart weigh as much as those that are close; with
+``top`` = t pairs of slow ones weigh less, 2^(t·(s - best)) where s is the score of the faster one:
+with t = 1 a pair whose faster one has half of the best's speed counts half.
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ _FORMAT = "polygym trees"
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """How trees are grown; ``members`` is the size of the ensemble, each on a bootstrap sample."""
+    """How trees are grown; ``members`` is the size of the ensemble, each on a bootstrap sample.
+
+    With ``extra`` splits are drawn by dice, of which the best is taken: trees that differ more, and
+    together are smoother where there are few rows.
+    """
 
     objective: Objective = Objective.RANK
     rounds: int = 300
@@ -47,6 +53,8 @@ class TreeOptions:
     members: int = 1
     seed: int = 0
     threads: int = 2
+    top: float = 0.0
+    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,6 +195,7 @@ def _grown(samples: Samples, options: TreeOptions, base: Floats | None = None) -
         "bagging_fraction": options.rows,
         "bagging_freq": 1,
         "lambda_l2": 1.0,
+        "extra_trees": options.extra,
         "seed": options.seed,
         "deterministic": True,
         "force_row_wise": True,
@@ -197,7 +206,7 @@ def _grown(samples: Samples, options: TreeOptions, base: Floats | None = None) -
         case Objective.REGRESSION:
             parameters["objective"] = "huber"
         case Objective.RANK:
-            parameters["objective"] = _PairGradient(scores, samples.cases)
+            parameters["objective"] = _PairGradient(scores, samples.cases, options.top)
     data = lightgbm.Dataset(samples.features, scores, init_score=base, free_raw_data=False)
     return lightgbm.train(parameters, data, options.rounds)
 
@@ -205,24 +214,33 @@ def _grown(samples: Samples, options: TreeOptions, base: Floats | None = None) -
 class _PairGradient:
     """The gradient of the rank objective; pairs stand within cases, which are small."""
 
-    def __init__(self, scores: Floats, cases: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+    def __init__(
+        self, scores: Floats, cases: np.ndarray[Any, np.dtype[np.int64]], top: float
+    ) -> None:
         order = np.argsort(cases, kind="stable")
         ends = np.flatnonzero(np.diff(cases[order])) + 1
         self._groups = [group for group in np.split(order, ends) if len(group) > 1]
-        self._faster = [
-            (scores[group][:, None] - scores[group][None, :]) > NOISE for group in self._groups
-        ]
+        self._faster = [_weights(scores[group], top) for group in self._groups]
 
     def __call__(self, found: Floats, _: Any) -> tuple[Floats, Floats]:
         gradient, curvature = np.zeros_like(found), np.full_like(found, 1e-6)
         for group, faster in zip(self._groups, self._faster, strict=True):
             own = found[group]
-            wrong = faster / (1.0 + np.exp(own[:, None] - own[None, :]))
-            bend = wrong * (1.0 - wrong) * faster
+            chance = 1.0 / (1.0 + np.exp(own[:, None] - own[None, :]))
+            wrong = faster * chance
+            bend = wrong * (1.0 - chance)
             scale = 1.0 / len(group)
             gradient[group] = scale * (wrong.sum(axis=0) - wrong.sum(axis=1))
             curvature[group] += scale * (bend.sum(axis=0) + bend.sum(axis=1))
         return gradient, curvature
+
+
+def _weights(scores: Floats, top: float) -> Floats:
+    """Return what the pairs of a case weigh, the faster one by rows; on average 1."""
+    faster = (scores[:, None] - scores[None, :]) > NOISE
+    found: Floats = faster * np.exp2(top * (scores - scores.max()))[:, None]
+    found *= faster.sum() / max(1e-9, float(found.sum()))
+    return found
 
 
 def importances(model: TreeModel, most: int = 20) -> Sequence[tuple[str, float]]:

@@ -21,7 +21,6 @@ from study.knowledge import known, samples_of
 
 from polygym.compiler.codegen.common.mapping import (
     DEFAULT,
-    parse_mapping,
 )
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.schedule import Schedule
@@ -167,14 +166,6 @@ def test_every_figure_names_contenders_that_there_are() -> None:
     assert contenders.expanded(["doubt", "filter"]) == ["random", "trees", "ei", "ucb", "filter"]
     with pytest.raises(ValueError, match="found nobody"):
         contenders.expanded(["nobody"])
-
-
-def test_a_mapping_as_numbers() -> None:
-    numbers = invariance.configuration(parse_mapping("threads=2 tile=32x8 vector_bits=256"))
-    other = invariance.configuration(parse_mapping("threads=2 tile=32x8"))
-    assert numbers[:3] == [32.0, 8.0, 0.0]
-    assert len(numbers) == len(other)
-    assert sum(a != b for a, b in zip(numbers, other, strict=True)) == 1
 
 
 def test_models_of_layers_want_searches_of_all_of_them(tmp_path: Path) -> None:

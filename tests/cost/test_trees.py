@@ -18,7 +18,7 @@ from polygym.cost import shipped as shipped_models
 from polygym.cost.candidate import NAMES, features
 from polygym.cost.model import Acquisition, Card, Objective, Samples, acquired
 from polygym.cost.shipped import FOLDER, is_of_this_machine, learned_on, path, shipped
-from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, importances, train
+from polygym.cost.trees import TreeModel, TreeOptions, _PairGradient, _weights, importances, train
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.programs import load_program
@@ -71,13 +71,22 @@ def test_the_gradient_is_that_of_the_objective() -> None:
                     total += np.log1p(np.exp(at[j] - at[i])) / 4
         return total
 
-    gradient, curvature = _PairGradient(scores, cases)(found, None)
+    gradient, curvature = _PairGradient(scores, cases, 0.0)(found, None)
     for place in range(12):
         step = np.zeros(12)
         step[place] = 1e-5
         up, here, down = loss(found + step), loss(found), loss(found - step)
         assert gradient[place] == pytest.approx((up - down) / 2e-5, abs=1e-5)
         assert curvature[place] == pytest.approx((up - 2 * here + down) / 1e-10, abs=1e-3)
+
+
+def test_pairs_of_slow_ones_may_weigh_less() -> None:
+    scores = np.array([0.0, -1.0, -2.0])
+    # The faster one of the first two pairs is the best, that of the third has half of its speed.
+    found = _weights(scores, 1.0)
+    assert found == pytest.approx(np.array([[0, 1, 1], [0, 0, 0.5], [0, 0, 0]]) * 3 / 2.5)
+    assert _weights(scores, 0.0) == pytest.approx(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]))
+    assert _weights(np.zeros(3), 1.0) == pytest.approx(np.zeros((3, 3)))  # none is faster
 
 
 def test_a_seed_fixes_the_model_and_a_file_keeps_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ isl has made and what comes out in the end, and decides what to do where a mappi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar
@@ -146,6 +146,17 @@ def level(mapping: Mapping) -> int:
     Where loops are as the schedule has them, LLVM is to do what it can.
     """
     return 3 if mapping.leaves_order else 2
+
+
+def code_key(planned: Tree, mapping: Mapping) -> Hashable:
+    """Return what decides the code of a schedule at given sizes, once its loops are planned.
+
+    Many mappings plan the same loops: tiles larger than the loop, wavefronts where there are none.
+    Where their keys are equal so is their code.
+    """
+    wanted = tuple(one.is_wanted(mapping) for one in LOOPS)
+    threads = mapping.threads if mapping.shares else 1
+    return planned, wanted, level(mapping), threads, mapping.reassociate
 
 
 def _vectors(body: Node, program: LoopProgram) -> Node:

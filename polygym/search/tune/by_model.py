@@ -6,7 +6,8 @@ to where the model expects speed; of all that they have seen a good and diverse 
 the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
 legal (:mod:`polygym.search.tune.edits`), or one that a policy has played. Whenever the model has
 learned, the most promising of some that were played is measured, even if there are more promising
-candidates (:mod:`polygym.search.tune.plays`).
+candidates (:mod:`polygym.search.tune.plays`). Half of what the chains lead to is code that there is
+already, under another mapping; that is not measured again.
 
 *filter*: 32 times as many candidates by dice as are wanted, of which the model's first are
 measured; here too one in twenty is by dice alone.
@@ -27,11 +28,13 @@ import numpy as np
 
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.codegen.passes import code_key
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.candidate import NAMES, Candidates, Features
-from polygym.cost.correction import Correction
+from polygym.cost.configuration import configuration
+from polygym.cost.correction import Correction, expected
 from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Acquisition, Model, Samples, acquired
 from polygym.cost.nests import Floats
@@ -137,14 +140,16 @@ class ByModel(Random):
         looks = self._looked_at.looks(candidates, self.is_over)
         found = np.full(len(looks), -np.inf)
         known = [place for place, look in enumerate(looks) if look is not None]
-        model = self._model or self._other
-        if known and model is not None:
-            scores = model.scores(*together([look for look in looks if look is not None]))
-            # Before there are members that may differ there is no doubt to be taken into account.
+        rows = together([look for look in looks if look is not None])
+        if not known:
+            return found
+        if self._model is not None:
+            scores = self._model.scores(*rows)
+            # Where no members may differ there is no doubt to be taken into account.
             kind = self._learning.acquisition if len(scores) > 1 else Acquisition.MEAN
             found[known] = acquired(scores, kind, self._best_score)
-        elif known:
-            found[known] = 0.0
+        else:
+            found[known] = 0.0 if self._other is None else expected(self._other, *rows)
         return found
 
     def _expected(self, count: int) -> list[Candidate]:
@@ -157,12 +162,18 @@ class ByModel(Random):
             begin += [good[place % len(good)] for place in range(CHAINS - len(begin))]
             self._chains = Chains(begin, self.dice)
         seen = self._chains.run(_STEPS, self._neighbour, self._score, self.is_over)
-        fresh = {
-            one: score
-            for one, score in seen.items()
-            if one not in self.found and np.isfinite(score)
-        }
-        return [*first, *self._chosen(fresh, count)]
+        fresh = {one: score for one, score in seen.items() if np.isfinite(score)}
+        return [*first, *self._chosen(self._different(fresh), count)]
+
+    def _different(self, scores: Dictionary[Candidate, float]) -> dict[Candidate, float]:
+        """Return those whose code is none that was measured, one of each."""
+        known = {look.code for look in self._looked_at.looks(list(self.found)) if look is not None}
+        found: dict[Candidate, float] = {}
+        for one, look in zip(scores, self._looked_at.looks(list(scores)), strict=True):
+            if look is not None and look.code not in known:
+                known.add(look.code)
+                found[one] = scores[one]
+        return found
 
     def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
         if not fresh:
@@ -220,17 +231,22 @@ class Filtered(ByModel):
 
     def _expected(self, count: int) -> list[Candidate]:
         proposed = [self.genes.random(self.dice) for _ in range(_PER_CHOSEN * count)]
-        fresh = [one for one in dict.fromkeys(proposed) if one not in self.found]
-        scores = self._score(fresh)
-        return [fresh[place] for place in np.argsort(-scores, kind="stable")[:count]]
+        scores = self._score(proposed)
+        fresh = self._different(dict(zip(proposed, map(float, scores), strict=True)))
+        return sorted(fresh, key=lambda one: -fresh[one])[:count]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Look:
-    """What a model is shown of a candidate; the tree of its loops where the model wants it."""
+    """What models are shown of a candidate; the tree of its loops where one of them wants it.
+
+    ``vector`` has the features, and the numbers of the mapping. ``code`` is the same for two of the
+    same code.
+    """
 
     vector: Floats
     loops: LoopTree | None
+    code: int
 
 
 def together(looks: Sequence[Look]) -> tuple[Floats, Forest | None]:
@@ -295,7 +311,8 @@ class LookedAt:
             found = self._features(way, mappings, is_over)
             # There are fewer than mappings where it was over meanwhile.
             for mapping, seen in zip(mappings, found, strict=False):
-                self._looks[Candidate(way, mapping)] = self._seen(seen)
+                one = Candidate(way, mapping)
+                self._looks[one] = self._seen(one, seen)
         return [self._looks.get(one) for one in candidates]
 
     def _features(
@@ -310,11 +327,13 @@ class LookedAt:
             return [error] * len(mappings)
         return self._candidates[way].features(mappings, is_over)
 
-    def _seen(self, found: Features | PolygymError) -> Look | None:
+    def _seen(self, one: Candidate, found: Features | PolygymError) -> Look | None:
         if isinstance(found, PolygymError):
             return None
         assert found.vector.shape == (len(NAMES),)
-        return Look(found.vector, found.loops if self._wants_loops else None)
+        vector = np.concatenate([found.vector, configuration(one.mapping)])
+        code = hash((one.strategy, code_key(found.planned, one.mapping)))
+        return Look(vector, found.loops if self._wants_loops else None, code)
 
     def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
         """Add a change of a schedule under a name; return whether there is one that is new."""

@@ -46,7 +46,7 @@ class Learning:
             case Kind.TREES:
                 return TreeOptions(
                     self.objective, rounds=80, leaves=12, rate=0.1, least_rows=4, columns=0.6,
-                    members=members, threads=1,
+                    members=members, threads=1, top=1.0, extra=True,
                 )  # fmt: skip
             case Kind.TREE_GRU:
                 # One case is one batch, so an epoch is a step.

@@ -1,14 +1,16 @@
 """The table of passes: every row does what it says, and together they are what `lower` does."""
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polygym.compiler.codegen import passes, pipeline
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Vector
-from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import optimise
 from polygym.compiler.codegen.loops.interpreter import runner
@@ -17,14 +19,18 @@ from polygym.compiler.codegen.loops.ir import (
     count_instances,
     loops_in,
 )
-from polygym.compiler.codegen.passes import LOOPS, PASSES, Form
+from polygym.compiler.codegen.passes import LOOPS, PASSES, Form, code_key
 from polygym.compiler.codegen.pipeline import lower, way_to_loops
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.strategy import ISL
 from polygym.errors import InputError
+from polygym.programs import load_program
+from polygym.search.explore.neighbourhood import changed
+from polygym.search.tune.candidates import Genes
 from tests.compiler.codegen.loops.test_tile_pack import PRODUCT, SIZES
 from tests.compiler.codegen.mapped import scop_of
 
@@ -162,3 +168,25 @@ def test_a_simpler_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     head = found.text.splitlines()[0]
     assert f"made under: {found.goal.mapping}" in head
     assert "[(" not in found.text, "no tiles"
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "trisolv", "atax"])
+def test_mappings_of_one_key_make_the_same_code(name: str) -> None:
+    program = load_program(name)
+    sizes = {one.name: 20 + k for k, one in enumerate(program.scop.parameters)}
+    legal = LegalSchedule(program.scop, isl_schedule(program.scop))
+    genes = Genes.of(program.scop, (ISL,), sizes, replace(DEFAULT, threads=2))
+    dice = np.random.default_rng(0)
+    made: dict[Hashable, set[str]] = {}
+    mappings: list[Mapping] = []
+    while len(mappings) < 30:
+        mapping = genes.random(dice).mapping
+        mappings += [mapping, changed(mapping, dice)]
+    for mapping in mappings:
+        way = way_to_loops(legal, mapping, sizes)
+        if way.goal.mapping != mapping:
+            continue  # that was beyond isl
+        made.setdefault(code_key(way.tree, mapping), set()).add(emit_llvm(way.program))
+    assert all(len(texts) == 1 for texts in made.values())
+    assert len({text for texts in made.values() for text in texts}) > 5
+    assert len(made) < len(mappings)  # some mappings make the same code

@@ -12,14 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import ISL
 from polygym.cost.candidate import NAMES
 from polygym.cost.chosen import ChosenModel
-from polygym.cost.correction import correction
+from polygym.cost.configuration import ENTRIES
+from polygym.cost.correction import correction, expected
 from polygym.cost.model import Acquisition, Card, Samples
 from polygym.cost.shipped import shipped
 from polygym.cost.tree_gru import GRUOptions, Shape, fit
@@ -99,13 +100,13 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     assert model is not None
     looked_at = LookedAt(scop, SIZES, dict(schedules_of(scop, strategies=(ISL,))))
 
-    def expected(candidates: Sequence[Candidate]) -> float:
+    def mean(candidates: Sequence[Candidate]) -> float:
         known = [one for one in candidates if one.strategy == ISL]  # others are edits
         looks = [look for look in looked_at.looks(known) if look is not None]
         assert len(looks) >= 5
-        return float(model.scores(together(looks)[0]).mean())
+        return float(expected(model, *together(looks)).mean())
 
-    assert expected(with_it[8:]) > expected(without[8:]) + 0.3
+    assert mean(with_it[8:]) > mean(without[8:]) + 0.3
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_an_edit_is_a_schedule_of_the_search_with_a_name() -> None:
     assert str(looked_at.ways[-1]) == "edited#0"
     (look,) = looked_at.looks([Candidate(Edited(0), START)])
     assert look is not None
-    assert look.vector.shape == (len(NAMES),)
+    assert look.vector.shape == (len(NAMES) + len(ENTRIES),)
     assert look.loops is None
 
 
@@ -290,6 +291,38 @@ def test_chains_stop_when_nobody_wants_the_rest() -> None:
     chains = Chains(begin, np.random.default_rng(0))
     seen = chains.run(30, neighbour, score, lambda: next(left))
     assert len(seen) == 2 + 2 * 2
+
+
+@pytest.mark.parametrize("name", ["model", "filter"])
+def test_the_same_code_is_not_measured_twice(name: str) -> None:
+    scop = load_program("gemm").scop
+    known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
+    tried = [one for one, _ in searched(name, 1, 96) if one.strategy in known]
+    looks = LookedAt(scop, SIZES, known).looks(tried)
+    codes = [look.code for look in looks if look is not None]
+    # The first 16 are by dice, and of the others one in twenty.
+    assert len(codes) - len(set(codes)) <= 8
+
+
+def test_two_mappings_may_be_the_same_code() -> None:
+    scop = load_program("gemm").scop
+    known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
+    looked_at = LookedAt(scop, SIZES, known)
+    texts = ("tile=32", "tile=32 wavefront=off", "tile=32 diamond=off", "tile=16")
+    ones = [Candidate(ISL, replace(parse_mapping(text), threads=2)) for text in texts]
+    one, no_wave, no_diamond, other = (look.code for look in looked_at.looks(ones) if look)
+    assert one == no_wave == no_diamond != other
+
+
+def test_a_correction_sees_what_the_other_model_does_not() -> None:
+    """Columns beyond the features are for the own model."""
+    dice = np.random.default_rng(0)
+    rows = dice.normal(size=(200, len(NAMES)))
+    other = train(Samples(rows, np.exp2(-rows[:, 0]), np.arange(200) // 20), TreeOptions(rounds=9))
+    wide = np.hstack([rows, dice.normal(size=(200, 2))])
+    samples = Samples(wide, np.exp2(-wide[:, -1]), np.zeros(200, dtype=np.int64))
+    found = correction(samples, other, TreeOptions(rounds=80, least_rows=4))
+    assert float(np.corrcoef(found.scores(wide)[0], wide[:, -1])[0, 1]) > 0.9
 
 
 def test_a_correction_begins_with_what_another_model_knows() -> None:
