@@ -132,7 +132,7 @@ def execute(job: Job, memory: ProblemMemory, progress: Progress) -> Verdict:
     pending = executions
     while pending:
         for execution in pending:
-            if outcome := execution.run_once(job, memory, progress):
+            if outcome := execution.take_turn(job, memory, progress):
                 return Failed(execution.position, outcome)
             spreading.renew()  # the first run has started the threads
         pending = [item for item in pending if not job.repetition.is_enough(item.samples)]
@@ -162,8 +162,24 @@ class _Execution:
         self._block = block(addresses)
         self._clock = clock()
 
-    def run_once(self, job: Job, memory: ProblemMemory, progress: Progress) -> Outcome | None:
-        """Restore, run, take the sample, look at the outputs; None means that all is well."""
+    def take_turn(self, job: Job, memory: ProblemMemory, progress: Progress) -> Outcome | None:
+        """Run and take the sample; None means that the first and the last run are right."""
+        rule, before, times = job.repetition, tuple(self.samples), list[float]()
+        while True:
+            if outcome := self._run(memory, progress):
+                return outcome
+            times.append(self._clock[0] * _NANOSECONDS)
+            self.samples = [*before, min(times)]
+            is_first, is_over = len(before) + len(times) == 1, rule.ends_turn(times)
+            is_last = is_over and rule.is_enough(self.samples)
+            outcome = self._inspect(job, memory, is_first) if is_first or is_last else None
+            if job.keep_contents and (is_last or outcome):
+                memory.results.publish(self._working, memory.written)
+            if outcome or is_over:
+                return outcome
+
+    def _run(self, memory: ProblemMemory, progress: Progress) -> Outcome | None:
+        """Restore and run; the clock has the time where None says that it went well."""
         self._working.restore(memory.initial)
         self._clock[0] = -1
         progress.enter(Phase.RUNNING, self.position)
@@ -183,14 +199,9 @@ class _Execution:
                 f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
                 f"found {code} and {self._clock[0]} ns"
             )
-        self.samples.append(self._clock[0] * _NANOSECONDS)
-        last = job.repetition.is_enough(self.samples)
-        outcome = self._inspect(job, memory) if last or len(self.samples) == 1 else None
-        if job.keep_contents and (last or outcome):
-            memory.results.publish(self._working, memory.written)
-        return outcome
+        return None
 
-    def _inspect(self, job: Job, memory: ProblemMemory) -> WrongOutput | None:
+    def _inspect(self, job: Job, memory: ProblemMemory, is_first: bool) -> WrongOutput | None:
         """Check what the run left behind, or publish it, as the job's purpose says."""
         samples = tuple(self.samples)
         for index, buffer in enumerate(memory.buffers):
@@ -202,7 +213,7 @@ class _Execution:
         match job.purpose:
             case Purpose.INITIALISE:
                 memory.initial.take(self._working)
-            case Purpose.EXPECT if len(samples) == 1:
+            case Purpose.EXPECT if is_first:
                 memory.expected.publish(self._working, memory.compared)
             case Purpose.EXPECT | Purpose.COMPARE:
                 return self._compare(memory)

@@ -31,6 +31,9 @@ from polygym.measure.worker.timing import ONCE, Repetition
 
 _Answer = TypeVar("_Answer")
 
+# Of programs that run in turn: a short one runs so long before it is the next one's turn.
+_TURN_SECONDS = 0.002
+
 
 class Host(Protocol):
     """What a session needs of its worker: a connection that is alive, whatever happens to one."""
@@ -88,7 +91,8 @@ class Session:
         """Run programs in turn, ``rounds`` times each, in one process, and return their outcomes.
 
         Sample k of one program was taken right beside sample k of the others, so that what slows
-        the machine down for a while slows all of them down. For a baseline beside a candidate,
+        the machine down for a while slows all of them down; it is the best of some runs in a row,
+        if these are short. For a baseline beside a candidate,
         measure ``(session.problem.original, candidate)``. Of the options, the repetition rule and
         ``keep_contents`` have no effect. When a program fails, the others start anew without it.
 
@@ -97,7 +101,7 @@ class Session:
             ProblemError: as :meth:`measure` does.
             WorkerError: as :meth:`measure` does.
         """
-        rule = Repetition(minimum=rounds, minimum_seconds=0.0)
+        rule = Repetition(minimum=rounds, minimum_seconds=0.0, turn_seconds=_TURN_SECONDS)
         options = replace(options or MeasureOptions(), repetition=rule, keep_contents=False)
         return self._measure(tuple(programs), options)
 

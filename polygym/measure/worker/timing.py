@@ -2,7 +2,8 @@
 
 Time is what the program itself reads from ``CLOCK_MONOTONIC`` right before and after its kernel;
 nothing of Python and no restoring of inputs lies between the two readings. A sample is the time of
-one run. The smallest one is the result (disturbances only ever add), all are kept.
+one run, or of the best of some in a row. The smallest one is the result, for disturbances only ever
+add; all are kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from polygym.errors import InputError
 
+_MOST_IN_A_TURN = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
@@ -23,6 +26,10 @@ class Repetition:
 
     It runs at least ``minimum`` times, and on while its samples add up to less than
     ``minimum_seconds``, but never more than ``maximum`` times (or ``minimum``, if that is more).
+
+    In each of its turns it runs on while its runs add up to less than ``turn_seconds``; the sample
+    is the best of them. A program of microseconds beside one of milliseconds finds the caches full
+    of the other's data, and its threads asleep.
 
     >>> rule = Repetition()
     >>> [rule.is_enough(samples) for samples in ([0.1] * 3, [0.1] * 4, [0.001] * 4, [1e-6] * 40)]
@@ -32,6 +39,7 @@ class Repetition:
     minimum: int = 4
     minimum_seconds: float = 0.02
     maximum: int = 40
+    turn_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a rule under which nothing would be run."""
@@ -43,6 +51,15 @@ class Repetition:
         if len(samples) < self.minimum:
             return False
         return len(samples) >= self.maximum or math.fsum(samples) >= self.minimum_seconds
+
+    def ends_turn(self, times: list[float]) -> bool:
+        """Say whether a turn with runs of these times is over.
+
+        >>> rule = Repetition(turn_seconds=0.002)
+        >>> [rule.ends_turn(times) for times in ([0.01], [0.001], [0.001] * 2, [1e-6] * 20)]
+        [True, False, True, True]
+        """
+        return len(times) >= _MOST_IN_A_TURN or math.fsum(times) >= self.turn_seconds
 
 
 ONCE = Repetition(minimum=1, minimum_seconds=0.0)

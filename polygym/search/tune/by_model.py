@@ -2,12 +2,13 @@
 
 *model*: chains of annealing (:mod:`polygym.search.tune.annealing`) walk over schedules and mappings
 to where the model expects speed; of all that they have seen a good and diverse part is measured
-(:mod:`polygym.search.tune.diversity`), with one in twenty by dice alone. Moves change an entry of
-the mapping, or take another schedule: one of isl's, an edit of one of the best so far, which is
-legal (:mod:`polygym.search.tune.edits`), or one that a policy has played. Whenever the model has
-learned, the most promising of some that were played is measured, even if there are more promising
-candidates (:mod:`polygym.search.tune.plays`). Half of what the chains lead to is code that there is
-already, under another mapping; that is not measured again.
+(:mod:`polygym.search.tune.diversity`), in turn with the most promising of what is a step or two
+away from the best so far, and one in twenty is by dice alone. Moves change an entry of the mapping,
+or take another schedule: one of isl's, an edit of one of the best so far, which is legal
+(:mod:`polygym.search.tune.edits`), or one that a policy has played. Whenever the model has learned,
+the most promising of some that were played is measured, even if there are more promising candidates
+(:mod:`polygym.search.tune.plays`). Half of what the chains lead to is code that there is already,
+under another mapping; that is not measured again.
 
 *filter*: 32 times as many candidates by dice as are wanted, of which the model's first are
 measured; here too one in twenty is by dice alone.
@@ -23,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -53,6 +55,7 @@ _ENOUGH, _NEW = 12, 12
 _STEPS = 6
 _DICE = 0.05
 _OF_MAPPING = 0.85
+_STEPS_NEAR = 2
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
 _MOST_EDITS = 40
 _MAPPINGS = 3  # of the best, under which what was played is looked at
@@ -162,15 +165,32 @@ class ByModel(Random):
             begin += [good[place % len(good)] for place in range(CHAINS - len(begin))]
             self._chains = Chains(begin, self.dice)
         seen = self._chains.run(_STEPS, self._neighbour, self._score, self.is_over)
-        fresh = {one: score for one, score in seen.items() if np.isfinite(score)}
-        return [*first, *self._chosen(self._different(fresh), count)]
+        near = self._near()
+        fresh = self._different(near | seen)
+        parts = (
+            {one: score for one, score in fresh.items() if (one in near) is is_near}
+            for is_near in (True, False)
+        )
+        pairs = zip_longest(*(self._chosen(part, count) for part in parts))
+        return [*first, *(one for pair in pairs for one in pair if one is not None)]
+
+    def _near(self) -> dict[Candidate, float]:
+        """Return the scores of what is a step or two away from the best that were measured.
+
+        Of candidates that differ in one entry a model knows better which is faster than of any two.
+        """
+        best = self._best()
+        near = [best[place_of_parent(len(best), self.dice)] for _ in range(CHAINS if best else 0)]
+        for _ in range(_STEPS_NEAR):
+            near += [self._neighbour(one) for one in near[-CHAINS:]]
+        return dict(zip(near, map(float, self._score(near)), strict=True))
 
     def _different(self, scores: Dictionary[Candidate, float]) -> dict[Candidate, float]:
         """Return those whose code is none that was measured, one of each."""
         known = {look.code for look in self._looked_at.looks(list(self.found)) if look is not None}
         found: dict[Candidate, float] = {}
         for one, look in zip(scores, self._looked_at.looks(list(scores)), strict=True):
-            if look is not None and look.code not in known:
+            if look is not None and np.isfinite(scores[one]) and look.code not in known:
                 known.add(look.code)
                 found[one] = scores[one]
         return found

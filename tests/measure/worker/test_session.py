@@ -2,6 +2,7 @@
 
 import gc
 import struct
+import time
 from dataclasses import replace
 
 import pytest
@@ -61,6 +62,25 @@ def test_contents_must_have_been_kept(session):
         session.measure(objects.program(code), options)
         with pytest.raises(InputError, match="keep_contents"):
             session.contents(0)
+
+
+@pytest.mark.parametrize(("wrong_from", "kind"), [(60, WrongOutput), (61, Ok)])
+def test_short_programs_run_several_times_in_a_turn(session, wrong_from, kind):
+    """The outputs of the very last run are looked at, of three turns of 20 runs."""
+    program = objects.program(objects.wrong_from_run(wrong_from))
+    original, outcome = session.measure_together((session.problem.original, program), 3)
+    assert isinstance(outcome, kind)
+    assert isinstance(original, Ok)
+    assert len(original.samples) == 3
+
+
+def test_long_programs_run_once_in_a_turn(session):
+    slow = objects.program(objects.sleeps(3_000))
+    before = time.monotonic()
+    outcomes = session.measure_together((session.problem.original, slow), 5)
+    assert all(isinstance(one, Ok) and len(one.samples) == 5 for one in outcomes)
+    assert outcomes[1].best >= 0.003
+    assert time.monotonic() - before < 5 * 20 * 0.003
 
 
 def test_index_of_no_buffer(session):
