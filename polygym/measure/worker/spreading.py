@@ -38,13 +38,17 @@ class Spreading:
 
     def renew(self) -> None:
         """Deal the cores out anew, if there are more or fewer threads than the last time."""
-        threads = sorted(map(int, os.listdir("/proc/self/task"))) if self._is_wanted else []
-        if not threads or len(threads) == self._count:
+        if not self._is_wanted:
             return
-        self._count = len(threads)
-        for thread, cores in zip(threads, dealt(self._cores, len(threads), _here()), strict=True):
-            with suppress(OSError):  # it has ended meanwhile, or the machine forbids it
-                os.sched_setaffinity(thread, cores)
+        with suppress(OSError):  # the machine shows no threads, or forbids to move them
+            threads = sorted(map(int, os.listdir("/proc/self/task")))
+            if len(threads) == self._count:
+                return
+            self._count = len(threads)
+            parts = dealt(self._cores, len(threads), _here())
+            for thread, cores in zip(threads, parts, strict=True):
+                with suppress(ProcessLookupError):  # it has ended meanwhile
+                    os.sched_setaffinity(thread, cores)
 
 
 def dealt(cores: Sequence[int], threads: int, first: int) -> list[list[int]]:

@@ -21,7 +21,7 @@ learned on another kind of machine. All of it follows from the seed and from wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -232,17 +232,15 @@ class ByModel(Random):
         self._played_at = len(self.found)
         if self._plays is None:
             self._plays = Plays(self._looked_at.scop, self.dice)
-        some = self._plays.some(self.is_over)
-        ways = [way for schedule, way in some.items() if self._looked_at.add(way, schedule)]
+        some = self._plays.some(self._looked_at.is_new, self.is_over)
+        for schedule, way in some.items():
+            self._looked_at.consider(way, schedule)
         tried = [next(iter(self.found)), *self._best()[:_MAPPINGS]]
         mappings = dict.fromkeys(one.mapping for one in tried)
-        seen = [Candidate(way, mapping) for mapping in mappings for way in ways]
+        seen = [Candidate(way, mapping) for mapping in mappings for way in some.values()]
         scores = self._score(seen)
         best = [seen[int(scores.argmax())]] if np.isfinite(scores).any() else []
-        taken = {one.strategy for one in best}
-        for way in taken:
-            self._looked_at.take(way)
-        self._looked_at.forget([one for one in seen if one.strategy not in taken])
+        self._looked_at.decide({one.strategy for one in best})
         return best
 
 
@@ -289,6 +287,7 @@ class LookedAt:
         self.scop = scop
         self._sizes = own_sizes(scop, sizes)
         self._known = known
+        self._considered: dict[Way, Schedule] = {}
         self._ways = list(known)
         self._candidates: dict[Way, Candidates] = {}
         self._wants_loops = wants_loops
@@ -299,19 +298,27 @@ class LookedAt:
         """The schedules among which a search chooses, by name."""
         return tuple(self._ways)
 
-    def add(self, way: Way, schedule: Schedule) -> bool:
-        """Give a schedule a name; return whether it is new."""
-        return named(self._known, way, schedule) == way
+    def is_new(self, schedule: Schedule) -> bool:
+        """Whether a schedule is none of those that have a name."""
+        return schedule not in self._known.values()
 
-    def take(self, way: Way) -> None:
-        """Have the search choose among what has this name, too."""
-        self._ways.append(way)
+    def consider(self, way: Way, schedule: Schedule) -> None:
+        """Give a schedule a name until it is decided whether it is taken."""
+        self._considered[way] = schedule
 
-    def forget(self, candidates: Sequence[Candidate]) -> None:
-        """Forget what was seen of candidates whose schedules nobody wants."""
-        for one in candidates:
-            self._candidates.pop(one.strategy, None)
-            self._looks.pop(one, None)
+    def decide(self, taken: Collection[Way]) -> None:
+        """Have the search choose among some of what is considered, too; forget the others."""
+        for way, schedule in self._considered.items():
+            if way in taken and named(self._known, way, schedule) == way:
+                self._ways.append(way)
+        dropped = self._considered.keys() - self._known.keys()
+        self._considered.clear()
+        for way in dropped:
+            self._candidates.pop(way, None)
+        if dropped:
+            self._looks = {
+                one: look for one, look in self._looks.items() if one.strategy not in dropped
+            }
 
     def looks(
         self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
@@ -341,7 +348,8 @@ class LookedAt:
         """Return the features of a schedule under some mappings."""
         try:
             if way not in self._candidates:
-                legal = LegalSchedule(self.scop, self._known[way])
+                schedule = self._considered[way] if way in self._considered else self._known[way]
+                legal = LegalSchedule(self.scop, schedule)
                 self._candidates[way] = Candidates(legal, self._sizes)
         except PolygymError as error:
             return [error] * len(mappings)
@@ -358,7 +366,8 @@ class LookedAt:
     def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
         """Add a change of a schedule under a name; return whether there is one that is new."""
         found = edited(self._known[way], self.scop, dice)
-        if found is None or not self.add(name, found):
+        if found is None or not self.is_new(found):
             return False
-        self.take(name)
+        self.consider(name, found)
+        self.decide((name,))
         return True

@@ -15,11 +15,11 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import policy
-from polygym.errors import PolygymError
+from polygym.errors import LimitError
 from polygym.search.explore.players import TRIES, TURNS, episode_of, schedule_of
 from polygym.search.tune.candidates import Played
 
-_FRUITLESS = 3 * TRIES  # so many episodes one after the other without a schedule: there is none
+_FRUITLESS = 3 * TRIES  # so many episodes one after the other without a new schedule: that is all
 
 
 class Plays:
@@ -36,10 +36,13 @@ class Plays:
     def _task(self) -> Task:
         return Task(self._scop, TaskOptions())
 
-    def some(self, is_over: Callable[[], bool]) -> dict[Schedule, Played]:
-        """Return the schedules of the next few episodes, by name; ``is_over`` is asked before each.
+    def some(
+        self, is_new: Callable[[Schedule], bool], is_over: Callable[[], bool]
+    ) -> dict[Schedule, Played]:
+        """Return the new schedules of the next few episodes, by name.
 
-        There are none where the spaces of the program are too large.
+        ``is_over`` is asked before each. There are none where the spaces of the program are too
+        large, and no more after many episodes in a row without one.
         """
         found: dict[Schedule, Played] = {}
         for _ in range(TRIES):
@@ -49,10 +52,10 @@ class Plays:
             name = TURNS[index % len(TURNS)]
             try:
                 schedule = schedule_of(episode_of(self._task, policy(name), self._seed, index))
-            except PolygymError:
+            except LimitError:
                 self._fruitless = _FRUITLESS
                 break
-            if isinstance(schedule, str):
+            if isinstance(schedule, str) or not is_new(schedule):
                 self._fruitless += 1
                 continue
             self._fruitless = 0
