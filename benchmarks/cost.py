@@ -30,11 +30,13 @@ FILE`` writes what there is to a small file, which ``--with FILE`` adds elsewher
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count, pairwise
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -226,7 +228,10 @@ def report(options: argparse.Namespace) -> int:
     journal = Journal(options.out, options.packed)
     _tables(journal)
     if options.pack:
-        journal.pack(options.pack)
+        try:
+            journal.pack(options.pack)
+        except OSError as error:
+            raise PolygymError(f"{options.pack}: cannot be written: {error}") from None
     for study in journal.studies():
         runs = curves.bests(study.searches)
         for name, (_, chosen) in contenders.FIGURES.items():
@@ -269,9 +274,16 @@ def _table(study: Study) -> list[str]:
         cells = [str(one) if one else "-" for one in ratios]
         until = curves.trials_until(own, best)
         count = len({key.program for key in own})
-        cells += ["-" if until is None else f"{until:.0f}", str(count), str(len(own))]
+        cells += [_until(until, own), str(count), str(len(own))]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
+
+
+def _until(trials: float | None, runs: curves.Runs) -> str:
+    """Return in words after how many trials searches are good; more than they were given, maybe."""
+    if trials is None:
+        return "-"
+    return f"> {min(map(len, runs.values()))}" if trials == inf else f"{trials:.0f}"
 
 
 def ask(options: argparse.Namespace) -> int:
@@ -363,6 +375,8 @@ def gain(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """Measure layers beside PyTorch."""
+    # What is found in this run counts, not what an earlier one has left.
+    os.environ["POLYGYM_CACHE"] = "off"
     path = options.out / f"layers-{options.threads}-{fingerprint().key}.jsonl"
     rows = layers.remembered(path)
     which = options.search if options.trials else ""

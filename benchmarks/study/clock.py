@@ -1,7 +1,7 @@
 """Candidates of a program, compiled together and timed one by one, each beside the original order.
 
 What takes several times as long as the best so far is cut off. A wrong output or a crash is no slow
-candidate but a defect, and ends everything.
+candidate but a defect, and ends the program's search.
 """
 
 from __future__ import annotations

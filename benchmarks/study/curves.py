@@ -3,8 +3,10 @@
 All comparisons are within a program, a seed and a kind of machine, in ratios, of which there is the
 geometric mean; its interval comes from drawing programs with replacement, since seeds of one
 program are no new programs. *The best known* of a program is the best that any search has found on
-that kind of machine. What a search has after n trials does not depend on how many it was given, so
-one of 256 trials stands beside the first 256 of one of 512.
+that kind of machine. What dice and models have after n trials does not depend on how many they were
+given, so one of 256 trials stands beside the first 256 of one of 512. (Genes do not go on from a
+generation that the end has cut off, and what has learned from searches of other programs has
+learned from those of its own length.)
 
 Example: with dice a program's best is 2x after 64 trials and 3x after 128, with a model 3x after
 64: a ratio of 1.5 after as many trials, and of 1 beside twice as many.
@@ -16,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import exp, log
+from math import exp, inf, log
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -114,10 +116,10 @@ def best_known(runs: Mapping[str, Runs]) -> dict[tuple[str, str], float]:
 def trials_until(own: Runs, known: Known, share: float = NEARLY) -> float | None:
     """Return the median of the trials until a search has that share of the best known.
 
-    A search that never has it counts as one that has it right after its end.
+    It is infinite where half of them never have it.
     """
     needed = [
-        next((k for k, v in enumerate(curve, 1) if v >= share * known[key.place]), len(curve) + 1)
+        next((k for k, v in enumerate(curve, 1) if v >= share * known[key.place]), inf)
         for key, curve in own.items()
     ]
     return median(needed) if needed else None

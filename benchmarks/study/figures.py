@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from polygym.pictures import chart, style
 from study.contenders import CONTENDERS, FIGURES
-from study.curves import Runs, band, best_known, curve
+from study.curves import Key, Runs, band, best_known, curve
 
 _COLORS = (chart.OURS, *chart.OTHERS)
 _DASHES = ("-", *chart.DASHES)
@@ -15,13 +15,16 @@ _DASHES = ("-", *chart.DASHES)
 def picture(
     figure: str, start: str, runs: Mapping[str, Runs], everyone: Mapping[str, Runs]
 ) -> chart.Picture:
-    """Return a picture of some contenders; shares are of the best that ``everyone`` has found."""
+    """Return a picture of some contenders; shares are of the best that ``everyone`` has found.
+
+    Shorter searches than half of them are left out.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     known = best_known(everyone)
+    runs, trials, short = long_enough(runs)
     keys = {key for own in runs.values() for key in own}
     programs, seeds, machines = ({key[place] for key in keys} for place in range(3))
-    trials = min(len(run) for own in runs.values() for run in own.values())
     title = FIGURES[figure][0]
     entries = [
         chart.Entry(CONTENDERS[name].says, _COLORS[place % len(_COLORS)],
@@ -56,9 +59,25 @@ def picture(
     axes.set_ylabel("best so far, share of the best known", fontproperties=font, color=style.INK)
     note = f"{len(programs)} programs, seeds: {len(seeds)}, start {start}"
     note += f", {len(machines)} kinds of machines" if len(machines) > 1 else ""
+    note += f", without {short} shorter searches" if short else ""
     drawn.text(0.02, 0.985, title, ha="left", va="top", color=style.INK,
                fontproperties=style.font(9, bold=True), parse_math=False)  # fmt: skip
     drawn.text(0.02, 0.015, note, ha="left", va="bottom", color=style.FAINT_INK,
                fontproperties=style.font(chart.SMALL_TEXT), parse_math=False)  # fmt: skip
     chart.legend_above(drawn, axes, entries)
     return chart.finished(drawn)
+
+
+def long_enough(runs: Mapping[str, Runs]) -> tuple[dict[str, Runs], int, int]:
+    """Return the searches as long as half of them at least, that length, and how many are not.
+
+    Example: of searches of 64, 128, 128 and 256 trials the three of 128 and more stay.
+    """
+    lengths: dict[Key, int] = {}
+    for own in runs.values():
+        for key, run in own.items():
+            lengths[key] = min(len(run), lengths.get(key, len(run)))
+    trials = sorted(lengths.values())[len(lengths) // 2]
+    kept = {key for key, length in lengths.items() if length >= trials}
+    chosen = {name: {key: own[key] for key in own if key in kept} for name, own in runs.items()}
+    return chosen, trials, len(lengths) - len(kept)

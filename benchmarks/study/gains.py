@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.errors import PolygymError
 from polygym.search.tune import Plan
 from polygym.search.tune.tuner import tune
 from study.clock import check_tuned
@@ -81,11 +82,13 @@ def gained(
     if found.interrupted:
         raise KeyboardInterrupt
     check_tuned(name, found)
+    if not found.start.is_ok:
+        raise PolygymError(f"{name}: expected the start to run, found: {found.start.status.value}")
     return Gain(
         name, dataset, threads, trials, search, seed,
         start=round(found.start.speedup, 4),
         best=round(found.best.speedup, 4),
-        gain=round(max(1.0, found.gain), 4),
+        gain=round(found.gain, 4),
         tried=found.tried,
         seconds=round(time.monotonic() - began, 1),
         strategy=str(found.strategy),

@@ -49,7 +49,8 @@ class Task:
 class Search:
     """What became of it: the speedup of every trial (0: it failed), and what was tried.
 
-    A candidate is the number of its schedule in ``schedules``, and its mapping.
+    A candidate is the number of its schedule in ``schedules``, and its mapping. ``version`` is the
+    search's (:mod:`study.version`), empty where that is not known.
     """
 
     task: Task
@@ -57,6 +58,7 @@ class Search:
     seconds: float
     schedules: tuple[str, ...] = ()
     candidates: tuple[tuple[int, str], ...] = ()
+    version: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a line's content."""
@@ -79,6 +81,7 @@ class Search:
             float(data["seconds"]),
             tuple(data["schedules"]),
             tuple((int(place), str(mapping)) for place, mapping in data["candidates"]),
+            str(data.get("version", "")),
         )
 
 
@@ -99,7 +102,9 @@ class Study:
     def __str__(self) -> str:
         """Return what the searches have in common, and where they were made."""
         machines = ", ".join(sorted({one.task.setting.machine for one in self.searches}))
-        return f"start {self.start}, {self.dataset}, {self.threads} threads, machines {machines}"
+        about = f"start {self.start}, {self.dataset}, {self.threads} threads, machines {machines}"
+        versions = sorted({one.version or "unknown" for one in self.searches})
+        return f"{about}, searches of {len(versions)} versions" if len(versions) > 1 else about
 
 
 def unpacked(path: Path) -> list[Search]:

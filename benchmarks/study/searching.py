@@ -21,6 +21,7 @@ from study.clock import clock
 from study.contenders import CONTENDERS
 from study.journal import Search, Task
 from study.programs import load
+from study.version import version
 
 STARTS = ("naive", "default")
 SCHEDULE_SECONDS = 20.0
@@ -69,4 +70,5 @@ def searched(task: Task, known: tuple[Model, bool] | None, tell: Callable[[int],
         round(time.monotonic() - began, 1),
         tuple(map(str, schedules)),
         tuple((place[schedule], mapping) for schedule, mapping in tried),
+        version(),
     )

@@ -11,6 +11,7 @@ else does.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def tuned(
 ) -> Callable[[], Any]:
     """Return what runs the best of so many candidates, and returns TVM's tensor.
 
-    TVM leaves its notes in ``folder``.
+    TVM leaves its notes in ``folder``, which is emptied before: it would go on from earlier ones.
 
     Raises:
         InputError: TVM is not installed, or another one than this is written for.
@@ -47,6 +48,8 @@ def tuned(
         from tvm.s_tir import meta_schedule
     except ImportError as error:
         raise InputError(f"TVM: expected `{INSTALL}`, found: {error}") from None
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     # Its threads are made when they are first needed, and its workers are other processes.
     os.environ["TVM_NUM_THREADS"] = str(threads)
     name = tvm.target.codegen.llvm_get_system_cpu()

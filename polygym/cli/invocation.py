@@ -26,6 +26,7 @@ def resuming(setting: Setting, extent: Extent, plot: bool, folder: Path) -> str:
         words += ["-p", f"{name}={value}"]
     given: tuple[tuple[str, object, object], ...] = (
         ("--policy", setting.policy, "bias_coeff_0"),
+        ("--model", _shown(setting.model.file), ""),
         ("--seed", setting.seed, 0),
         ("--threads", measuring.threads, usual_measuring.threads),
         ("--mapping", replace(measuring.mapping, threads=1), usual_measuring.mapping),

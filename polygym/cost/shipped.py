@@ -46,18 +46,6 @@ def shipped() -> TreeModel | None:
     return None if found is None else TreeModel.load(found)
 
 
-def expect_shipped() -> TreeModel:
-    """Return the model.
-
-    Raises:
-        InputError: the package has none, or what reads it is missing.
-    """
-    expect_path()
-    found = shipped()
-    assert found is not None
-    return found
-
-
 def expect_path() -> Path:
     """Return its file.
 

@@ -7,6 +7,7 @@ mended since. Between two releases the version alone does not tell: so the sourc
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,13 +20,18 @@ _DECIDING = ("compiler", "tc")
 @cache
 def compiler() -> str:
     """Return the version and the fingerprint."""
+    return f"{polygym.__version__}+{fingerprint_of(_DECIDING)}"
+
+
+def fingerprint_of(parts: Sequence[str]) -> str:
+    """Return the fingerprint of the sources in some folders of the package."""
     root = Path(polygym.__file__).parent
     found = hashlib.sha256()
-    for part in _DECIDING:
+    for part in parts:
         modules = sorted((root / part).rglob("*.py"))
         if not modules:
             raise InternalError(f"the sources of polygym.{part}: expected modules, found none")
         for path in modules:
             found.update(f"{path.relative_to(root).as_posix()}\0".encode())
             found.update(path.read_bytes())
-    return f"{polygym.__version__}+{found.hexdigest()[:16]}"
+    return found.hexdigest()[:16]

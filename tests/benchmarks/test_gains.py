@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cost
 import pytest
 from study import gains
 
-from polygym.search.tune import tuner
+from polygym.measure.worker.outcome import Status
+from polygym.search.tune import Tuned, tuner
 
 ROW = gains.Gain(
     "gemm", "mini", 1, 4, "random", 0, start=2.0, best=8.0, gain=4.0, tried=9, seconds=1.4,
@@ -41,9 +43,7 @@ def test_a_search_is_run_once(
     assert "| geometric mean |" in capsys.readouterr().out
     (path,) = tmp_path.glob("gains-*.jsonl")
     (one,) = gains.remembered(path).values()
-    assert one.tried >= 4
-    assert one.gain >= 1
-    assert one.best >= one.start > 0
+    assert one.gain == pytest.approx(one.best / one.start, rel=1e-2)
     assert "->" in one.schedule
     kept = path.read_text()
     monkeypatch.setattr(gains, "tune", None)
@@ -51,6 +51,19 @@ def test_a_search_is_run_once(
     assert path.read_text() == kept
     assert run(monkeypatch, "gains", "nothing", *words[1:]) == 1
     assert "nothing seed 0: " in capsys.readouterr().err
+
+
+def test_a_start_that_does_not_run_is_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failed(*given: Any, **named: Any) -> Tuned:
+        found = tuner.tune(*given, **named)
+        return replace(found, start=replace(found.start, status=Status.TIMEOUT))
+
+    monkeypatch.setattr(gains, "tune", failed)
+    assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1
+    assert "mvt: expected the start to run, found: timeout" in capsys.readouterr().err
+    assert not list(tmp_path.glob("gains-*.jsonl"))
 
 
 def test_a_defect_is_no_result(

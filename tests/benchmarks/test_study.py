@@ -9,15 +9,17 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import cost
 import numpy as np
 import pytest
-from study import contenders, curves, invariance, layers, programs, tvm_tuner
+from study import contenders, curves, figures, invariance, layers, programs, tvm_tuner
 from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, samples_of
+from study.version import version
 
 from polygym.compiler.codegen.common.mapping import (
     DEFAULT,
@@ -70,7 +72,10 @@ def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
     known = curves.best_known(runs)
     assert known == {("a", "here"): 8.0, ("b", "here"): 2.0}
     # 95 % of 8 and of 2: never and after 1, after 4 and after 3.
-    assert curves.trials_until(runs["random"], known) == 3.0
+    assert curves.trials_until(runs["random"], known) == inf
+    assert cost._until(inf, runs["random"]) == "> 4"
+    assert cost._until(3.5, runs["trees"]) == "4"
+    assert cost._until(None, {}) == "-"
     assert curves.trials_until(runs["trees"], known) == 3.5
     assert curves.curve(runs["trees"], known, 4)[-1] == pytest.approx(1.0)
     assert curves.curve(runs["random"], known, 4)[-1] == pytest.approx(0.5**0.5)
@@ -98,6 +103,16 @@ def test_the_journal_survives_what_a_kill_leaves_of_a_line(
     assert (study.start, study.trials, len(study.searches)) == ("naive", 4, 2)
 
 
+def test_searches_of_several_versions_are_said(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.add(replace(search("a", "trees", 0, [1.0]), version="one"))
+    assert "versions" not in str(journal.studies()[0])
+    journal.add(replace(search("b", "trees", 0, [1.0]), version="two"))
+    (study,) = Journal(tmp_path).studies()
+    assert str(study).endswith("searches of 2 versions")
+    assert len(version()) == 16
+
+
 THERE = replace(SETTING, machine="there", trials=2)
 
 
@@ -123,6 +138,15 @@ def test_machines_stand_in_one_table_and_are_compared_apart(tmp_path: Path) -> N
     assert after_four is not None
     assert after_four.mean == pytest.approx(6 / 3)
     assert curves.trials_until(runs["trees"], curves.best_known(runs)) == 2.5
+
+
+def test_a_short_search_does_not_cut_a_picture() -> None:
+    keys = [curves.Key(name, 0, "here") for name in "abcd"]
+    dice = dict(zip(keys, ([1.0] * count for count in (64, 128, 128, 256)), strict=True))
+    trees = {key: [2.0] * 200 for key in keys}
+    chosen, trials, short = figures.long_enough({"random": dice, "trees": trees})
+    assert (trials, short) == (128, 1)
+    assert set(chosen["random"]) == set(chosen["trees"]) == set(keys[1:])
 
 
 def test_of_the_same_search_the_longer_one_counts() -> None:
@@ -277,6 +301,37 @@ def test_layers_are_put_beside_another_library(
     assert "C1 to C12" in capsys.readouterr().err
     assert run(monkeypatch, *words, "--tvm") == 2
     assert "--tvm needs --trials" in capsys.readouterr().err
+
+
+def test_the_default_is_not_what_a_search_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the search of the row nor an earlier one is what is had without one."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.Layer(8, 4, 8, 3, 1)})
+    monkeypatch.setattr(programs, "LAYERS", layers.LAYERS)
+    monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path / "cache"))
+    words = ("layers", "C1", "--out", str(tmp_path / "study"), "--threads", "1", "--rounds", "1")
+    assert run(monkeypatch, *words, "--trials", "2", "--search", "random") == 0
+    assert not (tmp_path / "cache").exists()
+    (one,) = layers.remembered(next((tmp_path / "study").glob("layers-*"))).values()
+    assert one.tried >= one.trials == 2
+    assert one.tuned is not None
+
+
+def test_another_output_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.Layer(8, 4, 8, 3, 1)})
+    monkeypatch.setattr(programs, "LAYERS", layers.LAYERS)
+    real = torch.nn.functional.conv2d
+    monkeypatch.setattr(
+        torch.nn.functional, "conv2d", lambda *given, **named: 1.5 * real(*given, **named)
+    )
+    words = ("layers", "C1", "--out", str(tmp_path), "--threads", "1", "--rounds", "1")
+    assert run(monkeypatch, *words) == 2
+    assert "C1, default: expected PyTorch's output, found another" in capsys.readouterr().err
 
 
 def test_another_tuner_stands_beside_ours() -> None:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from polygym.cli import dispatch
 from polygym.cli.invocation import resuming
+from polygym.cost.chosen import ChosenModel
 from polygym.cost.saved import digest_of
 from polygym.errors import InputError
 from polygym.search.explore import course
@@ -350,6 +353,14 @@ def test_the_words_to_go_on_with() -> None:
     assert resuming(search, Extent(500), True, folder) == f"{words} --plot"
     tuned = words.replace("500", "500 --tune-mapping 40")
     assert resuming(search, Extent(500, 40), False, folder) == tuned
+
+
+def test_the_words_to_go_on_with_have_the_model(tmp_path: Path) -> None:
+    file = saved_trees(tmp_path / "my own.model")
+    search = replace(setting(policy="uniform"), policy="model", model=ChosenModel(str(file)))
+    words = shlex.split(resuming(search, Extent(500), False, tmp_path))
+    assert words[words.index("--policy") + 1] == "model"
+    assert words[words.index("--model") + 1] == str(file)
 
 
 def test_run_takes_the_mapping_of_what_was_found(

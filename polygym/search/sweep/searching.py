@@ -72,16 +72,17 @@ def search(
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
         noting_load(store, kernel, str(setting.search_dataset)),
     ):
-        judge, baselines = Judge(evaluator), Baselines(store, kernel, str(setting.search_dataset))
-        missing = _missing_references(store, setting, kernel, request.against)
-        _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
-        spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
-        known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
+        # A model that is not there any more is said before anything is measured.
         sizes, model = dict(subject.program.parameters), ChosenModel(request.model)
         players = {
             name: player(name, subject.task, sizes, options.mapping, model)
             for name in request.policies
         }
+        judge, baselines = Judge(evaluator), Baselines(store, kernel, str(setting.search_dataset))
+        missing = _missing_references(store, setting, kernel, request.against)
+        _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
+        spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
+        known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
         steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))
         try:
             while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
