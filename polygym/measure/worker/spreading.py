@@ -6,7 +6,7 @@ share a core every few milliseconds only. A program of less than that then takes
 thread, in all its runs or in none: two answers for the same code, one twice the other. So the cores
 that the process may use are dealt out among its threads, the part with the core of the first thread
 to that one; within its part a thread may go anywhere. Times of 25 measurements of a convolution of
-0.3 ms, two threads on two cores of an AMD EPYC, as they came: 7 below 0.35 ms and 18 from 0.48 to
+0.3 ms, two threads on two cores of an AMD EPYC, as they came: 6 below 0.35 ms and 19 from 0.48 to
 0.67; with cores of their own 24 from 0.28 to 0.34, one of 0.48.
 
 Example: of three threads on the cores 0 to 7, the first of which is at core 4, the first has 4, 5,
