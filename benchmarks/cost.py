@@ -35,15 +35,15 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from itertools import count, pairwise
-from math import inf
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from study import contenders, curves, figures, gains, invariance, layers, programs, ranks, unseen
-from study.journal import Journal, Setting, Study, Task, alone
+from study.journal import Journal, Setting, Task, alone
 from study.knowledge import known, machine_like_this, of_random
 from study.searching import STARTS, searched
+from study.table import table
 
 from polybench import Dataset
 from polygym.cli.interrupts import as_exceptions
@@ -255,35 +255,7 @@ def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.
 def _tables(journal: Journal) -> None:
     for study in journal.studies():
         print(f"\n{study}")
-        print("\n".join(_table(study)))
-
-
-def _table(study: Study) -> list[str]:
-    runs = curves.bests(study.searches)
-    best = curves.best_known(runs)
-    dice = runs.get("random", {})
-    steps = [step for step in curves.STEPS if step <= study.trials] or [study.trials]
-    heads = [f"/ dice at {step}" for step in steps]
-    heads += [f"{half} / dice at {step}" for half, step in pairwise(steps)]
-    lines = [f"| best | {' | '.join(heads)} | to 95 % | programs | searches |"]
-    lines.append("|---" * (len(heads) + 4) + "|")
-    for name in (one for one in contenders.CONTENDERS if one in runs):
-        own = runs[name]
-        ratios = [curves.ratio(own, step, dice, step) for step in steps]
-        ratios += [curves.ratio(own, half, dice, step) for half, step in pairwise(steps)]
-        cells = [str(one) if one else "-" for one in ratios]
-        until = curves.trials_until(own, best)
-        count = len({key.program for key in own})
-        cells += [_until(until, own), str(count), str(len(own))]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
-
-
-def _until(trials: float | None, runs: curves.Runs) -> str:
-    """Return in words after how many trials searches are good; more than they were given, maybe."""
-    if trials is None:
-        return "-"
-    return f"> {min(map(len, runs.values()))}" if trials == inf else f"{trials:.0f}"
+        print(table(study))
 
 
 def ask(options: argparse.Namespace) -> int:

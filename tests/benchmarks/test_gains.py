@@ -43,6 +43,9 @@ def test_a_search_is_run_once(
     assert "| geometric mean |" in capsys.readouterr().out
     (path,) = tmp_path.glob("gains-*.jsonl")
     (one,) = gains.remembered(path).values()
+    assert one.tried >= 4
+    assert one.gain >= 1
+    assert one.best >= one.start > 0
     assert one.gain == pytest.approx(one.best / one.start, rel=1e-2)
     assert "->" in one.schedule
     kept = path.read_text()

@@ -19,6 +19,7 @@ from study import contenders, curves, figures, invariance, layers, programs, tvm
 from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, samples_of
+from study.table import in_words
 from study.version import version
 
 from polygym.compiler.codegen.common.mapping import (
@@ -73,9 +74,9 @@ def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
     assert known == {("a", "here"): 8.0, ("b", "here"): 2.0}
     # 95 % of 8 and of 2: never and after 1, after 4 and after 3.
     assert curves.trials_until(runs["random"], known) == inf
-    assert cost._until(inf, runs["random"]) == "> 4"
-    assert cost._until(3.5, runs["trees"]) == "4"
-    assert cost._until(None, {}) == "-"
+    assert in_words(inf, runs["random"]) == "> 4"
+    assert in_words(3.5, runs["trees"]) == "4"
+    assert in_words(None, {}) == "-"
     assert curves.trials_until(runs["trees"], known) == 3.5
     assert curves.curve(runs["trees"], known, 4)[-1] == pytest.approx(1.0)
     assert curves.curve(runs["random"], known, 4)[-1] == pytest.approx(0.5**0.5)

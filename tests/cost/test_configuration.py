@@ -39,6 +39,10 @@ def test_an_entry_has_a_column(changed: Mapping, columns: set[str]) -> None:
     assert differing(START, changed) == columns
 
 
+def test_tiles_come_first() -> None:
+    assert configuration(START)[:3].tolist() == [32.0, 8.0, 0.0]
+
+
 def test_more_tiles_than_columns_are_cut_off() -> None:
     found = configuration(replace(START, tile=(1, 2, 3, 4, 5, 6, 7, 8)))
     assert found.shape == configuration(START).shape == (len(ENTRIES),)

@@ -143,9 +143,9 @@ class ByModel(Random):
         looks = self._looked_at.looks(candidates, self.is_over)
         found = np.full(len(looks), -np.inf)
         known = [place for place, look in enumerate(looks) if look is not None]
-        rows = together([look for look in looks if look is not None])
         if not known:
             return found
+        rows = together([look for look in looks if look is not None])
         if self._model is not None:
             scores = self._model.scores(*rows)
             # Where no members may differ there is no doubt to be taken into account.
