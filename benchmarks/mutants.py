@@ -34,14 +34,13 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
-from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
-from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.poly.baselines import isl_schedule
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.compiler import Compiler, NotCompiled
 from polygym.measure.evaluation.foreign import compile_foreign, executable, missing
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Status
-from polygym.measure.worker.problem import CompiledProgram
 from polygym.measure.worker.timing import Repetition, TimeLimit
 from polygym.measure.worker.worker import Worker
 from polygym.programs import Program, load_program, load_scop
@@ -209,14 +208,11 @@ class Hand:
 
     def run(self, program: Program) -> tuple[str, str]:
         """Run a program under isl's schedule, and what gcc makes of it, beside its own order."""
-        scop = program.scop
-        for schedule, mapping in ((original(scop), SEQUENTIAL), (isl_schedule(scop), DEFAULT)):
-            code = self.compiler.compile_schedule(program, schedule, mapping)
-            if isinstance(code, NotCompiled):
-                is_slow = code.error_type in SLOW
-                return "too much" if is_slow else INTERNAL, f"{code.error_type}: {code.reason}"
-        assert isinstance(code, CompiledProgram)
         problem = self.compiler.compile_problem(program)
+        code = self.compiler.compile_schedule(program, isl_schedule(program.scop), DEFAULT)
+        if isinstance(code, NotCompiled):
+            is_slow = code.error_type in SLOW
+            return "too much" if is_slow else INTERNAL, f"{code.error_type}: {code.reason}"
         with closing(self.worker.open(problem, ONCE.repetition)) as session:
             outcome = session.measure(code, ONCE)
             if outcome.status is not Status.OK:

@@ -29,8 +29,8 @@ from polygym.programs import load_program
 from polygym.programs.selection import selected
 from polygym.search.explore.neighbourhood import changed
 from polygym.search.tune.annealing import CHAINS, Chains
-from polygym.search.tune.by_model import LookedAt, together
 from polygym.search.tune.candidates import Candidate, Genes, schedules_of
+from polygym.search.tune.looked_at import LookedAt, together
 
 PROGRAMS = (*(kernel.name for kernel in polybench.KERNELS), "tc:conv2d", "tc:mlp3", "tc:moments")
 

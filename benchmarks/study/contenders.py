@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.cost.model import Acquisition, Kind, Model, Objective
-from polygym.search.tune.by_model import ByModel, Filtered, LookedAt
+from polygym.search.tune.by_model import ByModel, Filtered
 from polygym.search.tune.candidates import Candidate, Genes
 from polygym.search.tune.dice import Random
 from polygym.search.tune.learning import USUAL as USUAL_LEARNING
 from polygym.search.tune.learning import Learning
+from polygym.search.tune.looked_at import LookedAt
 from polygym.search.tune.searches import Genetic
 
 

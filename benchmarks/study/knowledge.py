@@ -2,7 +2,7 @@
 
 The model of C1 to C6 learns from what all searches of these layers have measured in the same
 setting, so it is made anew for each; that of random programs from the corpus that comes with
-polygym, whose rows of kernels and comprehensions are left out.
+polygym, on each of its machines, whose rows of kernels and comprehensions are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.cost.candidate import features
-from polygym.cost.model import Card, Kind, Model, Objective, Samples
+from polygym.cost.model import VERSION, Card, Kind, Model, Objective, Samples
 from polygym.cost.shipped import is_of_this_machine, learned_on, shipped
 from polygym.cost.trees import TreeModel, TreeOptions, train
 from polygym.errors import PolygymError
@@ -58,21 +58,19 @@ def known(what: str, searches: Sequence[Search], folder: Path) -> tuple[Model, b
 
 def of_random(folder: Path) -> TreeModel:
     """Return the model of the packed corpus's random programs; it is made once for a corpus."""
-    path = folder / f"random-programs-{crc32(PACKED.read_bytes()):08x}.model"
+    path = folder / f"random-programs-{VERSION}-{crc32(PACKED.read_bytes()):08x}.model"
     if path.exists():
         return TreeModel.load(path)
     with TemporaryDirectory() as scratch:
         file = Path(scratch, "corpus.sqlite")
         unpack(PACKED, file)
         with open_corpus(file) as corpus:
-            machine, machines = machine_like_this(corpus), corpus.machines()
-            chosen = [one for one in groups(corpus, machine) if one.name.startswith(PREFIX)]
-            found, planned_for = learnable(chosen), corpus.planned_for()[machine]
-    made = train(
-        found.samples,
-        TreeOptions(),
-        _card(found.samples, len(chosen), machines[machine], planned_for),
-    )
+            chosen = [one for one in groups(corpus) if one.name.startswith(PREFIX)]
+            machines, planned_for = corpus.machines(), corpus.planned_for()
+    found = learnable(chosen)
+    programs = len({one.visit.case.program for one in chosen})
+    learned = [(machines[key], planned_for[key]) for key in machines]
+    made = train(found.samples, TreeOptions(), _card(found.samples, programs, learned))
     made.save(path)
     return made
 
@@ -93,13 +91,12 @@ def of_layers(searches: Sequence[Search], folder: Path) -> TreeModel:
             "run them first"
         )
     text = repr(sorted((str(one.task), one.speedups) for one in sources))
-    path = folder / f"layers-{crc32(text.encode()):08x}.model"
+    path = folder / f"layers-{VERSION}-{crc32(text.encode()):08x}.model"
     if path.exists():
         return TreeModel.load(path)
     samples = samples_of(sources)
-    made = train(
-        samples, TreeOptions(), _card(samples, len(SOURCES), fingerprint(), this_machine())
-    )
+    here = [(fingerprint(), this_machine())]
+    made = train(samples, TreeOptions(), _card(samples, len(SOURCES), here))
     made.save(path)
     return made
 
@@ -127,11 +124,12 @@ def samples_of(searches: Sequence[Search]) -> Samples:
     return Samples(np.array(vectors), np.array(seconds), np.array(cases, dtype=np.int64))
 
 
-def _card(samples: Samples, programs: int, machine: Fingerprint, planned_for: Machine) -> Card:
+def _card(samples: Samples, programs: int, machines: Sequence[tuple[Fingerprint, Machine]]) -> Card:
     cases = len(np.unique(samples.cases))
     kind, objective = Kind.TREES.value, Objective.RANK.value
-    notes = learned_on([(machine, planned_for)])
     return Card(
-        kind, objective, len(samples), cases, programs, 0, machine.key, machine.processor,
-        notes=notes,
+        kind, objective, len(samples), cases, programs, 0,
+        ", ".join(one.key for one, _ in machines),
+        "; ".join(one.processor for one, _ in machines),
+        notes=learned_on(machines),
     )  # fmt: skip

@@ -15,8 +15,8 @@ from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL
 from polygym.cost.model import Model
-from polygym.search.tune.by_model import LookedAt
 from polygym.search.tune.candidates import Candidate, Genes, Way, schedules_of
+from polygym.search.tune.looked_at import LookedAt
 from study.clock import clock
 from study.contenders import CONTENDERS
 from study.journal import Search, Task

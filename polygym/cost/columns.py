@@ -16,8 +16,9 @@ logarithmic scale, slog(x) = sign(x)·log2(1 + |x|).
 
 Relations. With the points (x, y), touch count and reuse ratio say, and thresholds β₀ < β₁ < …,
 each a power of 2, the relation is R(t) = max { y : x < β_t }: the best reuse that fits β_t
-elements. Example: touch counts 10, 1000, 100000 with reuse 1, 8, 64 and thresholds 2⁴, 2¹², 2²⁰
-give 1, 8, 64; a nest with one loop more between them gives the same.
+bytes. Touch counts are in bytes here, of whole lines of a cache, since that is what fits or not.
+Example: 10, 1000, 100000 bytes with reuse 1, 8, 64 and thresholds 2⁴, 2¹², 2²⁰ give 1, 8, 64; a
+nest with one loop more between them gives the same.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ THRESHOLDS = tuple(2.0**power for power in range(2, 32, 2))
 
 # Bytes of caches that there are somewhere; the model learns which matter here.
 CACHES = (2.0**12, 2.0**15, 2.0**17, 2.0**19, 2.0**21, 2.0**24)
+# Cycles between a term of a sum and the next one: what an addition takes.
+WAIT = 4.0
 KINDS = ("sequential", "parallel", "jam", "vector", "hold")
 MOST_ARRAYS = 4
 

@@ -24,7 +24,7 @@ import numpy as np
 from polygym.cost.loop_tree import Forest
 from polygym.cost.nests import Floats
 
-VERSION = 1
+VERSION = 2
 """Of features and of files together: models of another version are refused."""
 
 

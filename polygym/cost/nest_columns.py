@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Vector
-from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, slog
+from polygym.cost.columns import AS_THEY_ARE, KNOWLEDGE, WAIT, slog
 from polygym.cost.nests import Floats, Nest, settled
 from polygym.cost.reach import Work
 from polygym.cost.stack import Flags, Integers, References
@@ -242,13 +242,18 @@ def _accesses(
 
 
 def _chain(statements: Statements, found: Loops, blocks: _Blocks, jams: Floats) -> Floats:
-    """Return how many cycles an operation waits for the one before it, as a sum's terms do."""
+    """Return for how many cycles there is to wait for each operation, as in a sum.
+
+    A term waits for the one before it, together with its copies: in ``C += alpha * A * B`` three
+    operations wait four cycles, in two copies six do.
+    """
     references = statements.references
     last = np.maximum(found.counts - 1, 0)[references.owners]
     still = references.writes & (found.strides[np.arange(len(last)), last] == 0.0)
     waits = blocks.held | np.logical_or.reduceat(still, references.starts)
     waits &= statements.sums & (found.counts > 0)
-    return np.asarray(np.where(waits, 4.0 / (blocks.vectors * jams), 0.0))
+    operations = np.maximum(1.0, statements.operations * jams * blocks.vectors)
+    return np.asarray(np.where(waits, WAIT / operations, 0.0))
 
 
 def _sharing(statements: Statements, found: Loops, blocks: _Blocks, threads: Floats) -> _Sharing:
@@ -259,7 +264,7 @@ def _sharing(statements: Statements, found: Loops, blocks: _Blocks, threads: Flo
     outer = found.lengths.cumprod(axis=1)[every, place] / length
     starts = np.where(is_shared, outer, 0.0)
     busy = np.where(is_shared, np.minimum(threads, length), 1.0)
-    uneven = np.ceil(length / threads) * threads / length
+    uneven = np.ceil(length / busy) * busy / length
     return _Sharing(
         busy,
         statements.instances / busy / np.maximum(1.0, starts),

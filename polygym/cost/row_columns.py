@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.cost.columns import BOUND, TRAFFIC
+from polygym.cost.columns import BOUND, TRAFFIC, WAIT
 from polygym.cost.ground import Ground
 from polygym.cost.nests import LINE, Floats
 from polygym.cost.ordering import Ordering
@@ -66,7 +66,7 @@ def moving(known: Ground, found: RowLoops, working: Floats, traffic: Floats) -> 
         found.strides[np.arange(len(touched.owners)), last[touched.owners]] == 0.0
     )
     waits = np.logical_or.reduceat(still, touched.starts) & known.sums & (stack.counts > 0)
-    chain = np.where(waits, 4.0, 0.0)
+    chain = np.where(waits, WAIT / np.maximum(1.0, known.operations), 0.0)
     per_operation = known.accesses / np.maximum(1.0, known.operations)
     columns = moved(
         known.operations, known.instances, stack.counts, found.lengths, working, traffic

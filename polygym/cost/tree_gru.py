@@ -154,20 +154,19 @@ class TreeGRU:
             if header["format"] != _FORMAT:
                 raise ValueError(f"format {header['format']}")
             version, columns = header["version"], tuple(header["columns"])
+            if version != VERSION or columns != COLUMNS:
+                raise InputError(
+                    f"{path}: expected a model of the {len(COLUMNS)} columns of version {VERSION}, "
+                    f"found one of {len(columns)} of version {version}; it has to be trained again"
+                )
             card = Card.from_json(header["card"])
-            is_known = version == VERSION and columns == COLUMNS
             shape = Shape(**header["shape"])
-            members = _read(arrays, shape, header["members"]) if is_known else ()
+            members = _read(arrays, shape, header["members"])
         except (
             OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError,
             MemoryError, zipfile.BadZipFile, tokenize.TokenError, zlib.error,
         ) as error:  # fmt: skip
             raise InputError(f"{path}: expected a tree-gru, found: {error}") from None
-        if not is_known:
-            raise InputError(
-                f"{path}: expected a model of the {len(COLUMNS)} columns of version {VERSION}, "
-                f"found one of {len(columns)} of version {version}; it has to be trained again"
-            )
         return TreeGRU(members, shape, card)
 
 

@@ -107,22 +107,20 @@ class TreeModel:
             if document["format"] != _FORMAT:
                 raise ValueError
             version, names = document["version"], tuple(document["names"])
+            if version != VERSION or names != NAMES:
+                raise InputError(
+                    f"{path}: expected a model of the {len(NAMES)} features of version {VERSION}, "
+                    f"found one of {len(names)} of version {version}; it has to be trained again"
+                )
             card = Card.from_json(document["card"])
-            members = document["members"]
-            if version == VERSION and names == NAMES:
-                members = [_booster(str(one)) for one in members]
-                if not members:
-                    raise ValueError("a model without trees")
+            members = [_booster(str(one)) for one in document["members"]]
+            if not members:
+                raise ValueError("a model without trees")
         except (
             OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, zlib.error,
             lightgbm.basic.LightGBMError,
         ) as error:  # fmt: skip
             raise InputError(f"{path}: expected a model of trees, found: {error}") from None
-        if version != VERSION or names != NAMES:
-            raise InputError(
-                f"{path}: expected a model of the {len(NAMES)} features of version {VERSION}, "
-                f"found one of {len(names)} of version {version}; it has to be trained again"
-            )
         return TreeModel(tuple(members), card, names)
 
 

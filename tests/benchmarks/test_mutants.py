@@ -6,7 +6,7 @@ import mutants
 import numpy as np
 import pytest
 
-from polygym.errors import InputError
+from polygym.errors import InputError, InternalError, LimitError, PolygymError
 from polygym.measure.evaluation.compiler import NotCompiled
 from polygym.measure.evaluation.foreign import executable
 from polygym.programs import Program
@@ -83,12 +83,18 @@ def test_what_is_not_compiled(
     assert (found.status, found.detail) == (status, f"{error_type}: for a test")
 
 
-def test_the_original_order_that_cannot_be_compiled_is_a_defect(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(InputError, "internal error"), (InternalError, "internal error"), (LimitError, "too much")],
+)
+def test_an_original_order_that_is_not_compiled(
+    error: type[PolygymError], status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What was read without a complaint is compiled, unless it is out of reach."""
+
     def refused(*_: object) -> object:
-        raise InputError("the original order does not compile")
+        raise error("the original order does not compile")
 
     one_program(monkeypatch)
     monkeypatch.setattr(mutants.Compiler, "compile_problem", refused)
-    assert mutants.play(0, range(1))[0].status == "internal error"
+    assert mutants.play(0, range(1))[0].status == status

@@ -34,8 +34,8 @@ from polygym.cost.validation import spearman
 from polygym.errors import PolygymError
 from polygym.search.corpus.samples import Group, groups
 from polygym.search.corpus.store import Corpus
-from polygym.search.tune.by_model import LookedAt, together
 from polygym.search.tune.candidates import Genes, Way, schedules_of
+from polygym.search.tune.looked_at import LookedAt, together
 
 pytest.importorskip("lightgbm")
 

@@ -124,6 +124,7 @@ def test_what_makes_no_sense_is_refused(
         (("train", str(corpus), out, "--machine", "abc"), "--machine: expected one of"),
         (("train", str(corpus), out, "--folds", "9"), "expected at most as many as programs"),
         (("show", str(corpus)), "expected a model of trees"),
+        (("train", str(corpus), str(corpus)), "expected another file than the corpus"),
     ):
         code, _, error = call(capsys, "cost", *arguments)
         assert code == 2

@@ -96,7 +96,49 @@ def test_the_example() -> None:
     assert known["held"] == 1.0
     assert known["memory_per_operation"] * work.operations == 7 / (2 * 4)
     assert known["broadcasts_per_operation"] * work.operations == 5 / (2 * 4)
-    assert known["chain"] == 4.0 / 8
+    assert known["chain"] * work.operations == 4.0 / 8
+
+
+def known_of_gemm(mapping: str, size: int) -> dict[str, float]:
+    """Return what is known of gemm's update in its own order, of square matrices."""
+    scop = program("gemm")
+    legal = LegalSchedule(scop, original(scop))
+    sizes = dict.fromkeys(("ni", "nj", "nk"), size)
+    found = features(legal, parse_mapping(mapping), sizes, MACHINE)
+    work = max(found.nests, key=lambda one: one.work.instances).work
+    place = [one.work.name for one in found.nests].index(work.name)
+    return dict(zip(KNOWLEDGE, found.knowledge[place].tolist(), strict=True))
+
+
+def test_fewer_iterations_than_threads() -> None:
+    """Three rows of three are done by three threads of eight, and by two in two turns."""
+    alone = 2 ** known_of_gemm("sequential", 3)["cycles"] - 1
+    for threads, busy, uneven in ((8, 3.0, 1.0), (2, 2.0, 4 / 3)):
+        known = known_of_gemm(f"sequential parallel=dynamic threads={threads}", 3)
+        assert (known["threads"], known["imbalance"]) == (busy, pytest.approx(uneven))
+        assert 2 ** known["cycles"] - 1 == pytest.approx(alone / busy * uneven)
+
+
+def test_a_sum_waits_for_its_terms_and_not_for_its_operations() -> None:
+    """Of sixteen terms of a dot product, four operations each, every one waits four cycles."""
+    scop = program("gemver")
+    legal, sizes = LegalSchedule(scop, original(scop)), sizes_of(scop, 16)
+    found = features(legal, parse_mapping("sequential"), sizes, MACHINE)
+    sums = [
+        dict(zip(KNOWLEDGE, row.tolist(), strict=True)) | {"each": float(nest.work.operations)}
+        for nest, row in zip(found.nests, found.knowledge, strict=True)
+        if nest.work.sums
+    ]
+    waiting = [one for one in sums if one["chain"] > 0]
+    assert waiting
+    for one in waiting:
+        assert one["chain"] * one["each"] == 4.0
+        instances, cycles = 2 ** one["instances"] - 1, 2 ** one["cycles"] - 1
+        assert cycles >= 4.0 * instances * 0.999
+        assert (
+            cycles
+            <= instances * one["each"] * max(one["memory_per_operation"], 4 / one["each"]) * 1.001
+        )
 
 
 @pytest.mark.parametrize("name", ["2mm", "correlation", "fdtd-2d", "random:12"])

@@ -20,7 +20,7 @@ from polygym.cost import tree_gru
 from polygym.cost.candidate import NAMES
 from polygym.cost.correction import correction
 from polygym.cost.loop_tree import COLUMNS, Forest, LoopTree
-from polygym.cost.model import NOISE, Card, Objective, Samples
+from polygym.cost.model import NOISE, VERSION, Card, Objective, Samples
 from polygym.cost.nests import Floats
 from polygym.cost.saved import load_model
 from polygym.cost.shipped import path as shipped_path
@@ -302,7 +302,9 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a tree-gru, found"):
         TreeGRU.load(tmp_path / "none.model")
     bad.write_bytes(changed(path, lambda header, _: header.update(version=99)))
-    with pytest.raises(InputError, match=r"version 1, found one of \d+ of version 99; it has"):
+    with pytest.raises(
+        InputError, match=rf"version {VERSION}, found one of \d+ of version 99; it has"
+    ):
         TreeGRU.load(bad)
     bad.write_bytes(changed(path, lambda header, _: header["columns"].pop()))
     with pytest.raises(InputError, match="it has to be trained again"):

@@ -87,7 +87,7 @@ class _Sharing:
             return _Sharing(1.0, instances, 0.0, 1.0, place > 0)
         length, starts = nest.lengths[place], float(nest.outer[place])
         busy = min(float(threads), length)
-        uneven = np.ceil(length / threads) * threads / max(1.0, length)
+        uneven = np.ceil(length / busy) * busy / max(1.0, length)
         return _Sharing(busy, instances / busy / max(1.0, starts), starts, uneven, place > 0)
 
 
@@ -163,12 +163,13 @@ def _accesses(nest: Nest, block: _Block) -> tuple[float, float, float, float]:
 
 
 def _chain(nest: Nest, block: _Block) -> float:
-    """Return how many cycles an operation waits for the one before it, as a sum's terms do."""
+    """Return for how many cycles there is to wait for each operation, as in a sum."""
     if not nest.work.sums or not len(nest.lengths):
         return 0.0
     writes = next(one for one in nest.references if one.writes)
     waits = block.held or writes.stride[-1] == 0.0
-    return 4.0 / (block.vectors * block.jams) if waits else 0.0
+    operations = max(1.0, nest.work.operations * block.vectors * block.jams)
+    return 4.0 / operations if waits else 0.0
 
 
 def _traffic(seen: Touched, working: Sequence[float], cache: float) -> float:

@@ -19,6 +19,7 @@ from polygym.cost.shipped import expect_path, learned_on
 from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, validated
+from polygym.errors import InputError
 from polygym.search.corpus.plan import TEST_KERNELS
 from polygym.search.corpus.samples import Group, groups, learnable, machine_of
 from polygym.search.corpus.store import open_corpus
@@ -115,6 +116,8 @@ def train_command(
     A corpus of several kinds of machines needs --machine. Their times do not compare, and are not
     compared: a model of several learns within each what is faster than what.
     """
+    if model.resolve() == corpus.resolve():
+        raise InputError(f"{model}: expected another file than the corpus, found the same")
     recipe = _Recipe(Kind(kind), Objective(objective), rounds, members, seed)
     recipe.expect_library()
     found, about = _samples(corpus, machines, recipe, quiet=as_json)

@@ -9,6 +9,7 @@ schedules and the like within a limit, from a copy of the process (``apart``). `
 of which kind a machine is.
 """
 
+from polygym.measure.evaluation.answers import trusted
 from polygym.measure.evaluation.compiler import Compiler, c_text
 from polygym.measure.evaluation.evaluation import NOISE, Evaluation, EvaluationOptions
 from polygym.measure.evaluation.evaluator import Evaluator
@@ -24,4 +25,5 @@ __all__ = [
     "c_text",
     "evaluator_for",
     "rounds_within",
+    "trusted",
 ]

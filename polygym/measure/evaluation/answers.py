@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
@@ -22,6 +22,22 @@ MACHINE_FAILURES = (WorkerError, ProblemError, InternalError, OSError)
 Processes cannot be started any more, or there is no memory to open the program again after a worker
 was lost.
 """
+
+
+_OF_CANDIDATES = {kind.__name__ for kind in get_args(Outcome)}
+
+
+def trusted(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation if it is the candidate's doing, which may be remembered for ever.
+
+    Raises:
+        WorkerError: it is the machine's.
+    """
+    status, kind = evaluation.status, evaluation.error_type
+    is_its_own = status in (Status.OK, Status.DOES_NOT_COMPILE) or kind in _OF_CANDIDATES
+    if not is_its_own:
+        raise WorkerError(f"measuring failed: {kind}: {evaluation.error_details}")
+    return evaluation
 
 
 class NotMeasuredError(Exception):

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.loops.check_order import WrongLoopsError
 from polygym.compiler.poly.schedule import Schedule
-from polygym.errors import InputError, InternalError
+from polygym.errors import InputError, InternalError, LimitError, PolygymError
 from polygym.measure.evaluation.evaluation import usual_memory
 from polygym.measure.worker.connection import AnswerTimeoutError, Connection, ConnectionLostError
 from polygym.measure.worker.job import Json
@@ -36,6 +37,8 @@ _PROBLEM_SECONDS = 300.0
 
 
 OUT_OF_MEMORY = "MemoryError"
+_LIMITS = {"Timeout", OUT_OF_MEMORY, LimitError.__name__, WrongLoopsError.__name__}
+_DEFECTS = {"Crash", InternalError.__name__}
 _REFUSALS = ("out of memory", "bad_alloc", "allocation failure", "MemoryError", "Cannot allocate")
 
 
@@ -45,6 +48,17 @@ class NotCompiled:
 
     error_type: str
     reason: str
+
+    def of(self, what: str) -> PolygymError:
+        """Return it as the error of what had to be compiled: a limit, a defect, or the input's.
+
+        >>> NotCompiled("Timeout", "it took too long").of("gemm: ")
+        LimitError('gemm: it took too long')
+        """
+        said = f"{what}{self.reason}"
+        if self.error_type in _LIMITS:
+            return LimitError(said)
+        return InternalError(said) if self.error_type in _DEFECTS else InputError(said)
 
 
 class Compiler:
@@ -76,13 +90,13 @@ class Compiler:
         """Return the program with its data and its original order, compiled.
 
         Raises:
-            InputError: it cannot be compiled.
+            LimitError: it cannot be compiled within the limits.
+            InternalError: a crash or a defect of the compiler's.
+            InputError: the program cannot be compiled.
         """
         answer = self._ask({"task": "problem"}, program, _PROBLEM_SECONDS)
         if isinstance(answer, NotCompiled):
-            raise InputError(
-                f"{program.name}: the original order does not compile: {answer.reason}"
-            )
+            raise answer.of(f"{program.name}: the original order does not compile: ")
         found = _expected(answer, Problem)
         assert not isinstance(found, NotCompiled)
         return found

@@ -25,12 +25,12 @@ import numpy as np
 from polybench import Dataset
 from polygym.compiler.codegen.common.machine import this_machine
 from polygym.compiler.codegen.common.mapping import DEFAULT
-from polygym.errors import InputError, PolygymError
-from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator
+from polygym.errors import InputError, InternalError, PolygymError
+from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator, trusted
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.foreign_load import LoadWatch
-from polygym.measure.worker.outcome import Status
+from polygym.measure.worker.outcome import Status, WorkerError
 from polygym.programs import Program, load_program
 from polygym.search.corpus.candidates import Candidates
 from polygym.search.corpus.plan import USUAL, Choice, chosen
@@ -170,15 +170,21 @@ class Collection:
             self.skipped.append(f"visit {number}: it was begun with another program or text")
             return
         place = self.corpus.begin(visit)
+        known = self.corpus.known(place)
         watch = LoadWatch()
         try:
             start = replace(DEFAULT, threads=plan.threads)
             dice = np.random.default_rng([plan.seed, number, 1])
             with self.waiting():
                 candidates = Candidates.of(found.program, start, dice, plan.each)
-            self._sample(place, visit, found.program, candidates, compilers)
+            self._sample(place, visit, found.program, candidates, compilers, known)
             if self._is_over and len(candidates.told) < plan.each:
                 return  # the rest belongs to it, too
+        except InternalError:
+            raise
+        except WorkerError as error:
+            self.skipped.append(f"visit {number}: {error}; the same command goes on with it")
+            return
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
         load = watch.load()
@@ -192,8 +198,8 @@ class Collection:
         program: Program,
         candidates: Candidates,
         compilers: Compilers,
+        known: dict[tuple[str, str], Row],
     ) -> None:
-        known = self.corpus.known(place)
         options = EvaluationOptions(
             threads=self.plan.threads,
             timeout_factor=_TIMEOUT_FACTOR,
@@ -215,7 +221,7 @@ class Collection:
                         if self._is_over:
                             return
                         with self.waiting():
-                            found = _row(evaluator.evaluate(schedule, mapping))
+                            found = _row(trusted(evaluator.evaluate(schedule, mapping)))
                         self.corpus.add(place, found)
                         self.rows += 1
                         self.statuses[found.status] = self.statuses.get(found.status, 0) + 1
@@ -225,6 +231,7 @@ class Collection:
 
 
 def _row(found: Evaluation) -> Row:
+    """Return an evaluation as a row; what is learned of it here is what is read when going on."""
     return Row(
         str(found.schedule),
         str(found.mapping),
@@ -233,4 +240,4 @@ def _row(found: Evaluation) -> Row:
         found.seconds,
         found.baseline_seconds,
         f"{found.error_type}: {found.error_details}"[:200] if found.error_type else "",
-    )
+    ).rounded()

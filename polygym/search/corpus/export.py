@@ -16,7 +16,7 @@ def export(corpus: Corpus, path: Path) -> int:
     """Write all rows, and return how many there are.
 
     Raises:
-        InputError: there is no pyarrow.
+        InputError: there is no pyarrow, or the corpus would be replaced.
         OSError: the file cannot be written.
     """
     try:
@@ -26,6 +26,7 @@ def export(corpus: Corpus, path: Path) -> int:
         raise InputError(
             "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
         ) from None
+    corpus.expect_another(path)
     columns: dict[str, list[Any]] = {}
     count = 0
     for found in corpus.all():

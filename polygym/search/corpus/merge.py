@@ -31,8 +31,7 @@ def _copy(into: Corpus, other: Corpus) -> None:
             into.add(number, row)
         if visit.number in other.finished(visit.machine, visit.threads, visit.seed):
             into.finish(number, visit.others)
-    query = "SELECT machine, moment, seconds FROM clocks"
-    known = set(into.connection.execute(query).fetchall())
-    for clock in other.connection.execute(query).fetchall():
+    known = set(into.clocks())
+    for clock in other.clocks():
         if clock not in known:
             into.tick(*clock)

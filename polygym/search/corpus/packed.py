@@ -34,8 +34,7 @@ def pack(corpus: Corpus, path: Path) -> int:
     Raises:
         InputError: the corpus is damaged, or would be replaced.
     """
-    if path.resolve() == corpus.path.resolve():
-        raise InputError(f"{path}: expected another file than the corpus, found the same")
+    corpus.expect_another(path)
     if found := corpus.check():
         raise InputError(f"{corpus.path}: expected {_WHAT}, found {found[0]}")
     with explained(corpus.path, _WHAT), closing(sqlite3.connect(":memory:")) as copy:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from polygym.measure.worker.outcome import Status
+
+_DIGITS = 6
 
 VisitKey: TypeAlias = tuple[str, int, int, int]
 """What a visit is known by: its machine, its threads, its seed, its number."""
@@ -39,6 +41,14 @@ class Row:
     seconds: float
     baseline_seconds: float
     detail: str = ""
+
+    def rounded(self) -> Row:
+        """Return it with as many digits of times as a clock has, which makes files small."""
+        return replace(
+            self,
+            seconds=float(f"{self.seconds:.{_DIGITS}g}"),
+            baseline_seconds=float(f"{self.baseline_seconds:.{_DIGITS}g}"),
+        )
 
     @property
     def is_ok(self) -> bool:

@@ -1,16 +1,19 @@
 """From the rows of a corpus to what models learn from: features and times, case by case.
 
 Rows that failed have no time; rows beside which the original order was unlike itself are left out.
-A case with fewer than a handful of rows says nothing.
+A case with fewer than a handful of rows says nothing. Where a case was visited several times, on a
+slow day and on a fast one perhaps, times are as in the visit in which they came first: multiplied
+by how much faster the original order was there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -69,11 +72,17 @@ def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) ->
     """Return the rows that ran, by case; cases with fewer than ``fewest`` are left out."""
     by_case: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     first: dict[tuple[object, ...], Visit] = {}
+    usual: dict[tuple[object, ...], float] = {}
     for visit, rows in corpus.visits(machine):
         strange = outliers(rows)
         case = (visit.case, visit.text, visit.machine, visit.threads)
+        kept = [row for row in rows if row.is_ok and row not in strange]
+        if not kept:
+            continue
         first.setdefault(case, visit)
-        by_case[case] += [row for row in rows if row.is_ok and row not in strange]
+        original = median(row.baseline_seconds for row in kept)
+        factor = usual.setdefault(case, original) / original
+        by_case[case] += [replace(row, seconds=row.seconds * factor) for row in kept]
     planned_for = corpus.planned_for()
     return [
         Group(first[case], tuple(rows), planned_for[first[case].machine])

@@ -12,10 +12,10 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import polygym
 from polygym.compiler.codegen.common.machine import Machine
@@ -27,7 +27,6 @@ from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
 from polygym.sqlite_files import create, explained, transaction
 
 _PATIENCE_SECONDS = 60.0
-_DIGITS = 6
 _WHAT = "a whole corpus"
 _PLANNED_FOR = "planned_for"
 
@@ -70,10 +69,13 @@ class Corpus:
 
     def _machines(self) -> dict[str, tuple[Fingerprint, Machine]]:
         found = {}
-        for key, document in self.connection.execute("SELECT key, document FROM machines"):
-            data = json.loads(document)
-            machine = Machine(**data.pop(_PLANNED_FOR))
-            found[key] = (Fingerprint(**{**data, "caches": tuple(data["caches"])}), machine)
+        for key, document in self._asked("SELECT key, document FROM machines"):
+            try:
+                data = json.loads(document)
+                machine = Machine(**data.pop(_PLANNED_FOR))
+                found[key] = (Fingerprint(**{**data, "caches": tuple(data["caches"])}), machine)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                raise self._damage("machines", f"{key!r} with {document!r}") from None
         return found
 
     def begin(self, visit: Visit) -> int:
@@ -116,16 +118,13 @@ class Corpus:
             "JOIN programs p ON p.number = c.program "
             "WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
         )
-        found = self.connection.execute(query, key).fetchone()
-        if found is None:
-            return None
-        return Case(found[0], tuple(json.loads(found[1]).items())), str(found[2])
+        for name, parameters, text in self._asked(query, key):
+            return self._case(name, parameters), str(text)
+        return None
 
     def add(self, visit: int, row: Row) -> None:
         """Add a row to a visit; what is there of the same candidate stays."""
-        row = replace(
-            row, seconds=_rounded(row.seconds), baseline_seconds=_rounded(row.baseline_seconds)
-        )
+        row = row.rounded()
         with self.transaction():
             texts = [self._place("texts", "text", (one,)) for one in _texts(row)]
             self.connection.execute(
@@ -161,13 +160,12 @@ class Corpus:
         query = (
             "SELECT place FROM visits WHERE machine = ? AND threads = ? AND seed = ? AND done = 1"
         )
-        found = self.connection.execute(query, (machine, threads, seed))
-        return {int(place) for (place,) in found}
+        return {int(place) for (place,) in self._asked(query, (machine, threads, seed))}
 
     def rows_of(self, visit: int) -> tuple[Row, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
         query = f"{_SELECT} WHERE r.visit = ? ORDER BY r.place"
-        return tuple(_row(values[1:]) for values in self.connection.execute(query, (visit,)))
+        return tuple(self._row(values) for _, *values in self._asked(query, (visit,)))
 
     def known(self, visit: int) -> dict[tuple[str, str], Row]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
@@ -175,12 +173,20 @@ class Corpus:
             f"{_SELECT} JOIN visits v ON v.number = ? "
             "WHERE r.kase = v.kase AND r.machine = v.machine AND r.threads = v.threads"
         )
-        found = (_row(values[1:]) for values in self.connection.execute(query, (visit,)))
+        found = (self._row(values) for _, *values in self._asked(query, (visit,)))
         return {(one.schedule, one.mapping): one for one in found}
 
     def count(self) -> int:
         """Return how many rows there are."""
-        return int(self.connection.execute("SELECT count(*) FROM rows").fetchone()[0])
+        ((count,),) = self._asked("SELECT count(*) FROM rows")
+        return int(count)
+
+    def clocks(self) -> list[tuple[str, float, float]]:
+        """Return how long the program took that is measured now and then.
+
+        Each time stands behind the key of the machine and the moment.
+        """
+        return [(key, moment, seconds) for key, moment, seconds in self._asked(_CLOCKS)]
 
     def all(self, machine: str | None = None) -> Iterator[Found]:
         """Yield all rows, visit by visit, of one kind of machine or of each."""
@@ -195,13 +201,22 @@ class Corpus:
             "v.moment, v.others FROM visits v JOIN cases c ON c.number = v.kase "
             "JOIN programs p ON p.number = c.program ORDER BY v.number"
         )
-        for number, name, text, parameters, *rest in self.connection.execute(query).fetchall():
+        for number, name, text, parameters, *rest in self._asked(query):
             place, seed, threads, key, moment, others = rest
             if machine is not None and key != machine:
                 continue
-            case = Case(name, tuple(json.loads(parameters).items()))
+            case = self._case(name, parameters)
             visit = Visit(case, place, seed, threads, key, moment, others, text)
             yield visit, self.rows_of(number)
+
+    def expect_another(self, path: Path) -> None:
+        """Refuse to have something else written over the corpus.
+
+        Raises:
+            InputError: it is the corpus's file.
+        """
+        if path.resolve() == self.path.resolve():
+            raise InputError(f"{path}: expected another file than the corpus, found the same")
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, nothing if it is whole."""
@@ -209,11 +224,12 @@ class Corpus:
         try:
             said = [text for (text,) in self.connection.execute("PRAGMA integrity_check(5)")]
             found += [f"SQLite: {one}" for one in said if one != "ok"]
-            broken = self.connection.execute("PRAGMA foreign_key_check").fetchall()
-            found += [f"{table}: row {row} refers to nothing" for table, row, *_ in broken[:5]]
             damaged = self._damaged()
+            # What rows refer to is looked at with them.
+            broken = [one for one in self._asked("PRAGMA foreign_key_check") if one[0] != "rows"]
+            found += [f"{table}: row {row} refers to nothing" for table, row, *_ in broken[:5]]
             found += self._unreadable()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, InputError) as error:
             return [*found, f"SQLite: {error}"]
         found += [f"rows: number {place} of visit {visit} is damaged" for visit, place in damaged]
         return found
@@ -221,13 +237,18 @@ class Corpus:
     def mend(self) -> int:
         """Take out the rows that are damaged, and return how many they were.
 
+        The visits that they were of are not finished any more, so a collection measures them again.
+
         Raises:
             InputError: the file itself is damaged.
         """
-        with explained(self.path, _WHAT):
-            damaged = self._damaged()
+        damaged = self._damaged()
+        visits = {visit for visit, _ in damaged}
         with self.transaction():
             self.connection.executemany("DELETE FROM rows WHERE visit = ? AND place = ?", damaged)
+            self.connection.executemany(
+                "UPDATE visits SET done = 0 WHERE number = ?", [(one,) for one in visits]
+            )
         return len(damaged)
 
     def _unreadable(self) -> list[str]:
@@ -235,24 +256,56 @@ class Corpus:
         found = []
         try:
             self.machines()
-        except (KeyError, TypeError, ValueError):
+        except InputError:
             found.append("machines: one that is no kind of machine")
-        for number, text in self.connection.execute("SELECT number, parameters FROM cases"):
+        for number, text in self._asked("SELECT number, parameters FROM cases"):
             try:
-                sizes = json.loads(text)
-            except ValueError:
-                sizes = None
-            if not isinstance(sizes, dict) or any(type(one) is not int for one in sizes.values()):
+                self._case("", text)
+            except InputError:
                 found.append(f"cases: number {number} has no sizes")
         return found[:5]
 
     def _damaged(self) -> list[tuple[int, int]]:
-        query = _SELECT.replace("SELECT r.place", "SELECT r.visit, r.place")
+        """Return the visit and the place of rows that are not what was written.
+
+        Their texts may be gone, or their visit, or they may say of another case than it does.
+        """
         return [
-            (int(visit), int(place))
-            for visit, place, *values in self.connection.execute(query)
-            if _read(values) is None
+            (visit, place)
+            for visit, place, is_of_visit, *values in self._asked(_WITH_VISITS)
+            if not is_of_visit or _read(values) is None
         ]
+
+    def _asked(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return what the database answers.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        with explained(self.path, _WHAT):
+            return self.connection.execute(query, tuple(values)).fetchall()
+
+    def _damage(self, table: str, found: str) -> InputError:
+        """Return what to say of what is not as it was written."""
+        return InputError(
+            f"{self.path}: {table}: expected what was written, found {found[:200]}; "
+            "`polygym corpus check --mend` takes out the rows that are damaged"
+        )
+
+    def _case(self, program: str, parameters: object) -> Case:
+        try:
+            sizes = json.loads(str(parameters))
+        except ValueError:
+            sizes = None
+        if not isinstance(sizes, dict) or any(type(one) is not int for one in sizes.values()):
+            raise self._damage("cases", f"{program} with the sizes {parameters!r}")
+        return Case(program, tuple(sizes.items()))
+
+    def _row(self, values: Sequence[object]) -> Row:
+        found = _read(values)
+        if found is None:
+            raise self._damage("rows", str(values))
+        return found
 
     def close(self) -> None:
         """Close the file."""
@@ -289,20 +342,23 @@ class Corpus:
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
 
+_COLUMNS = "s.text, m.text, d.text, r.status, r.seconds, r.baseline_seconds, r.detail, r.sum"
 _SELECT = (
-    "SELECT r.place, s.text, m.text, d.text, r.status, r.seconds, r.baseline_seconds, r.detail, "
-    "r.sum FROM rows r JOIN texts s ON s.number = r.schedule JOIN texts m ON m.number = r.mapping "
-    "JOIN texts d ON d.number = r.done"
+    f"SELECT r.place, {_COLUMNS} FROM rows r JOIN texts s ON s.number = r.schedule "
+    "JOIN texts m ON m.number = r.mapping JOIN texts d ON d.number = r.done"
 )
+_WITH_VISITS = (
+    "SELECT r.visit, r.place, "
+    "coalesce((r.kase, r.machine, r.threads) = (v.kase, v.machine, v.threads), 0), "
+    f"{_COLUMNS} FROM rows r LEFT JOIN visits v ON v.number = r.visit "
+    "LEFT JOIN texts s ON s.number = r.schedule LEFT JOIN texts m ON m.number = r.mapping "
+    "LEFT JOIN texts d ON d.number = r.done ORDER BY r.visit, r.place"
+)
+_CLOCKS = "SELECT machine, moment, seconds FROM clocks"
 
 
 def _texts(row: Row) -> tuple[str, str, str]:
     return row.schedule, row.mapping, row.done
-
-
-def _rounded(value: float) -> float:
-    """Return a time with as many digits as a clock has, which makes files small."""
-    return float(f"{value:.{_DIGITS}g}")
 
 
 def _sum(row: Row) -> int:
@@ -330,16 +386,6 @@ def _read(values: Sequence[object]) -> Row | None:
     except ValueError:
         return None
     return row if _sum(row) == check else None
-
-
-def _row(values: Sequence[object]) -> Row:
-    found = _read(values)
-    if found is None:
-        raise InputError(
-            f"expected rows as they were written, found a damaged one: {str(values)[:200]}; "
-            "`polygym corpus check --mend` takes such rows out"
-        )
-    return found
 
 
 def open_corpus(path: Path, *, begin: bool = False) -> Corpus:

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from polygym.compiler.poly.schedule import Schedule, parse
-from polygym.measure.evaluation import Evaluator, rounds_within
+from polygym.measure.evaluation import Evaluator, rounds_within, trusted
 from polygym.measure.evaluation.compilers import Compilers, pin
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
-from polygym.search.sweep.judging import trusted
 from polygym.search.sweep.keeping import noting_load
 from polygym.search.sweep.references import compiler_timings, isl_or_reason
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import get_args
 
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
-from polygym.measure.evaluation import Evaluation, Evaluator
-from polygym.measure.worker.outcome import Outcome, Status, WorkerError
+from polygym.measure.evaluation import Evaluation, Evaluator, trusted
+from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
 from polygym.search.sweep.rows import Timing
-
-_OF_SCHEDULES = {kind.__name__ for kind in get_args(Outcome)}
 
 
 @dataclass(slots=True)
@@ -47,16 +44,3 @@ def _timing(evaluate: Callable[[], Evaluation]) -> Timing:
     except IllegalScheduleError as error:
         detail = f"{type(error).__name__}: {error}"
         return Timing(Status.DOES_NOT_COMPILE, detail=detail)
-
-
-def trusted(evaluation: Evaluation) -> Evaluation:
-    """Return an evaluation if it is the schedule's doing.
-
-    Raises:
-        WorkerError: it is the machine's.
-    """
-    status, kind = evaluation.status, evaluation.error_type
-    is_the_schedule = status in (Status.OK, Status.DOES_NOT_COMPILE) or kind in _OF_SCHEDULES
-    if not is_the_schedule:
-        raise WorkerError(f"measuring failed: {kind}: {evaluation.error_details}")
-    return evaluation

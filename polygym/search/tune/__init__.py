@@ -2,9 +2,9 @@
 
 ``candidates`` says what there is to choose from, ``searches`` who chooses (a genetic algorithm, a
 policy of the gym, ``dice`` alone, or what follows a model of cost, ``by_model``, with its chains of
-``annealing``, ``edits`` of schedules and choice by ``diversity``), ``tuner`` compiles, measures and
-keeps the best: what it has ``tuned``; ``folder`` writes it all down, so that a search that was
-ended goes on.
+``annealing``, ``edits`` of schedules and choice by ``diversity``, on what it has ``looked_at``),
+``tuner`` compiles, measures and keeps the best: what it has ``tuned``; ``folder`` writes it all
+down, so that a search that was ended goes on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Simulated annealing: chains that walk uphill, and less and less often downhill.
 
 A step proposes a neighbour for every chain. It is taken where its score is not lower, else with
-probability exp(Δ / T), where T falls from 1 to 0 during a run. Scores are in units of how much
+probability exp(Δ / T), where T falls from 1 towards 0 during a run. Scores are in units of how much
 those of the chains differ, so T means the same for every model. Chains persist: a later run, when
 the model has learned more, goes on where the last one has ended (AutoTVM, section 3.3).
 """

@@ -21,33 +21,21 @@ learned on another kind of machine. All of it follows from the seed and from wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
 
-from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.common.sizes import own_sizes
-from polygym.compiler.codegen.passes import code_key
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import Schedule
-from polygym.cost.candidate import NAMES, Candidates, Features
-from polygym.cost.configuration import configuration
 from polygym.cost.correction import Correction, expected
-from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Acquisition, Model, Samples, acquired
-from polygym.cost.nests import Floats
-from polygym.errors import PolygymError
 from polygym.search.explore.neighbourhood import changed, place_of_parent
 from polygym.search.tune.annealing import CHAINS, Chains
-from polygym.search.tune.candidates import Candidate, Edited, Genes, Way, named
+from polygym.search.tune.candidates import Candidate, Edited, Genes
 from polygym.search.tune.dice import Random
 from polygym.search.tune.diversity import diverse
-from polygym.search.tune.edits import edited
 from polygym.search.tune.learning import USUAL, Learning
+from polygym.search.tune.looked_at import LookedAt, together
 from polygym.search.tune.plays import Plays
 
 # Fewer measurements than these say nothing; after so many new ones the model learns again.
@@ -96,9 +84,10 @@ class ByModel(Random):
     def generation(self, count: int) -> list[Candidate]:
         """Return the seeds, then what the model expects to be fast."""
         ready: list[Candidate] = []
-        if not self._seeds and (self._leads_at_once or self._has_enough):
+        wanted = count - len(self._seeds)
+        if wanted > 0 and (self._leads_at_once or self._has_enough):
             self._learn_again()
-            ready = self._expected(count)
+            ready = [one for one in self._expected(wanted) if one not in self._seeds]
         return self._filled(
             count,
             lambda: (
@@ -161,7 +150,8 @@ class ByModel(Random):
         first = self._play()
         if self._chains is None:
             begin = [self.genes.random(self.dice) for _ in range(CHAINS // 2)]
-            good = self._best() or [Candidate(self.genes.strategies[0], self.genes.start)]
+            usual = [Candidate(self.genes.strategies[0], self.genes.start)]
+            good = self._best() or self._seeds[:CHAINS] or usual
             begin += [good[place % len(good)] for place in range(CHAINS - len(begin))]
             self._chains = Chains(begin, self.dice)
         seen = self._chains.run(_STEPS, self._neighbour, self._score, self.is_over)
@@ -252,122 +242,3 @@ class Filtered(ByModel):
         scores = self._score(proposed)
         fresh = self._different(dict(zip(proposed, map(float, scores), strict=True)))
         return sorted(fresh, key=lambda one: -fresh[one])[:count]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Look:
-    """What models are shown of a candidate; the tree of its loops where one of them wants it.
-
-    ``vector`` has the features, and the numbers of the mapping. ``code`` is the same for two of the
-    same code.
-    """
-
-    vector: Floats
-    loops: LoopTree | None
-    code: int
-
-
-def together(looks: Sequence[Look]) -> tuple[Floats, Forest | None]:
-    """Return the vectors as rows, and the trees as a forest where there are any."""
-    trees = [one.loops for one in looks if one.loops is not None]
-    return np.array([one.vector for one in looks]), Forest.of(trees) if trees else None
-
-
-class LookedAt:
-    """A program's schedules, with what was seen of every candidate that was looked at."""
-
-    def __init__(
-        self,
-        scop: Scop,
-        sizes: Dictionary[str, int],
-        known: dict[Way, Schedule],
-        wants_loops: bool = False,
-    ) -> None:
-        """Look at nothing yet; ``known`` gets the schedules that are found, and has some."""
-        self.scop = scop
-        self._sizes = own_sizes(scop, sizes)
-        self._known = known
-        self._considered: dict[Way, Schedule] = {}
-        self._ways = list(known)
-        self._candidates: dict[Way, Candidates] = {}
-        self._wants_loops = wants_loops
-        self._looks: dict[Candidate, Look | None] = {}
-
-    @property
-    def ways(self) -> tuple[Way, ...]:
-        """The schedules among which a search chooses, by name."""
-        return tuple(self._ways)
-
-    def is_new(self, schedule: Schedule) -> bool:
-        """Whether a schedule is none of those that have a name."""
-        return schedule not in self._known.values()
-
-    def consider(self, way: Way, schedule: Schedule) -> None:
-        """Give a schedule a name until it is decided whether it is taken."""
-        self._considered[way] = schedule
-
-    def decide(self, taken: Collection[Way]) -> None:
-        """Have the search choose among some of what is considered, too; forget the others."""
-        for way, schedule in self._considered.items():
-            if way in taken and named(self._known, way, schedule) == way:
-                self._ways.append(way)
-        dropped = self._considered.keys() - self._known.keys()
-        self._considered.clear()
-        for way in dropped:
-            self._candidates.pop(way, None)
-        if dropped:
-            self._looks = {
-                one: look for one, look in self._looks.items() if one.strategy not in dropped
-            }
-
-    def looks(
-        self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
-    ) -> list[Look | None]:
-        """Return what there is to see of candidates; None where isl would take too long.
-
-        Those of one schedule are looked at together. ``is_over`` is asked before each; what has
-        not been looked at then is None too.
-        """
-        new: dict[Way, list[Mapping]] = {}
-        for one in dict.fromkeys(candidates):
-            if one not in self._looks:
-                new.setdefault(one.strategy, []).append(one.mapping)
-        for way, mappings in new.items():
-            if is_over():
-                break
-            found = self._features(way, mappings, is_over)
-            # There are fewer than mappings where it was over meanwhile.
-            for mapping, seen in zip(mappings, found, strict=False):
-                one = Candidate(way, mapping)
-                self._looks[one] = self._seen(one, seen)
-        return [self._looks.get(one) for one in candidates]
-
-    def _features(
-        self, way: Way, mappings: Sequence[Mapping], is_over: Callable[[], bool]
-    ) -> Sequence[Features | PolygymError]:
-        """Return the features of a schedule under some mappings."""
-        try:
-            if way not in self._candidates:
-                schedule = self._considered[way] if way in self._considered else self._known[way]
-                legal = LegalSchedule(self.scop, schedule)
-                self._candidates[way] = Candidates(legal, self._sizes)
-        except PolygymError as error:
-            return [error] * len(mappings)
-        return self._candidates[way].features(mappings, is_over)
-
-    def _seen(self, one: Candidate, found: Features | PolygymError) -> Look | None:
-        if isinstance(found, PolygymError):
-            return None
-        assert found.vector.shape == (len(NAMES),)
-        vector = np.concatenate([found.vector, configuration(one.mapping)])
-        code = hash((one.strategy, code_key(found.planned, one.mapping)))
-        return Look(vector, found.loops if self._wants_loops else None, code)
-
-    def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
-        """Add a change of a schedule under a name; return whether there is one that is new."""
-        found = edited(self._known[way], self.scop, dice)
-        if found is None or not self.is_new(found):
-            return False
-        self.consider(name, found)
-        self.decide((name,))
-        return True

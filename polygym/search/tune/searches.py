@@ -28,10 +28,11 @@ from polygym.episodes.policies import DETERMINISTIC, POLICIES, Policy
 from polygym.errors import InputError
 from polygym.search.explore.neighbourhood import changed, place_of_parent
 from polygym.search.explore.players import episode_of, schedule_of
-from polygym.search.tune.by_model import ByModel, Filtered, LookedAt
+from polygym.search.tune.by_model import ByModel, Filtered
 from polygym.search.tune.candidates import Candidate, Genes, Played, Way, named
 from polygym.search.tune.dice import Random
 from polygym.search.tune.guide import USUAL, Guide
+from polygym.search.tune.looked_at import LookedAt
 
 PREFIX = "policy:"
 _ELITES = 0.1

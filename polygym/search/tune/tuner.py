@@ -23,7 +23,13 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, ORIGINAL, Strategy
 from polygym.episodes.policies import Policy
 from polygym.errors import InputError, PolygymError
-from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator, rounds_within
+from polygym.measure.evaluation import (
+    Evaluation,
+    EvaluationOptions,
+    Evaluator,
+    rounds_within,
+    trusted,
+)
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.evaluation.patience import schedule_within
@@ -316,9 +322,9 @@ class _Course:
             )
         with self.waiting():
             if not self.found:  # what everything else is compared with
-                return evaluate(self.evaluator, *choice, best_so_far=inf)
+                return trusted(evaluate(self.evaluator, *choice, best_so_far=inf))
             best_so_far = inf if self.best is None else self.best.seconds
-            return self.evaluator.evaluate(*choice, best_so_far=best_so_far)
+            return trusted(self.evaluator.evaluate(*choice, best_so_far=best_so_far))
 
     def _is_better(self, evaluation: Evaluation) -> bool:
         assert self.best is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from polybench import Dataset
-from polygym.errors import InputError
+from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Compiler
 from polygym.measure.evaluation import compiler as module
 from polygym.measure.evaluation.compiler import NotCompiled
@@ -202,8 +202,26 @@ def test_defect_in_the_process_is_a_failure_with_its_traceback(compiler):
 
 def test_original_that_does_not_compile_is_an_error(compiler, monkeypatch):
     monkeypatch.setattr(module, "_PROBLEM_SECONDS", 1e-9)
-    with pytest.raises(InputError, match="gemm: the original order does not compile: generating"):
+    with pytest.raises(LimitError, match="gemm: the original order does not compile: generating"):
         compiler.compile_problem(gemm())
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("MemoryError", LimitError),
+        ("WrongLoopsError", LimitError),
+        ("Crash", InternalError),
+        ("InternalError", InternalError),
+        ("SourceError", InputError),
+    ],
+)
+def test_why_the_original_does_not_compile_is_told_by_kind(compiler, monkeypatch, kind, error):
+    """What is out of reach is no defect, and a defect is none of the input's."""
+    monkeypatch.setattr(compiler, "_ask", lambda *_: NotCompiled(kind, "for a test"))
+    with pytest.raises(error, match="gemm: the original order does not compile: for a test") as it:
+        compiler.compile_problem(gemm())
+    assert type(it.value) is error
 
 
 def test_one_that_cannot_start_says_why(compiler, monkeypatch):

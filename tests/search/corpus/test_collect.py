@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import polybench
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.legality import is_legal
-from polygym.compiler.poly.schedule import parse
+from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError
+from polygym.measure.evaluation import Evaluation, Evaluator
+from polygym.measure.evaluation.answers import not_measured
 from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
 from polygym.search.corpus.plan import (
@@ -89,6 +94,50 @@ def test_what_cannot_be_run_is_left_out(tmp_path: Path) -> None:
             collection.run()
         assert corpus.count() == 0
         assert "visit 0: no program among the first" in collection.skipped[0]
+
+
+def test_what_the_machine_did_is_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk was full, say: the visit is left, and the same command goes on with it."""
+    path, asked = tmp_path / "c.sqlite", CollectPlan(Choice(("mvt",)), rows=8, each=4)
+    evaluate, count = Evaluator.evaluate, 0
+
+    def failing(self: Evaluator, schedule: Schedule, mapping: Mapping) -> Evaluation:
+        nonlocal count
+        count += 1
+        if count == 3:
+            return not_measured((schedule, mapping), OSError("no space left"))
+        return evaluate(self, schedule, mapping)
+
+    monkeypatch.setattr(Evaluator, "evaluate", failing)
+    with open_corpus(path, begin=True) as corpus:
+        collection = Collection(corpus, asked)
+        collection.run()
+        (left,) = collection.skipped
+        assert left.startswith("visit 0: measuring failed: OSError: no space left")
+        assert collection.statuses.get(Status.CRASH, 0) == 0
+        assert next(len(rows) for _, rows in corpus.visits()) == 2
+        assert 0 not in corpus.finished(fingerprint().key, 1, 0)
+    with open_corpus(path) as corpus:
+        Collection(corpus, replace(asked, rows=10)).run()
+        assert next(len(rows) for _, rows in corpus.visits()) == 4
+        assert 0 in corpus.finished(fingerprint().key, 1, 0)
+
+
+def test_a_visit_with_a_damaged_row_is_not_finished(tmp_path: Path) -> None:
+    """It is said, and once the row is taken out the visit gets all of its rows."""
+    path = tmp_path / "c.sqlite"
+    asked = CollectPlan(Choice(("mvt",)), rows=4, each=6)
+    whole = without_times(collected(path, asked))
+    with open_corpus(path) as corpus:
+        corpus.connection.execute("UPDATE rows SET seconds = 1e-9 WHERE place = 1")
+        with pytest.raises(InputError, match="corpus check --mend"):
+            Collection(corpus, replace(asked, rows=6)).run()
+        assert corpus.finished(fingerprint().key, 1, 0) == set()
+        assert corpus.mend() == 1
+        Collection(corpus, replace(asked, rows=6)).run()
+        found = without_times([one.row for one in corpus.all()])
+    assert set(found) > set(whole)
+    assert len(found) == 6
 
 
 def test_a_file_is_known_by_its_name_and_its_text(tmp_path: Path) -> None:

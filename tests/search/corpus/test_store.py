@@ -18,7 +18,9 @@ from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
+from polygym.search.corpus.export import export
 from polygym.search.corpus.merge import merge
+from polygym.search.corpus.packed import pack
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.samples import features_of, groups, learnable, legal_of
 from polygym.search.corpus.statistics import outliers, statistics
@@ -138,6 +140,85 @@ def test_damaged_rows_are_found_and_taken_out(tmp_path: Path) -> None:
         assert corpus.mend() == 2
         assert corpus.check() == []
         assert len(list(corpus.all())) == 18
+
+
+def test_a_row_that_says_of_another_case_than_its_visit_is_damaged(tmp_path: Path) -> None:
+    """So is one whose text or visit is gone; and its visit is measured again."""
+    path = filled(tmp_path / "c.sqlite", HERE, range(20))
+    with open_corpus(path) as corpus:
+        corpus.connection.execute("PRAGMA foreign_keys = OFF")
+        corpus.add_machine(THERE, Machine())
+        corpus.connection.execute("UPDATE rows SET machine = ? WHERE place = 2", (THERE.key,))
+        corpus.connection.execute("UPDATE rows SET threads = 8 WHERE place = 4")
+        corpus.connection.execute("DELETE FROM texts WHERE text = 'schedule 7'")
+        assert corpus.check() == [
+            f"rows: number {place} of visit 1 is damaged" for place in (2, 4, 7)
+        ]
+        assert corpus.finished(HERE.key, 2, 7) == {0}
+        assert corpus.mend() == 3
+        assert corpus.check() == []
+        assert corpus.finished(HERE.key, 2, 7) == set()
+        assert corpus.count() == 17
+
+
+@pytest.mark.parametrize(
+    ("table", "damage"),
+    [
+        ("cases", "UPDATE cases SET parameters = 'no JSON'"),
+        ("cases", """UPDATE cases SET parameters = '{"n": "many"}'"""),
+        ("machines", "UPDATE machines SET document = '[]'"),
+        ("machines", "UPDATE machines SET document = '{'"),
+    ],
+)
+def test_damage_is_said_with_the_file_wherever_it_is_read(
+    tmp_path: Path, table: str, damage: str
+) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(5))
+    with open_corpus(path) as corpus:
+        corpus.connection.execute(damage)
+        assert len(corpus.check()) == 1
+        for read in (statistics, groups, lambda one: merge(one, one)):
+            with pytest.raises(InputError, match=rf"c\.sqlite: {table}: expected what was"):
+                read(corpus)
+
+
+def test_a_page_that_is_gone_is_said_wherever_it_is_read(tmp_path: Path) -> None:
+    """SQLite itself finds it, in the middle of an answer."""
+    path = filled(tmp_path / "c.sqlite", HERE, range(400))
+    content = bytearray(path.read_bytes())
+    content[8192:-4096] = bytes(len(content) - 12288)
+    path.write_bytes(content)
+    with open_corpus(path) as corpus:
+        assert corpus.check()
+        with pytest.raises(InputError, match="found a file that SQLite cannot use"):
+            list(corpus.all())
+        with pytest.raises(InputError, match="found a file that SQLite cannot use"):
+            statistics(corpus)
+        with pytest.raises(InputError, match="found a file that SQLite cannot use"):
+            corpus.mend()
+
+
+def test_nothing_else_is_written_over_a_corpus(tmp_path: Path) -> None:
+    path = filled(tmp_path / "c.sqlite", HERE, range(3))
+    before = path.read_bytes()
+    with open_corpus(path) as corpus:
+        for write in (export, pack):
+            with pytest.raises(InputError, match="expected another file than the corpus"):
+                write(corpus, tmp_path / "." / "c.sqlite")
+    assert path.read_bytes() == before
+
+
+def test_times_of_two_visits_are_those_of_the_first(tmp_path: Path) -> None:
+    """On a day on which all takes twice as long a candidate is no slower than on another."""
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        corpus.add_machine(HERE, Machine())
+        for place, slow in enumerate((1.0, 2.0)):
+            found = corpus.begin(visit(place))
+            for number in range(6):
+                one = row(10 * place + number)
+                corpus.add(found, replace(one, seconds=slow * (number + 1), baseline_seconds=slow))
+        (group,) = groups(corpus)
+    assert [one.seconds for one in group.rows] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] * 2
 
 
 def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:

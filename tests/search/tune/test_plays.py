@@ -101,7 +101,7 @@ def test_what_is_played_is_measured_and_gone_on_with() -> None:
     played = [one for part in tried for one in part if isinstance(one.strategy, Played)]
     assert len({one.strategy for one in played}) >= 3
     assert len({one.mapping for one in played}) >= 5
-    assert played[0].mapping == START
+    assert played[0].mapping in {one.mapping for one in tried[0]}
     # What was played and not taken is not kept, and may be played again.
     assert isinstance(search, ByModel)
     assert set(search._looked_at._candidates) <= set(search._looked_at.ways)

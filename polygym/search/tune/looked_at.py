@@ -1,0 +1,158 @@
+"""What a search has seen of the candidates of one program, and of the schedules it considers.
+
+Features are worked out once for every candidate, and for those of one schedule together
+(:class:`polygym.cost.candidate.Candidates`). Schedules get names: one that is only considered, as
+those that policies play, is forgotten with all that was seen of it unless it is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from collections.abc import Mapping as Dictionary
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.codegen.passes import code_key
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.candidate import NAMES, Candidates, Features
+from polygym.cost.configuration import configuration
+from polygym.cost.loop_tree import Forest, LoopTree
+from polygym.cost.nests import Floats
+from polygym.errors import PolygymError
+from polygym.search.tune.candidates import Candidate, Edited, Way, named
+from polygym.search.tune.edits import edited
+
+# So many looks are remembered; with loops one has tens of kilobytes.
+_MOST, _MOST_LOOPS = 20_000, 4_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What models are shown of a candidate; the tree of its loops where one of them wants it.
+
+    ``vector`` has the features, and the numbers of the mapping. ``code`` is the same for two of the
+    same code.
+    """
+
+    vector: Floats
+    loops: LoopTree | None
+    code: int
+
+
+def together(looks: Sequence[Look]) -> tuple[Floats, Forest | None]:
+    """Return the vectors as rows, and the trees as a forest where there are any."""
+    trees = [one.loops for one in looks if one.loops is not None]
+    return np.array([one.vector for one in looks]), Forest.of(trees) if trees else None
+
+
+class LookedAt:
+    """A program's schedules, with what was seen of every candidate that was looked at."""
+
+    def __init__(
+        self,
+        scop: Scop,
+        sizes: Dictionary[str, int],
+        known: dict[Way, Schedule],
+        wants_loops: bool = False,
+    ) -> None:
+        """Look at nothing yet; ``known`` gets the schedules that are found, and has some."""
+        self.scop = scop
+        self._sizes = own_sizes(scop, sizes)
+        self._known = known
+        self._considered: dict[Way, Schedule] = {}
+        self._ways = list(known)
+        self._candidates: dict[Way, Candidates] = {}
+        self._wants_loops = wants_loops
+        self._looks: dict[Candidate, Look | None] = {}
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """The schedules among which a search chooses, by name."""
+        return tuple(self._ways)
+
+    def is_new(self, schedule: Schedule) -> bool:
+        """Whether a schedule is none of those that have a name."""
+        return schedule not in self._known.values()
+
+    def consider(self, way: Way, schedule: Schedule) -> None:
+        """Give a schedule a name until it is decided whether it is taken."""
+        self._considered[way] = schedule
+
+    def decide(self, taken: Collection[Way]) -> None:
+        """Have the search choose among some of what is considered, too; forget the others."""
+        for way, schedule in self._considered.items():
+            if way in taken and named(self._known, way, schedule) == way:
+                self._ways.append(way)
+        dropped = self._considered.keys() - self._known.keys()
+        self._considered.clear()
+        for way in dropped:
+            self._candidates.pop(way, None)
+        if dropped:
+            self._looks = {
+                one: look for one, look in self._looks.items() if one.strategy not in dropped
+            }
+
+    def looks(
+        self, candidates: Sequence[Candidate], is_over: Callable[[], bool] = lambda: False
+    ) -> list[Look | None]:
+        """Return what there is to see of candidates; None where isl would take too long.
+
+        Those of one schedule are looked at together. ``is_over`` is asked before each; what has
+        not been looked at then is None too.
+        """
+        self._forget()
+        new: dict[Way, list[Mapping]] = {}
+        for one in dict.fromkeys(candidates):
+            if one not in self._looks:
+                new.setdefault(one.strategy, []).append(one.mapping)
+        for way, mappings in new.items():
+            if is_over():
+                break
+            found = self._features(way, mappings, is_over)
+            # There are fewer than mappings where it was over meanwhile.
+            for mapping, seen in zip(mappings, found, strict=False):
+                one = Candidate(way, mapping)
+                self._looks[one] = self._seen(one, seen)
+        return [self._looks.get(one) for one in candidates]
+
+    def _forget(self) -> None:
+        """Forget the older half of what was seen, if it is much; it can be worked out again."""
+        most = _MOST_LOOPS if self._wants_loops else _MOST
+        if len(self._looks) > most:
+            half = list(self._looks.items())[len(self._looks) // 2 :]
+            self._looks = dict(half)
+
+    def _features(
+        self, way: Way, mappings: Sequence[Mapping], is_over: Callable[[], bool]
+    ) -> Sequence[Features | PolygymError]:
+        """Return the features of a schedule under some mappings."""
+        try:
+            if way not in self._candidates:
+                schedule = self._considered[way] if way in self._considered else self._known[way]
+                legal = LegalSchedule(self.scop, schedule)
+                self._candidates[way] = Candidates(legal, self._sizes)
+        except PolygymError as error:
+            return [error] * len(mappings)
+        return self._candidates[way].features(mappings, is_over)
+
+    def _seen(self, one: Candidate, found: Features | PolygymError) -> Look | None:
+        if isinstance(found, PolygymError):
+            return None
+        assert found.vector.shape == (len(NAMES),)
+        vector = np.concatenate([found.vector, configuration(one.mapping)])
+        code = hash((one.strategy, code_key(found.planned, one.mapping)))
+        return Look(vector, found.loops if self._wants_loops else None, code)
+
+    def edit(self, way: Way, name: Edited, dice: np.random.Generator) -> bool:
+        """Add a change of a schedule under a name; return whether there is one that is new."""
+        found = edited(self._known[way], self.scop, dice)
+        if found is None or not self.is_new(found):
+            return False
+        self.consider(name, found)
+        self.decide((name,))
+        return True
