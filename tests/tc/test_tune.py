@@ -17,7 +17,7 @@ from polygym.episodes.policies import Policy
 from polygym.errors import IllegalScheduleError, InputError
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.evaluation.evaluator import Choice
-from polygym.measure.worker.outcome import Status
+from polygym.measure.worker.outcome import Status, WrongOutput
 from polygym.search.tune import Progress, read_choice
 from polygym.tc.cache import user_cache
 from polygym.tc.comprehension import define
@@ -125,7 +125,13 @@ def test_a_candidate_that_computes_something_else_never_counts(
     def wrong(self, schedule, mapping=None, **rest):  # type: ignore[no-untyped-def]
         found = evaluate(self, schedule, mapping, **rest)
         if mapping is not None and mapping.unroll_jam == 1:
-            return replace(found, status=Status.WRONG_OUTPUT, speedup=0.0, samples=())
+            return replace(
+                found,
+                status=Status.WRONG_OUTPUT,
+                error_type=WrongOutput.__name__,
+                speedup=0.0,
+                samples=(),
+            )
         return found
 
     monkeypatch.setattr(Evaluator, "evaluate", wrong)

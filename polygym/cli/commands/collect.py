@@ -29,7 +29,8 @@ PATTERN names programs as elsewhere: kernels, categories, comprehensions, files,
 ('gemm', 'stencils', 'tc:conv*', 'random:17'). Without one, six in ten visits are of a random
 program, each another, the rest of kernels and of the library's comprehensions, but never of the
 kernels on which models are tested: {", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
-order does between {LEAST_WORK:.0e} and {MOST_WORK:.0e} operations.
+order does about {LEAST_WORK:.0e} to {MOST_WORK:.0e} operations, and never more than four times as
+many.
 
 Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
 --seed in the middle of a visit; a candidate is never measured twice on one kind of machine.

@@ -4,10 +4,12 @@ Programs come in three kinds, each with its share: kernels of the suite, compreh
 library, random programs, each of which is another one. Ten kernels are there to test what is
 learned, and are never taken by themselves: :data:`TEST_KERNELS`.
 
-Sizes are drawn so that the original order has to do a number of operations between
+Sizes are drawn so that the original order has to do about as many operations as dice say, between
 :data:`LEAST_WORK` and :data:`MOST_WORK`, any order of magnitude as likely as another: first one
-factor for all usual sizes, then each size a little larger or smaller. What is larger than caches is
-among them, and what takes long is not: a corpus of many candidates says more than one of few.
+factor for all usual sizes, then each size a little larger or smaller. What comes to four times the
+most is drawn again; a program whose sizes have their bounds may do less than the least. What is
+larger than caches is among them, and what takes long is not: a corpus of many candidates says more
+than one of few.
 """
 
 from __future__ import annotations
