@@ -30,12 +30,11 @@ class Contender:
         self,
         genes: Genes,
         begin: Sequence[Candidate],
-        seed: int,
+        dice: np.random.Generator,
         looked_at: Callable[[bool], LookedAt],
         known: tuple[Model, bool] | None,
     ) -> Random:
         """Return the search; ``known`` is what it knows, and whether that is of this machine."""
-        dice = np.random.default_rng(seed)
         if not issubclass(self.by, ByModel):
             return self.by(genes, begin, dice)
         other, is_of_here = known or (None, True)

@@ -19,6 +19,7 @@ from study import contenders, curves, figures, invariance, layers, programs, tvm
 from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, samples_of
+from study.searching import dice_of
 from study.table import in_words
 from study.version import version
 
@@ -263,6 +264,18 @@ def test_what_was_not_seen_of_a_case_is_asked_about(sign: float, share: float) -
 
     assert invariance.within(samples, fit, 0) == (pytest.approx(sign), pytest.approx(share))
     assert 60 < seen[0] < 120
+
+
+def test_contenders_have_the_same_dice_and_programs_others() -> None:
+    setting = Setting("naive", "mini", 2, 64, "here")
+    numbers = {
+        (program, contender, seed): dice_of(Task(setting, program, contender, seed)).random()
+        for program in ("gemm", "C1")
+        for contender in ("random", "trees")
+        for seed in (0, 1)
+    }
+    assert all(numbers[one, "random", seed] == number for (one, _, seed), number in numbers.items())
+    assert len(set(numbers.values())) == 4
 
 
 def test_every_way_of_learning_makes_a_model() -> None:
