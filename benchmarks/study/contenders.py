@@ -54,8 +54,8 @@ CONTENDERS = {
         ByModel, "TreeGRU, times", Learning(Kind.TREE_GRU, Objective.REGRESSION)
     ),
     "diversity-0": Contender(ByModel, "no diversity", Learning(diversity=0.0)),
-    "diversity-0.5": Contender(ByModel, "diversity 0.5", Learning(diversity=0.5)),
-    "diversity-2": Contender(ByModel, "diversity 2", Learning(diversity=2.0)),
+    "diversity-0.5": Contender(ByModel, "half the diversity", Learning(diversity=0.5)),
+    "diversity-2": Contender(ByModel, "twice the diversity", Learning(diversity=2.0)),
     "ei": Contender(
         ByModel, "expected improvement", Learning(acquisition=Acquisition.EXPECTED_IMPROVEMENT)
     ),

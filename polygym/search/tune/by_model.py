@@ -48,6 +48,7 @@ _EDITS = 2  # new schedules before each run of the chains, while they are not to
 _MOST_EDITS = 40
 _MAPPINGS = 3  # of the best, under which what was played is looked at
 _PER_CHOSEN = 32
+_AMONG = 64  # candidates for a place in the batch
 
 
 class ByModel(Random):
@@ -188,11 +189,11 @@ class ByModel(Random):
     def _chosen(self, fresh: Dictionary[Candidate, float], count: int) -> list[Candidate]:
         if not fresh:
             return []
-        ranked = sorted(fresh, key=lambda one: -fresh[one])[: 8 * count]
+        ranked = sorted(fresh, key=lambda one: -fresh[one])[: _AMONG * count]
         spread = float(np.std([fresh[one] for one in ranked])) or 1.0
         scores = {one: fresh[one] / spread for one in ranked}
         entries = {one: tuple(self.genes.values(one).values()) for one in ranked}
-        return diverse(scores, entries, count, self._learning.diversity)
+        return diverse(scores, entries, count, self._learning.worth_of_entry(len(self.found)))
 
     def _best(self) -> list[Candidate]:
         ranked = sorted(self.found, key=lambda one: -self.found[one])

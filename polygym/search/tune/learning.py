@@ -15,24 +15,31 @@ from polygym.cost.tree_gru import GRUOptions
 from polygym.cost.trees import TreeOptions
 
 _MEMBERS = 5  # that differ where the model is not sure
+_HALF_AT = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
     """Which model learns, to what it is fitted, and by what candidates are chosen.
 
-    ``diversity`` is what an entry of a mapping that no one else in the batch has is worth, in
-    deviations of the scores (:mod:`polygym.search.tune.diversity`).
+    ``diversity`` is what an entry of a mapping that no one else in the batch has is worth before
+    anything is measured, in deviations of the scores (:mod:`polygym.search.tune.diversity`). With
+    measurements it is worth less and less: what a model does not know it can learn from others at
+    first, and later from candidates that it trusts.
     """
 
     kind: Kind = Kind.TREES
     objective: Objective = Objective.RANK
     acquisition: Acquisition = Acquisition.MEAN
-    diversity: float = 0.1
+    diversity: float = 1.0
 
     def wants_loops(self, other: Model | None) -> bool:
         """Whether what it learns, or what is there already, looks at candidates' loops."""
         return self.kind is Kind.TREE_GRU or (other is not None and other.wants_loops)
+
+    def worth_of_entry(self, measured: int) -> float:
+        """Return what a new entry is worth after so many measurements: after 48 a quarter."""
+        return self.diversity * _HALF_AT / (_HALF_AT + measured)
 
     def corrected(self, samples: Samples, other: Model | None) -> Correction:
         """Return another model, if there is one, with what the samples of one program add."""
@@ -56,4 +63,4 @@ class Learning:
 
 
 USUAL = Learning()
-"""Trees that put pairs in order, the mean of their scores, and a little diversity."""
+"""Trees that put pairs in order, the mean of their scores, and diverse batches at first."""
