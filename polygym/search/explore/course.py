@@ -3,7 +3,8 @@
 It knows neither terminals nor signals. Who calls it may watch every phase: show how far it has come
 and raise a KeyboardInterrupt where that does no harm, which is while something is being measured.
 Whatever ends the search early (that, a full disk, a worker that cannot be started) is part of the
-value that it returns, beside what was found until then.
+value that it returns, beside what was found until then. A machine that fails ends it as well: that
+no memory was left is nothing to remember of a schedule, which a resumed search measures again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL as ISL_STRATEGY
 from polygym.errors import PolygymError
-from polygym.measure.evaluation import Evaluation, Evaluator, c_text
+from polygym.measure.evaluation import Evaluation, Evaluator, c_text, trusted
 from polygym.measure.evaluation.patience import schedule_within
 from polygym.search.explore.folder import JOURNAL, Search, begin, resume
 from polygym.search.explore.ranking import (
@@ -167,7 +168,7 @@ def _explore(search: Search, budget: int, evaluator: Evaluator, watch: Watch) ->
 
         def measure(schedule: Schedule) -> Evaluation:
             with attention.waiting():
-                return evaluator.evaluate(schedule)
+                return trusted(evaluator.evaluate(schedule))
 
         for _ in search.run(budget, measure):
             attention.show()
@@ -199,7 +200,7 @@ def _try_mappings(
 
         def measure(schedule: Schedule, mapping: Mapping) -> Evaluation:
             with attention.waiting():
-                return evaluator.evaluate(schedule, mapping)
+                return trusted(evaluator.evaluate(schedule, mapping))
 
         indices = range(search.trials.count, count)
         for tried in tune(list(names), start, search.setting.seed, indices, measure, known):

@@ -14,12 +14,12 @@ from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
-from polygym.measure.worker.outcome import Status
+from polygym.measure.worker.outcome import Status, WorkerError
 from polygym.search.explore import course
 from polygym.search.explore.course import Attention, Extent, Phase, Watch, reference, run
-from polygym.search.explore.folder import BEST, Search
+from polygym.search.explore.folder import BEST, JOURNAL, TUNING, Search
 from polygym.search.explore.ranking import ISL, Ranking
-from tests.search.explore.pretending import begun, pretended, setting
+from tests.search.explore.pretending import begun, pretended, resumed, setting
 
 SCOP = setting().subject.program.scop
 
@@ -124,6 +124,48 @@ def test_an_early_end_keeps_what_was_found(
     assert ranking.best.index == ISL
     assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == explored + 1
     assert best_in(tmp_path) == str(isl_schedule(SCOP))
+
+
+@dataclass
+class Broken(Pretender):
+    """Has no memory left for one of the measurements."""
+
+    breaks_at: int = -1
+
+    def evaluate(self, schedule: Schedule, mapping: Mapping = DEFAULT, **_: Any) -> Evaluation:
+        found = super().evaluate(schedule, mapping)
+        if self.count - 1 != self.breaks_at:
+            return found
+        return replace(
+            found,
+            status=Status.CRASH,
+            speedup=0.0,
+            error_type=WorkerError.__name__,
+            error_details="no memory",
+        )
+
+
+@pytest.mark.parametrize(("breaks_at", "explored"), [(4, 3), (10, 8)])
+def test_what_a_machine_fails_at_is_measured_again(
+    tmp_path: Path, breaks_at: int, explored: int
+) -> None:
+    for name in ("broken", "whole"):
+        (tmp_path / name).mkdir()
+    machine = Broken(breaks_at=breaks_at)
+    _, ended_by = ran(tmp_path / "broken", machine, Extent(8, 5))
+    assert isinstance(ended_by, WorkerError)
+    assert "no memory" in str(ended_by)
+    lines = (tmp_path / "broken" / JOURNAL).read_text().splitlines()
+    assert len(lines) == explored + 1
+
+    search = resumed(tmp_path / "broken")
+    found = run(search, Extent(8, 5), reference(SCOP, Pretender()), Pretender(), Watcher())
+    search.close()
+    assert found.ended_by is None
+    ran(tmp_path / "whole", Pretender(), Extent(8, 5))
+    for name in (JOURNAL, TUNING):
+        again, whole = ((tmp_path / of / name).read_text() for of in ("broken", "whole"))
+        assert again == whole, name
 
 
 def test_an_end_while_the_best_are_measured_together(tmp_path: Path) -> None:
