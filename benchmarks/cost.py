@@ -1,10 +1,11 @@
 """Which search finds fast code in the fewest trials? Dice, genes, and models that learn.
 
-The study has seven parts, which keep what they find in the folder ``--out``; those that measure go
+The study has eight parts, which keep what they find in the folder ``--out``; those that measure go
 on where they were ended::
 
     python benchmarks/cost.py search --out study              # C1 to C12 and eight kernels
     python benchmarks/cost.py search transfer --programs layers --out study
+    python benchmarks/cost.py finals --out study              # what they held, all in turn
     python benchmarks/cost.py report --out study              # tables, and pictures into study/
     python benchmarks/cost.py invariance --out study          # nothing is measured
     python benchmarks/cost.py unseen --out study              # kernels, asked of random programs
@@ -17,6 +18,10 @@ naive`` is the order of the text without any mapping but threads, and dice over 
 schedules; ``--start default`` is what `polygym tune` begins with. A trial is a candidate that is
 compiled, run and timed beside the original order. Contenders are named one by one, or by the
 figure that they are in. ``of-layers`` needs the searches of C1 to C6 in the same setting.
+
+*finals*: the best of many measurements also is the luckiest, the more so the more there are. What
+the searches of a program held after their trials runs in turn here, and these times count in the
+report where there are any.
 
 *report*: bests are divided by those of dice with the same program and seed, after as many trials
 and after twice as many; in brackets the interval of nine in ten, by drawing programs. *To 95 %* are
@@ -33,14 +38,25 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from study import contenders, curves, figures, gains, invariance, layers, programs, ranks, unseen
-from study.journal import Journal, Setting, Task, alone
+from study import (
+    contenders,
+    curves,
+    figures,
+    finals,
+    gains,
+    invariance,
+    layers,
+    programs,
+    ranks,
+    unseen,
+)
+from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, machine_like_this, of_random
 from study.searching import STARTS, searched
 from study.table import table
@@ -55,6 +71,8 @@ from polygym.search.corpus.packed import SHIPPED as PACKED
 from polygym.search.corpus.packed import unpack
 from polygym.search.corpus.samples import groups, learnable, machine_of
 from polygym.search.corpus.store import open_corpus
+
+FINALS = "finals.jsonl"
 
 
 def main() -> int:
@@ -99,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
     sizes = [size.name.lower() for size in Dataset]
     one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
     one.add_argument("--minutes", type=float, help="begin no search after so long")
+
+    one = part("finals", measure_again, "measure what searches held again, all in turn")
+    one.add_argument(
+        "programs", nargs="*", metavar="PROGRAM", help="only these; default: all that were searched"
+    )
+    one.add_argument("--minutes", type=float, help="begin no program after so long")
 
     one = part("report", report, "say what searches have found, and draw it")
     one.add_argument(
@@ -202,7 +226,7 @@ def search(options: argparse.Namespace) -> int:
         journal.add(found)
         best = max(found.speedups, default=0.0)
         print(f"\r{label}: best {best:.2f}x in {found.seconds:.0f} s", flush=True)
-    _tables(journal)
+    _tables(_with_finals(journal, options.out))
     return 1 if failed else 0
 
 
@@ -225,7 +249,7 @@ def _counting(label: str, count: int) -> Callable[[int], None]:
 
 def report(options: argparse.Namespace) -> int:
     """Print tables, and draw every figure whose contenders there are."""
-    journal = Journal(options.out, options.packed)
+    journal = _with_finals(Journal(options.out, options.packed), options.out)
     _tables(journal)
     if options.pack:
         try:
@@ -233,7 +257,7 @@ def report(options: argparse.Namespace) -> int:
         except OSError as error:
             raise PolygymError(f"{options.pack}: cannot be written: {error}") from None
     for study in journal.studies():
-        runs = curves.bests(study.searches)
+        runs = curves.bests((finals.measured_again(study) or study).searches)
         for name, (_, chosen) in contenders.FIGURES.items():
             own = _common({one: runs[one] for one in chosen if one in runs})
             if len(own) < 2 or not next(iter(own.values())):
@@ -242,6 +266,56 @@ def report(options: argparse.Namespace) -> int:
             write_atomically(path, figures.picture(name, study.start, own, runs).svg)
             print(path)
     return 0
+
+
+def measure_again(options: argparse.Namespace) -> int:
+    """Measure again what is missing; what a program refuses is said, and left out."""
+    journal = Journal(options.out)
+    here = _heats_here(journal, options.programs)
+    path = options.out / FINALS
+    known = finals.remembered(path)
+    missing = [
+        heat
+        for heat, own in here.items()
+        if heat not in known or not finals.is_complete(known[heat], own)
+    ]
+    began, failed = time.monotonic(), 0
+    for number, heat in enumerate(missing, start=1):
+        if options.minutes and time.monotonic() - began > 60 * options.minutes:
+            print(f"{len(missing) - number + 1} programs are left; the same command goes on")
+            break
+        label = f"{number}/{len(missing)} {heat.program}"
+        try:
+            found = finals.measured(heat, here[heat], _Said(label))
+        except PolygymError as error:
+            failed += 1
+            print(f"\r{label}: {error}", file=sys.stderr)
+            continue
+        finals.keep(path, found)
+        best = max(found.speedups, default=0.0)
+        print(f"\r{label}: {len(found.speedups)} candidates, best {best:.2f}x", flush=True)
+    _tables(_with_finals(journal, options.out))
+    return 1 if failed else 0
+
+
+def _heats_here(journal: Journal, programs: Sequence[str]) -> dict[finals.Heat, list[Search]]:
+    """Return the searches of this machine by heat, of some programs or of all."""
+    heats = finals.heats(journal.searches.values())
+    here = {heat: own for heat, own in heats.items() if heat.machine == fingerprint().key}
+    names = sorted({heat.program for heat in here})
+    for name in programs:
+        if name not in names:
+            found = ", ".join(names) or "no search of this machine"
+            raise PolygymError(f"{name}: expected a program that was searched here, found {found}")
+    return {heat: own for heat, own in here.items() if not programs or heat.program in programs}
+
+
+def _with_finals(journal: Journal, folder: Path) -> Journal:
+    """Have the searches of a journal know what was measured again."""
+    known = finals.remembered(folder / FINALS)
+    for one in finals.joined(journal.searches.values(), known):
+        journal.searches[one.task] = one
+    return journal
 
 
 def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.Runs]:
@@ -254,8 +328,12 @@ def _common(runs: dict[str, dict[curves.Key, list[float]]]) -> dict[str, curves.
 
 def _tables(journal: Journal) -> None:
     for study in journal.studies():
-        print(f"\n{study}")
-        print(table(study))
+        again = finals.measured_again(study)
+        if again is not None:
+            print(f"\n{study}, {len(again.searches)} searches measured again")
+            print(table(again))
+        print(f"\n{study}" + (", as each search measured" if again else ""))
+        print(table(finals.as_measured(study)))
 
 
 def ask(options: argparse.Namespace) -> int:

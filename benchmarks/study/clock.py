@@ -48,18 +48,37 @@ class Clock:
                 self.best = min(self.best, evaluation.seconds)
             yield evaluation
 
+    def times_in_turn(self, choices: Sequence[Choice], rounds: int) -> Sequence[Evaluation]:
+        """Return the times of candidates that ran before, which run in turn with the original.
+
+        Raises:
+            PolygymError: one of them does not run, or its output was wrong.
+        """
+        self.compilers.compile_all(self.evaluator.program, choices)
+        found = self.evaluator.evaluate_together(choices, rounds)
+        for choice, evaluation in zip(choices, found, strict=True):
+            check(evaluation, self.name, *choice)
+            if not evaluation.is_ok:
+                raise PolygymError(
+                    f"{self.name}: expected what ran before to run again, found: "
+                    f"{evaluation.status.value}, {evaluation.error_details} under {choice[1]}"
+                )
+        return found
+
 
 @contextmanager
-def clock(name: str, program: Program, threads: int) -> Iterator[Clock]:
+def clock(
+    name: str, program: Program, threads: int, compile_seconds: float = COMPILE_SECONDS
+) -> Iterator[Clock]:
     """Inside, candidates of a program are timed.
 
     Raises:
         PolygymError: its original order cannot be run.
     """
     mapping = replace(DEFAULT, threads=threads)
-    options = EvaluationOptions(threads=threads, compile_seconds=COMPILE_SECONDS, mapping=mapping)
+    options = EvaluationOptions(threads=threads, compile_seconds=compile_seconds, mapping=mapping)
     with (
-        closing(Compilers(COMPILE_SECONDS, sorted(os.sched_getaffinity(0)))) as compilers,
+        closing(Compilers(compile_seconds, sorted(os.sched_getaffinity(0)))) as compilers,
         Evaluator(program, options, compiler=compilers) as evaluator,
     ):
         yield Clock(name, compilers, evaluator)

@@ -1,5 +1,8 @@
 """Numbers of searches: how good the best is after n trials, and how many it takes to be good.
 
+The best is what a search takes for it; where that was measured again (:mod:`study.finals`), its
+speed then counts.
+
 All comparisons are within a program, a seed and a kind of machine, in ratios, of which there is the
 geometric mean; its interval comes from drawing programs with replacement, since seeds of one
 program are no new programs. *The best known* of a program is the best that any search has found on
@@ -17,7 +20,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import exp, inf, log
 from statistics import fmean, median
 from typing import NamedTuple
@@ -69,16 +71,33 @@ def bests(searches: Iterable[Search]) -> dict[str, dict[Key, list[float]]]:
     """Return the best so far of every contender's searches.
 
     One that ran out of new candidates keeps its best; of two of the same the longer one counts.
+    Where what a search held was measured again, that is how good it is.
     """
     found: dict[str, dict[Key, list[float]]] = defaultdict(dict)
     for one in searches:
         task = one.task
         key, trials = Key(task.program, task.seed, task.setting.machine), task.setting.trials
-        best = list(accumulate(one.speedups, max)) or [0.0]
+        best = held(one) or [0.0]
         best += best[-1:] * (trials - len(best))
         if len(best) > len(found[task.contender].get(key, ())):
             found[task.contender][key] = best
     return dict(found)
+
+
+def held(search: Search) -> list[float]:
+    """Return after every trial how good the candidate is that a search takes for its best.
+
+    Example: trials of 1x, 3x, 2x and 4x leave it with 1x, 3x, 3x and 4x; if the second and the
+    fourth are 2.5x and 2.4x when they are measured again, with 1x, 2.5x, 2.5x and 2.4x.
+    """
+    again = dict(search.again or ())
+    best = now = 0.0
+    found = []
+    for place, speedup in enumerate(search.speedups):
+        if speedup > best:
+            best, now = speedup, again.get(place, speedup)
+        found.append(now)
+    return found
 
 
 def ratio(own: Runs, at: int, other: Runs, other_at: int) -> Ratio | None:
@@ -109,7 +128,7 @@ def best_known(runs: Mapping[str, Runs]) -> dict[tuple[str, str], float]:
     found: dict[tuple[str, str], float] = defaultdict(float)
     for own in runs.values():
         for key, curve in own.items():
-            found[key.place] = max(found[key.place], curve[-1])
+            found[key.place] = max(found[key.place], *curve)
     return dict(found)
 
 

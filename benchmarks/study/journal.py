@@ -50,7 +50,9 @@ class Search:
     """What became of it: the speedup of every trial (0: it failed), and what was tried.
 
     A candidate is the number of its schedule in ``schedules``, and its mapping. ``version`` is the
-    search's (:mod:`study.version`), empty where that is not known.
+    search's (:mod:`study.version`), empty where that is not known. ``again`` says of trials that it
+    held how fast their candidates are beside those of other searches (:mod:`study.finals`), if they
+    were measured again.
     """
 
     task: Task
@@ -59,6 +61,7 @@ class Search:
     schedules: tuple[str, ...] = ()
     candidates: tuple[tuple[int, str], ...] = ()
     version: str = ""
+    again: tuple[tuple[int, float], ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a line's content."""
@@ -75,6 +78,7 @@ class Search:
         """
         setting = Setting(**{name: data[name] for name in Setting.__dataclass_fields__})
         task = Task(setting, data["program"], data["contender"], int(data["seed"]))
+        again = data.get("again")
         return Search(
             task,
             tuple(map(float, data["speedups"])),
@@ -82,6 +86,7 @@ class Search:
             tuple(data["schedules"]),
             tuple((int(place), str(mapping)) for place, mapping in data["candidates"]),
             str(data.get("version", "")),
+            None if again is None else tuple((int(place), float(one)) for place, one in again),
         )
 
 
