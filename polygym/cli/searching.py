@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never
 
+from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
 from polygym.cli.exploring import exploring, tuning, waiting_for
 from polygym.cli.failures import failure_of
@@ -136,9 +137,12 @@ def _report(
             write_atomically(search.folder / _PICTURE, _picture(search, ranking))
     except OSError as error:
         end = end if end.code else _End.by(Stop(), error)
+    defects = ranking.defects(search)
+    code = end.code or int(bool(defects))
     if as_json:
-        return Answer(end.code, {**found, **end.to_json()})
+        return Answer(code, {**found, **end.to_json()})
     print_ranking(search, ranking, extent.budget)
+    alarm(defects, search.setting.measuring.mapping)
     say_foreign_load(load)
     heading("\nFiles")
     for name in files.values():
@@ -146,7 +150,7 @@ def _report(
     if end.code:
         say(f"{end.message}; to go on:", err=True)
         say(f"  {resuming(search.setting, extent, plot, search.folder)}", err=True)
-    return Answer(end.code)
+    return Answer(code)
 
 
 def _files(search: Search, ranking: Ranking, plot: bool) -> dict[str, str]:

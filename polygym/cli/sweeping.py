@@ -69,6 +69,7 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
             "DISTINCT",
             "OK",
             "WRONG",
+            "CRASHED",
         ),
         [
             (
@@ -78,11 +79,12 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
                 one.explored,
                 one.distinct,
                 one.ok,
-                one.wrong,
+                one.defects.wrong,
+                one.defects.crashed,
             )
             for one in summaries
         ],
-        "lr" + "r" * (len(names) + 4),
+        "lr" + "r" * (len(names) + 5),
     )
 
 

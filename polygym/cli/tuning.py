@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
 from polygym.cli.exploring import trying
 from polygym.cli.output import heading, say, say_foreign_load, seconds
@@ -69,7 +70,7 @@ def tune_and_report(
         foreign = None if load is None else load.to_json()
         summary = {**document(found, files, kept), "foreign_load": foreign}
         files.finish(found.best, summary)
-    code = stop.code if stop.number else 0
+    code = stop.code if stop.number else int(bool(found.defects))
     if as_json:
         return Answer(code, summary)
     _print(found, files, kept)
@@ -103,10 +104,8 @@ def _print(found: Tuned, files: TuningFiles, kept: bool) -> None:
         ],
         "llrr",
     )
-    say(f"{found.tried} candidates tried", newline=False)
-    say(f", {found.wrong} of them wrong: {found.best.mapping.blame}" if found.wrong else "")
-    if found.crashed:
-        say(f"{found.crashed} of them crashed: a defect of polygym", err=True, fg="red", bold=True)
+    say(f"{found.tried} candidates tried")
+    alarm(found.defects, found.best.mapping)
     if caveat := found.best.mapping.caveat:
         say(f"{caveat[0].upper()}{caveat[1:]}.")
     if found.is_faster:

@@ -15,8 +15,8 @@ there as signed logarithms,
 in which 0, 1 and -1, nearly all that there is, are themselves, 3 is 2 and 7 is 3. Networks learn
 better from numbers of one size, and nothing is lost: :func:`decoded` gives x back exactly up to
 2**19 (a float32 near log2(2**19) = 19 has steps of 2**-19, which are less than one half of x there)
-and to a millionth beyond. Numbers past :data:`LARGEST` are cut off, which is more than a schedule
-may hold.
+and to two millionths beyond. Numbers past :data:`LARGEST` are cut off, which is more than a
+schedule may hold.
 
 This is :data:`VERSION` 2 of the observation. In version 1 the three tables were int8 and cut off at
 ±127, which every second state of lu exceeds.

@@ -11,6 +11,7 @@ import cost
 import pytest
 from study import gains
 
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.tune import Tuned, tuner
 
@@ -73,7 +74,9 @@ def test_a_defect_is_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        gains, "tune", lambda *given, **named: replace(tuner.tune(*given, **named), wrong=1)
+        gains,
+        "tune",
+        lambda *given, **named: replace(tuner.tune(*given, **named), defects=Defects(wrong=1)),
     )
     assert run(monkeypatch, *WORDS, "--dataset", "mini", "--out", str(tmp_path)) == 1
     assert "mvt: 1 outputs were wrong and 0 candidates crashed" in capsys.readouterr().err

@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
+from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
 from polygym.cli.exploring import collecting
 from polygym.cli.options import json_option, seed_option, threads_option
 from polygym.cli.output import say, seconds
 from polygym.cli.stopping import Stop, stoppable
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
 from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, TEST_KERNELS, Choice
@@ -101,13 +104,13 @@ def command(
             collection = Collection(corpus, plan, report, stop.allowed)
             collection.run()
         document = _document(file, collection, corpus.count() - before)
-    bad = collection.statuses.get(Status.CRASH, 0) + collection.statuses.get(Status.WRONG_OUTPUT, 0)
-    code = stop.code if stop.number else int(bad > 0)
+    counts = collection.statuses
+    defects = Defects(counts.get(Status.WRONG_OUTPUT, 0), counts.get(Status.CRASH, 0))
+    code = stop.code if stop.number else int(bool(defects))
     if as_json:
         return Answer(code, document)
     _print(document, collection)
-    if bad:
-        say(f"{bad} crashed or were wrong: a defect of polygym", err=True, fg="red", bold=True)
+    alarm(defects, DEFAULT)
     if stop.number:
         say("interrupted; the same command goes on", err=True)
     return Answer(code)

@@ -46,7 +46,8 @@ best five are timed again, in turn with the original order and isl's schedule; a
 single measurements is a lucky one too, they tend to be slower then. The best is the fastest of
 these, isl's among them. Faster than the original is what is so by more than 3 % in the end. The
 same seed explores the same schedules; which mappings are tried depends on the times as well. Exit
-code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
+code 0 even if nothing faster was found; 1: the original order itself does not run, or a schedule's
+output was wrong or its code crashed, which is a defect of polygym and said in red; 130:
 interrupted.
 
 Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the

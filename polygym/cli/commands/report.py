@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say, working
 from polygym.cli.sweeping import print_summaries
 from polygym.compiler.codegen.common.mapping import TOLERANCE
 from polygym.errors import InputError
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.evaluation.foreign import compared
 from polygym.search.sweep.reading import read
 from polygym.search.sweep.report.files import write_report
@@ -67,11 +69,7 @@ def command(folder: Path, out: Path | None, as_json: bool) -> Answer:
         say(note)
     if note := foreign_note(found):
         say(note, err=True)
-    wrong = sum(one.wrong for one in found)
-    if wrong:
-        say(f"{wrong} wrong outputs: {mapping.blame}", err=True, fg="red", bold=True)
-    if crashed := sum(one.crashed for one in found):
-        say(f"{crashed} crashes: a defect of polygym", err=True, fg="red", bold=True)
+    alarm(sum((one.defects for one in found), Defects()), mapping)
     heading("\nFiles")
     for path in files:
         say(f"  {path}")

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from polybench import Dataset
+from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
 from polygym.cli.options import (
     EXCLUSION_HELP,
@@ -66,7 +67,7 @@ schedule and what --against names. The first schedules of each policy are the --
 is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the schedule in flight; the same
 command goes on, also after a crash, with a larger budget or with more programs. `polygym report
 DIR` draws what was found, at any time. Exit code 1: a program could not be searched, or a schedule
-computed something else than the original order.
+computed something else than the original order, or crashed.
 
 \b
 Examples:
@@ -279,7 +280,7 @@ def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json
         except KeyboardInterrupt:
             code = stop.code
     found = [one for one in summaries(reading.read(out)) if one.kernel in orders.kernels]
-    troubled = any(one.error or one.wrong or one.crashed for one in found)
+    troubled = any(one.error or one.defects for one in found)
     code = code or int(troubled)
     if as_json:
         return Answer(code, _document(setting, orders, found, bool(stop.number)))
@@ -310,10 +311,7 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
             say(f"{one.label}: {one.error}", err=True)
         for name, reason in one.uncompared.items():
             say(f"{one.label}, {name}: {reason}", err=True)
-        if one.wrong:
-            say(f"{one.label}: {one.wrong} wrong outputs, {mapping.blame}", err=True, fg="red")
-        if one.crashed:
-            say(f"{one.label}: {one.crashed} crashes, a defect of polygym", err=True, fg="red")
+        alarm(one.defects, mapping, one.label)
         if one.drift is not None and one.drift > _DRIFT:
             say(f"{one.label}: the original order's time varied by {one.drift:.2f}x", err=True)
     say(f"polygym report {shlex.quote(str(out))} draws it")

@@ -55,8 +55,8 @@ same sizes, threads and mapping to start from.
 mapping, search, model, acquisition, population and seed, candidates that were measured are not
 measured again. --generations may be more, and --time counts anew.
 
-Exit code 0 even if nothing faster was found; 1: the original order itself does not run; 130:
-interrupted.
+Exit code 0 even if nothing faster was found; 1: the original order itself does not run, or
+a candidate's output was wrong or its code crashed, which is a defect of polygym; 130: interrupted.
 
 \b
 Examples:

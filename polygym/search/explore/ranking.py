@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import NOISE, Evaluation
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.worker.timing import this_machine
 from polygym.search.explore.folder import Search, as_json, summary
@@ -44,6 +45,13 @@ class Ranking:
         isl = [] if self.isl.evaluation is None else [Finding(ISL, self.isl.evaluation)]
         ran = [one for one in (*self.findings, *isl) if one.evaluation.is_ok]
         return max(ran, key=lambda one: one.evaluation.speedup, default=None)
+
+    def defects(self, search: Search) -> Defects:
+        """Count what was wrong or crashed, while searching or in the end."""
+        findings = (*search.tally.findings.values(), *search.trials.findings.values())
+        isl = self.isl.evaluation
+        measured = [one.evaluation for one in (*findings, *self.findings)]
+        return Defects.among([*measured, *([isl] if isl is not None else [])])
 
     @property
     def is_improvement(self) -> bool:
@@ -96,6 +104,7 @@ def is_same(one: Finding, other: Finding) -> bool:
 def document(search: Search, ranking: Ranking, budget: int, files: Mapping[str, str]) -> Json:
     """Return everything that the summary of a search holds in the end."""
     isl, best, mapping = ranking.isl, ranking.best, search.setting.measuring.mapping
+    defects = ranking.defects(search)
     return {
         **summary(search),
         "best": None if best is None else as_json(best),
@@ -106,6 +115,8 @@ def document(search: Search, ranking: Ranking, budget: int, files: Mapping[str, 
         "tolerance": mapping.tolerance,
         "caveat": mapping.caveat,
         "improved": ranking.is_improvement,
+        "wrong": defects.wrong,
+        "crashed": defects.crashed,
         "ranking": [
             {**as_json(one), "speedup_over_isl": over(one.evaluation, isl.evaluation)}
             for one in ranking.findings

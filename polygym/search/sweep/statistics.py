@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.programs import is_path
 from polygym.search.explore.means import geometric_mean
@@ -30,7 +31,8 @@ class KernelSummary:
     ``best`` and ``references`` are speedups over the original order; isl's schedule is among the
     best if the search began with it. They belong to ``dataset``, where the best were confirmed if
     ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
-    ran) and ``search_references``. ``foreign`` is how many cores others had at most while it was
+    ran) and ``search_references``. ``defects`` has isl's schedule too, and what went wrong when the
+    best were confirmed. ``foreign`` is how many cores others had at most while it was
     measured. ``uncompared`` says of other compilers why they have no speedup.
     """
 
@@ -48,11 +50,10 @@ class KernelSummary:
     distinct: int
     statuses: Mapping[str, int]
     unscheduled: int
-    wrong: int
+    defects: Defects
     drift: float | None
     foreign: float
     uncompared: Mapping[str, str] = field(default_factory=dict)
-    crashed: int = 0
 
     @property
     def ok(self) -> int:
@@ -81,8 +82,8 @@ class KernelSummary:
             "distinct": self.distinct,
             "statuses": dict(self.statuses),
             "unscheduled": self.unscheduled,
-            "wrong": self.wrong,
-            "crashed": self.crashed,
+            "wrong": self.defects.wrong,
+            "crashed": self.defects.crashed,
             "drift": self.drift,
             "foreign_cores": self.foreign,
             "uncompared": dict(self.uncompared),
@@ -169,10 +170,6 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
     statuses = Counter(one.timing.status.value for one in outcomes)
     again = [one for one in contents.confirmations if one.kernel == kernel]
     again = [one for one in again if one.dataset == str(setting.dataset)]
-    wrong = statuses[Status.WRONG_OUTPUT.value]
-    wrong += sum(one.timing.status is Status.WRONG_OUTPUT for one in again)
-    crashed = statuses[Status.CRASH.value]
-    crashed += sum(one.timing.status is Status.CRASH for one in again)
     speedups = tuple(one.timing.speedup for one in outcomes if one.timing.speedup is not None)
     dataset = str(setting.dataset if again else setting.search_dataset)
     texts = {one.number: one.schedule for one in outcomes}
@@ -202,7 +199,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
         len(outcomes),
         dict(statuses),
         sum(one.outcome is None for one in episodes),
-        wrong,
+        _defects(contents, kernel),
         _drift(contents, kernel),
         _foreign(contents, kernel),
         {
@@ -210,8 +207,36 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
             for one in contents.references
             if one.kernel == kernel and not one.timing.is_ok
         },
-        crashed,
     )
+
+
+def _defects(contents: Contents, kernel: str) -> Defects:
+    """Count what was wrong or crashed, at either size; isl's schedule, which may be explored, once.
+
+    Other compilers' code is none of polygym's.
+    """
+    setting = contents.setting
+    episodes = [one for one in contents.episodes if one.kernel == kernel]
+    isl, search = _isl_seed(contents, episodes), str(setting.search_dataset)
+    found = {
+        *(
+            (one.number, search, one.timing.status)
+            for one in contents.outcomes
+            if one.kernel == kernel
+        ),
+        *(
+            (one.outcome, one.dataset, one.timing.status)
+            for one in contents.confirmations
+            if (one.kernel, one.dataset) == (kernel, str(setting.dataset))
+        ),
+        *(
+            (isl, one.dataset, one.timing.status)
+            for one in contents.references
+            if (one.kernel, one.name) == (kernel, ISL)
+        ),
+    }
+    kinds = [status for _, _, status in found]
+    return Defects(kinds.count(Status.WRONG_OUTPUT), kinds.count(Status.CRASH))
 
 
 def _isl_seed(contents: Contents, episodes: Sequence[Episode]) -> int | None:

@@ -20,6 +20,7 @@ from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.measure.evaluation import NOISE, Evaluation
+from polygym.measure.evaluation.defects import Defects
 from polygym.search.tune.candidates import Way
 
 FORMAT = "polygym tuned"
@@ -33,8 +34,7 @@ class Tuned:
 
     ``best`` and ``start`` were measured side by side in the end, where there was time for it;
     ``start`` is what there was to begin with, and ``strategy`` how the best schedule came about.
-    ``wrong`` counts candidates that computed something else, ``crashed`` those whose code crashed:
-    defects of polygym.
+    ``defects`` counts candidates that computed something else or crashed.
     """
 
     program: str
@@ -43,9 +43,18 @@ class Tuned:
     strategy: Way
     start: Evaluation
     tried: int
-    wrong: int
+    defects: Defects
     interrupted: bool
-    crashed: int = 0
+
+    @property
+    def wrong(self) -> int:
+        """How many candidates computed something else."""
+        return self.defects.wrong
+
+    @property
+    def crashed(self) -> int:
+        """How many candidates crashed."""
+        return self.defects.crashed
 
     @property
     def gain(self) -> float:

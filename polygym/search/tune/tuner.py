@@ -31,9 +31,9 @@ from polygym.measure.evaluation import (
     trusted,
 )
 from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.evaluation.patience import schedule_within
-from polygym.measure.worker.outcome import Status
 from polygym.programs import Program
 from polygym.search.explore.tried_again import evaluate, evaluate_together
 from polygym.search.tune.candidates import (
@@ -367,7 +367,6 @@ class _Course:
                 f"{program.name}: no candidate ran to a correct end; the first one: "
                 f"{first.error_details}"
             )
-        wrong = sum(one.status is Status.WRONG_OUTPUT for one in self.found.values())
         found = Tuned(
             program.name,
             program.parameters,
@@ -375,9 +374,8 @@ class _Course:
             best.strategy,
             first,
             len(self.found),
-            wrong,
+            Defects.among((*self.found.values(), *together.values())),
             interrupted,
-            sum(one.status is Status.CRASH for one in self.found.values()),
         )
         if first.is_ok and not found.is_faster:
             return replace(found, best=first, strategy=start.strategy)

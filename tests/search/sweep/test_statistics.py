@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes
@@ -49,14 +50,14 @@ def test_crashes_are_counted(tmp_path: Path) -> None:
         store.add_measured(Episode("a", "p", 0, None), "a0", timing(0, Status.CRASH))
         store.add_measured(Episode("a", "p", 1, None), "a1", timing(2.0))
     a, b = summaries(read(tmp_path))
-    assert (a.crashed, a.wrong, b.crashed) == (1, 0, 0)
+    assert (a.defects, b.defects) == (Defects(wrong=0, crashed=1), Defects())
     assert a.to_json()["crashed"] == 1
 
 
 def test_what_is_known_of_each_program(tmp_path: Path) -> None:
     a, b, c = summaries(by_hand(tmp_path))
     assert (a.best, a.best_schedule, a.is_confirmed, a.dataset) == (8.0, "a1", False, "mini")
-    assert (a.explored, a.distinct, a.ok, a.wrong) == (4, 3, 2, 1)
+    assert (a.explored, a.distinct, a.ok, a.defects.wrong) == (4, 3, 2, 1)
     assert a.over_isl == 4.0
     assert a.drift == pytest.approx(1.5)
     assert (b.best, b.best_schedule, b.is_confirmed, b.dataset) == (3.0, "b1", True, "small")

@@ -119,8 +119,8 @@ def _subtitle(page: Page) -> str:
 
 def _alarm(page: Page) -> str:
     """Say loudly that something was computed wrong, or crashed; nothing where all was right."""
-    wrong = [(one.label, one.wrong) for one in page.summaries if one.wrong]
-    crashed = [(one.label, one.crashed) for one in page.summaries if one.crashed]
+    wrong = [(one.label, n) for one in page.summaries if (n := one.defects.wrong)]
+    crashed = [(one.label, n) for one in page.summaries if (n := one.defects.crashed)]
     blame = page.setting.measuring.mapping.blame
     what = f"Schedules computed something else than the original order: {blame}."
     return _alarm_about("Wrong outputs", wrong, what) + _alarm_about(
@@ -218,11 +218,11 @@ def _table(found: Sequence[KernelSummary]) -> str:
     kinds = [
         status.value
         for status in Status
-        if status not in (Status.OK, Status.WRONG_OUTPUT)
+        if status not in (Status.OK, Status.WRONG_OUTPUT, Status.CRASH)
         and any(one.statuses.get(status.value) for one in found)
     ]
     head = ["program", "at", "best", *names, "over isl", "explored", "distinct", "ok", *kinds]
-    head += ["wrong output", "drift", "others"]
+    head += ["wrong output", "crash", "drift", "others"]
     rows = []
     for one in found:
         cells = [
@@ -236,9 +236,12 @@ def _table(found: Sequence[KernelSummary]) -> str:
             str(one.ok),
             *(str(one.statuses.get(kind, 0)) for kind in kinds),
         ]
-        bad = ' class="bad"' if one.wrong else ""
+        bad = "".join(
+            f'<td class="bad">{count}</td>' if count else "<td>0</td>"
+            for count in (one.defects.wrong, one.defects.crashed)
+        )
         rows.append(
-            f"<tr>{_cells(cells)}<td{bad}>{one.wrong}</td><td>{_ratio(one.drift)}</td>"
+            f"<tr>{_cells(cells)}{bad}<td>{_ratio(one.drift)}</td>"
             f"<td>{f'{one.foreign:.1f}' if one.foreign else '-'}</td></tr>"
         )
     means = [
@@ -253,7 +256,8 @@ def _table(found: Sequence[KernelSummary]) -> str:
         sum(one.distinct for one in found),
         sum(one.ok for one in found),
         *(sum(one.statuses.get(kind, 0) for one in found) for kind in kinds),
-        sum(one.wrong for one in found),
+        sum(one.defects.wrong for one in found),
+        sum(one.defects.crashed for one in found),
     ]
     foot = _cells([*means, *map(str, sums), "", ""])
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)

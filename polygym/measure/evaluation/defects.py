@@ -1,0 +1,32 @@
+"""What no legal schedule's code may do: compute something else, or crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygym.measure.evaluation.evaluation import Evaluation
+from polygym.measure.worker.outcome import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Defects:
+    """How many legal schedules computed something else, and how many crashed."""
+
+    wrong: int = 0
+    crashed: int = 0
+
+    @staticmethod
+    def among(evaluations: Iterable[Evaluation]) -> Defects:
+        """Count them; a schedule that was measured twice under one mapping counts once."""
+        found = {(one.status, one.schedule, one.mapping) for one in evaluations}
+        kinds = [status for status, _, _ in found]
+        return Defects(kinds.count(Status.WRONG_OUTPUT), kinds.count(Status.CRASH))
+
+    def __add__(self, other: Defects) -> Defects:
+        """Return those of both."""
+        return Defects(self.wrong + other.wrong, self.crashed + other.crashed)
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return self != Defects()
