@@ -45,7 +45,7 @@ _SIMPLER_MAY_DO = (InputError, InternalError, LimitError)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class WayToLoops:
     """How loops came about: their ``tree``, and what every pass over ``loops`` has left.
 
     The first of the loops are isl's; a pass that was left out leaves what was there. The ``goal``
@@ -77,12 +77,12 @@ def lower(
     return way_to_loops(legal, mapping, sizes).program
 
 
-def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
+def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
     """Return the way that :func:`lower` goes: under the mapping, or the first simpler one."""
     return _with_proofs(_way(legal, mapping, sizes), sizes)
 
 
-def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
+def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
     asked = Goal(legal, mapping, sizes)
     prepare(legal.scop, sizes)
     tree = BUILD.run(legal, asked)
@@ -114,7 +114,7 @@ def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> Way:
         return found
 
 
-def _with_proofs(way: Way, sizes: Sizes | None) -> Way:
+def _with_proofs(way: WayToLoops, sizes: Sizes | None) -> WayToLoops:
     """Return a way whose last loops have what is proved of them, and what code has to check.
 
     Loops for all sizes are to run at the given ones as well.
@@ -123,7 +123,7 @@ def _with_proofs(way: Way, sizes: Sizes | None) -> Way:
     return replace(way, loops=(*before, with_proofs(last, known_sizes(last.scop, sizes))))
 
 
-def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> Way | None:
+def _attempts(tree: Tree, asked: Goal, most: int, hopeless: set[Tree]) -> WayToLoops | None:
     """Return the way under a mapping or a simpler one, None where isl gives up every time.
 
     ``hopeless`` gets the trees of which isl makes no loops: another mapping may lead to them again.
@@ -154,7 +154,7 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
     yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1)
 
 
-def _lowered(tree: Tree, goal: Goal) -> Way:
+def _lowered(tree: Tree, goal: Goal) -> WayToLoops:
     """Run the passes over the loops of a tree, and check what comes in and what comes out."""
     program = GENERATE.run(tree, goal)
     check_ranges(program.body, goal.legal.scop)
@@ -164,7 +164,7 @@ def _lowered(tree: Tree, goal: Goal) -> Way:
         loops.append(each.run(loops[-1], goal) if each.is_wanted(goal.mapping) else loops[-1])
     done = loops[-1]
     check_ranges(done.body, done.scop)
-    return Way(goal, tree, tuple(loops), done)
+    return WayToLoops(goal, tree, tuple(loops), done)
 
 
 def compile_program(program: LoopProgram, *, is_watched: bool = False) -> bytes:

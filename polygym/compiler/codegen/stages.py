@@ -26,7 +26,7 @@ from polygym.compiler.codegen.passes import (
     Goal,
     Pass,
 )
-from polygym.compiler.codegen.pipeline import Way, way_to_loops
+from polygym.compiler.codegen.pipeline import WayToLoops, way_to_loops
 from polygym.compiler.codegen.trees.printer import print_tree
 from polygym.compiler.codegen.trees.tree import Tree
 from polygym.compiler.poly.legality import LegalSchedule
@@ -104,7 +104,7 @@ def list_of_passes() -> str:
     return "\n".join(f"  {one.name:{width}}  {one.does}" for one in PASSES)
 
 
-def _left_by(found: Pass[Any, Any], way: Way) -> tuple[Tree | LoopProgram | str, bool]:
+def _left_by(found: Pass[Any, Any], way: WayToLoops) -> tuple[Tree | LoopProgram | str, bool]:
     """Return what a pass leaves on a way to loops, and whether it has changed anything."""
     match found.leaves:
         case Form.TREE:

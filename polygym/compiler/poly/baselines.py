@@ -12,7 +12,7 @@ from typing import assert_never
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import bounded
-from polygym.compiler.poly.isl_variants import restricted_schedule
+from polygym.compiler.poly.isl_variants import variant_schedule
 from polygym.compiler.poly.lifted import lifted
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.scheduler import SchedulingTask
@@ -54,8 +54,8 @@ def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
 
 def _scheduled(scop: Scop, options: IslOptions) -> Schedule:
     task = SchedulingTask.of(scop, options)
-    if options.is_restricted:
-        return restricted_schedule(task, original(scop))
+    if options.is_variant:
+        return variant_schedule(task, original(scop))
     return parse(str(task.solved().get_map()), scop)
 
 

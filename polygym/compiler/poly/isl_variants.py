@@ -40,13 +40,13 @@ class _NotWantedError(Exception):
     """The first row that isl finds is one that is not wanted."""
 
 
-def restricted_schedule(task: SchedulingTask, original: Schedule) -> Schedule:
+def variant_schedule(task: SchedulingTask, original: Schedule) -> Schedule:
     """Return a schedule that isl finds, all of whose rows are wanted.
 
     Raises:
         InputError: there is none, or isl finds none.
     """
-    rows = _Restricted(original).solved(task, [], 0)
+    rows = _Variant(original).solved(task, [], 0)
     names = original.parameters
     parts = tuple(
         StatementSchedule(one.statement, one.iterators, tuple(row[one.statement] for row in rows))
@@ -70,7 +70,7 @@ def is_wanted(row: Row, options: IslOptions) -> bool:
 
 
 @dataclass(slots=True)
-class _Restricted:
+class _Variant:
     """One search; ``original`` is the order of the text, ``cuts`` counts the calls of isl."""
 
     original: Schedule

@@ -87,7 +87,7 @@ class IslOptions:
                 raise InputError(f"{name}: expected 1 to {_LARGEST_BOUND}, or -1, found {bound!r}")
 
     @property
-    def is_restricted(self) -> bool:
+    def is_variant(self) -> bool:
         """Whether some rows that isl may find are not wanted."""
         return not (self.skew and self.negative)
 

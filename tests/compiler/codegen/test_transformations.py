@@ -17,7 +17,7 @@ from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.roles import Roles
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import sink
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.through import run_through
 from polygym.compiler.codegen.trees.tile import coincident_first, tiles
 from polygym.compiler.codegen.trees.tile_choice import sizes_above
@@ -65,9 +65,9 @@ S:      A[i][j] -= A[i][k] * A[k][j];
 """
 
 
-def around(scop: Scop, schedule: Schedule) -> Around:
+def around(scop: Scop, schedule: Schedule) -> Surroundings:
     names = tuple(part.statement for part in schedule.statements)
-    return Around(all_pairs(scop), {name: () for name in names}, schedule.parameters)
+    return Surroundings(all_pairs(scop), {name: () for name in names}, schedule.parameters)
 
 
 def band_of(scop: Scop, schedule: Schedule) -> Band:
@@ -199,7 +199,7 @@ S:      C[i] = C[i] * 0.5 + A[k][l][i];
 """
 
 
-def first_band(text: str) -> tuple[Band, Around]:
+def first_band(text: str) -> tuple[Band, Surroundings]:
     scop = parse_text(text)
     schedule = original(scop)
     return band_of(scop, schedule), around(scop, schedule)
@@ -335,7 +335,7 @@ def test_threads_get_a_loop_that_is_long_enough() -> None:
 def test_bands_above_others_are_tiled_when_asked_or_for_a_wavefront() -> None:
     members = [point((row,), coincident=False) for row in (FIRST, SECOND)]
     band = Band(("S0",), tuple(members), Leaf())
-    outside, scop = Around((), {"S0": ()}, ()), parse_text(SWEEP)
+    outside, scop = Surroundings((), {"S0": ()}, ()), parse_text(SWEEP)
     untiled = (1, 1)
 
     def sizes(text: str, band: Band = band, tiled: tuple[int, ...] = untiled) -> tuple[int, ...]:

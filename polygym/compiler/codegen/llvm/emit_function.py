@@ -142,6 +142,8 @@ class FunctionEmitter:
         builder.cbranch(builder.icmp_signed("<=", counter, upper), body, after)
         builder.position_at_end(body)
         self.node(loop.body, environment | {loop.variable: counter})
+        # No wrap: the counter is at most its upper bound, within 2^62 (check_ranges), and a step is
+        # the width of a strip or of a tile.
         following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
         counter.add_incoming(following, builder.block)
         builder.branch(header)

@@ -208,6 +208,7 @@ def _emit_loop(
     for phis, values in ((carried, emitter.held), (written, emitter.written)):
         for key, phi in phis.items():
             phi.add_incoming(values[key], builder.block)
+    # No wrap, as in any other loop (emit_function).
     following = builder.add(counter, ir.Constant(I64, loop.step), flags=["nsw"])
     counter.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<=", following, upper), body, after)

@@ -59,6 +59,7 @@ def emit_turn(emitter: Accessing, down: Loop, environment: Environment) -> bool:
     mask = builder.icmp_signed("<=", lanes, left)
     rows = []
     for number in range(width):
+        # Bounds are within 2^62 (check_ranges), and what is added is less than a vector's lanes.
         row = builder.add(first_along, ir.Constant(I64, number), flags=["nsw"])
         row = builder.select(builder.icmp_signed("<", row, last_along), row, last_along)
         at = environment | {along.variable: row}

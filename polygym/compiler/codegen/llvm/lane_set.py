@@ -23,7 +23,10 @@ class LaneSet:
     mask: Any | None
 
     def lane(self, builder: ir.IRBuilder, number: int) -> Any:
-        """Return the variable's value in one lane; it does not wrap in those that do not exist."""
+        """Return the variable's value in one lane, of those too that do not exist.
+
+        None wraps: loops have bounds within 2^62 (check_ranges), lanes are few.
+        """
         return builder.add(self.base, ir.Constant(I64, number), flags=["nsw"])
 
 

@@ -1,4 +1,4 @@
-"""Rehearsal: loops are run before code is made of them, to see that they do what the tree says.
+"""Loops are run before code is made of them, to see that they do what the tree says.
 
 isl's AST generator decides how instances of statements interleave, and for very irregular schedules
 its answer has been seen to be wrong: two statements of a band in the wrong order where their

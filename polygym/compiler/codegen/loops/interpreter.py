@@ -37,7 +37,7 @@ from polygym.compiler.codegen.loops.ir import (
     instances_in,
 )
 from polygym.compiler.codegen.loops.names import counter_place
-from polygym.compiler.codegen.loops.split_points import turns
+from polygym.compiler.codegen.loops.split_points import split_points
 
 Point: TypeAlias = tuple[str, tuple[int, ...]]
 """An instance: the statement and the values of its iterators."""
@@ -317,7 +317,7 @@ class _SampledText(_PlacedText):
 
     def _more(self, loop: Loop) -> str:
         level = min(max(self._level, 1), len(_KEPT)) - 1
-        return f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in turns(loop))})"
+        return f", {level}, ({''.join(f'{self._index(turn)}, ' for turn in split_points(loop))})"
 
 
 class _FollowedText(_PlacedText):

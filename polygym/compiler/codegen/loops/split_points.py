@@ -40,7 +40,7 @@ COMPARISONS = (
 )
 
 
-def turns(loop: Loop) -> tuple[Index, ...]:
+def split_points(loop: Loop) -> tuple[Index, ...]:
     """Return the turning points of a loop's counter, in terms of the counters around it."""
     found: dict[Index, None] = {}
     inside = counters(loop.body)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.poly.distance import Pairs
 
 _NEAR = (1, 2)
 
 
-def is_chain(band: Band, around: Around) -> bool:
+def is_chain(band: Band, around: Surroundings) -> bool:
     """Whether a band without coincident members waits at its last one."""
     if len(band.members) < 2 or any(member.coincident for member in band.members):
         return False

@@ -24,7 +24,7 @@ def copies_of(group: Group, setting: Setting) -> Copies:
 def as_asked(found: Copies, setting: Setting) -> Copies:
     """Return the copies with those that the mapping asks for in their place."""
     asked = setting.mapping
-    return Copies(asked.unroll_jam or found.jam, asked.vector_copies or found.vectors)
+    return Copies(asked.unroll_jam or found.unroll_jam, asked.vector_copies or found.vector_copies)
 
 
 def annotations_of(group: Group, setting: Setting) -> dict[int, LoopAnnotation]:
@@ -45,9 +45,9 @@ def given_to(
     """Return what the loop that runs in vectors and the jammed one are given to do."""
     found: dict[int, LoopAnnotation] = {}
     if vector is not None:
-        found[vector] = Vector(bits, number.vectors)
-    if jammed is not None and number.jam > 1:
-        found[jammed] = Jam(number.jam)
+        found[vector] = Vector(bits, number.vector_copies)
+    if jammed is not None and number.unroll_jam > 1:
+        found[jammed] = Jam(number.unroll_jam)
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
 
 
@@ -25,7 +25,7 @@ class Group:
 
     statements: tuple[str, ...]
     members: tuple[Member, ...]
-    around: Around
+    around: Surroundings
     moves: Table
     roles: Roles
     held: frozenset[str] = frozenset()
@@ -42,12 +42,14 @@ class Group:
 
 
 def group_of(
-    statements: tuple[str, ...], members: tuple[Member, ...], around: Around, setting: Setting
+    statements: tuple[str, ...], members: tuple[Member, ...], around: Surroundings, setting: Setting
 ) -> Group:
     """Return the group of some statements inside of loops that run one after the other."""
     members = around.reviewed(members, statements)
     moves = setting.moves(statements, around.rows, members)
-    chosen = roles(members, moves, vectors=setting.has_vectors, hold=setting.mapping.registers)
+    chosen = roles(
+        members, moves, has_vectors=setting.has_vectors, registers=setting.mapping.registers
+    )
     return Group(statements, members, around, moves, chosen)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polygym.compiler.codegen.common.mapping import Mapping
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tile import coincident_first, tiles
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.wavefront import diamond, wavefront
@@ -27,7 +27,7 @@ def levels(
     sizes: tuple[int, ...],
     statements: tuple[str, ...],
     mapping: Mapping,
-    around: Around,
+    around: Surroundings,
 ) -> tuple[tuple[Member, ...], ...]:
     """Return the bands of tiles around a permutable band; a size of 1 leaves its member whole."""
     if not any(size > 1 for size in sizes):
@@ -55,7 +55,7 @@ def levels(
 
 
 def _wants_wavefront(
-    members: Sequence[Member], sizes: Sequence[int], mapping: Mapping, around: Around
+    members: Sequence[Member], sizes: Sequence[int], mapping: Mapping, around: Surroundings
 ) -> bool:
     """Whether the tiles would have to run one after the other, though threads are waiting."""
     return (

@@ -44,8 +44,8 @@ COPYING = 1
 class Copies:
     """How many iterations run together: of the jammed loop, and vectors of the vector loop."""
 
-    jam: int
-    vectors: int
+    unroll_jam: int
+    vector_copies: int
 
 
 def copies(roles: Roles, statements: int, machine: Machine) -> Copies:
@@ -88,15 +88,15 @@ def block(
     vector that comes from farther away takes so many cycles.
 
     >>> block(4, 54, 16, Machine(registers=32))
-    Copies(jam=4, vectors=4)
+    Copies(unroll_jam=4, vector_copies=4)
     >>> block(1, 54, 16, Machine(registers=32))
-    Copies(jam=1, vectors=4)
+    Copies(unroll_jam=1, vector_copies=4)
     >>> block(64, 64, 16, Machine(registers=32))
-    Copies(jam=8, vectors=2)
+    Copies(unroll_jam=8, vector_copies=2)
     >>> block(64, 64, 16, Machine(registers=32), shared=False)
-    Copies(jam=4, vectors=4)
+    Copies(unroll_jam=4, vector_copies=4)
     >>> block(56, 64, 8, Machine()), block(56, 64, 8, Machine(), spare=3)
-    (Copies(jam=4, vectors=3), Copies(jam=4, vectors=2))
+    (Copies(unroll_jam=4, vector_copies=3), Copies(unroll_jam=4, vector_copies=2))
     """
     choices = [
         Copies(r, v)
@@ -108,7 +108,7 @@ def block(
         choices,
         key=lambda found: (
             cycles(found, rows, columns, width, shared=shared, load=load),
-            -found.jam * found.vectors,
+            -found.unroll_jam * found.vector_copies,
         ),
     )
 
@@ -124,7 +124,7 @@ def cycles(
 ) -> float:
     """Return how many cycles a step of the sums takes in all blocks of a size together.
 
-    >>> cycles(Copies(jam=5, vectors=2), 5, 32, 16), cycles(Copies(jam=16, vectors=1), 32, 5, 16)
+    >>> cycles(Copies(5, 2), 5, 32, 16), cycles(Copies(16, 1), 32, 5, 16)
     (5.0, 17.0)
     """
 
@@ -132,11 +132,14 @@ def cycles(
         vectors = v if shared else r * v
         return max(r * v / 2, (r + vectors) / 2, 4, load * vectors)
 
-    whole, rest = divmod(columns, width * found.vectors)
+    whole, rest = divmod(columns, width * found.vector_copies)
     left = -(-rest // width)
     total = 0.0
-    for height, times in ((found.jam, rows // found.jam), (1, rows % found.jam)):
-        blocks = whole * step(height, found.vectors) + (step(height, left) if left else 0)
+    for height, times in (
+        (found.unroll_jam, rows // found.unroll_jam),
+        (1, rows % found.unroll_jam),
+    ):
+        blocks = whole * step(height, found.vector_copies) + (step(height, left) if left else 0)
         total += times * blocks
     return total
 

@@ -36,7 +36,7 @@ from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import Sunk, sink
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.through import Through, run_through
 from polygym.compiler.codegen.trees.tile_choice import (
     SINKING,
@@ -70,7 +70,7 @@ def plan(
         names = tuple(part.statement for part in legal.schedule.statements)
         around = memory.of(
             ("root", parameters),
-            lambda: Around(
+            lambda: Surroundings(
                 all_pairs(legal.scop), {name: () for name in names}, parameters, memory=memory
             ),
         )
@@ -98,7 +98,7 @@ class _Planner:
         """The mapping."""
         return self.setting.mapping
 
-    def tree(self, tree: Tree, around: Around) -> Tree:
+    def tree(self, tree: Tree, around: Surroundings) -> Tree:
         """Return the mapped tree."""
         match tree:
             case Leaf():
@@ -110,7 +110,7 @@ class _Planner:
             case Band():
                 return self.band(tree, (1,) * len(tree.members), around)
 
-    def branch(self, tree: Tree, around: Around) -> Tree:
+    def branch(self, tree: Tree, around: Surroundings) -> Tree:
         """Return the mapped tree of a branch, which asks the mapping for what matters to it."""
         setting, memory = self.setting, self.setting.memory
         if isinstance(memory, Nothing):
@@ -124,7 +124,7 @@ class _Planner:
             replace(self.setting, mapping=mapping), replace(self.threads, mapping=mapping)
         )
 
-    def band(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+    def band(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band of points."""
         if _is_last(band):
             return self._points(band, tiled, around)
@@ -139,7 +139,7 @@ class _Planner:
                     return ran
         return self._above(band, tiled, around)
 
-    def _points(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+    def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band below which there are no more loops."""
         found = arrangement(band, around, self.setting)
         sizes = sizes_of_points(band, found, tiled, around, self.setting)
@@ -148,7 +148,7 @@ class _Planner:
         return tiles.around(self.threads.inside(points, parallel=tiles.parallel))
 
     def _sunk(
-        self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Around
+        self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Surroundings
     ) -> Tree:
         """Tile a band whose points have sunk into the branches."""
         count = len(band.members)
@@ -166,7 +166,7 @@ class _Planner:
         return tiles.around(Sequence(tuple(mapped)))
 
     def _reduced(
-        self, band: Band, found: Reduction, tiled: tuple[int, ...], around: Around
+        self, band: Band, found: Reduction, tiled: tuple[int, ...], around: Surroundings
     ) -> Tree:
         """Tile the free members of a sum over several loops."""
         points = tuple(band.members[place] for place in found.places)
@@ -176,7 +176,7 @@ class _Planner:
         tiles = self._tiles(Band(band.statements, points, found.tree), sizes, around)
         return tiles.around(self.threads.inside(found.tree, parallel=tiles.parallel))
 
-    def _through(self, band: Band, around: Around) -> Through | None:
+    def _through(self, band: Band, around: Surroundings) -> Through | None:
         """Let coincident members run inside the band below, unless that has vectors as it is."""
         through = run_through(band, around)
         if through is None:
@@ -188,7 +188,7 @@ class _Planner:
         return None if arrangement(band.child, inside, self.setting).is_rewarding else through
 
     def _run_through(
-        self, band: Band, through: Through, tiled: tuple[int, ...], around: Around
+        self, band: Band, through: Through, tiled: tuple[int, ...], around: Surroundings
     ) -> Tree | None:
         """Tile the members that run inside; None where that gains nothing."""
         inside, below = through.inside, through.around
@@ -211,7 +211,7 @@ class _Planner:
         tree = self.band(inside, (*now, *rest), below.with_threads(parallel=tiles.parallel))
         return tiles.around(Band(band.statements, through.staying, tree))
 
-    def _above(self, band: Band, tiled: tuple[int, ...], around: Around) -> Tree:
+    def _above(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band whose points stay above what is below."""
         tiles = self._tiles(
             band, sizes_above(band, tiled, around, self.mapping, self.setting.scop), around
@@ -222,7 +222,7 @@ class _Planner:
         below = around.inside(band.members, band.statements).with_threads(parallel=parallel)
         return tiles.around(Band(band.statements, members, self.tree(band.child, below)))
 
-    def _tiles(self, band: Band, sizes: tuple[int, ...], around: Around) -> _Tiles:
+    def _tiles(self, band: Band, sizes: tuple[int, ...], around: Surroundings) -> _Tiles:
         """Return the tiles around a band, the outermost coincident one parallel."""
         outer: list[tuple[Member, ...]] = []
         parallel = around.parallel

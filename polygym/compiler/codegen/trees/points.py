@@ -31,7 +31,7 @@ from polygym.compiler.codegen.trees.group import Group, group_of, holding
 from polygym.compiler.codegen.trees.pairs import in_order
 from polygym.compiler.codegen.trees.roles import Roles
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import (
     Band,
     Branch,
@@ -83,7 +83,7 @@ class Arrangement:
         return Roles(moved(chosen.vector), moved(chosen.held), moved(chosen.jammed))
 
 
-def arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
+def arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangement:
     """Return who does what among the points of a band below which there are no more loops."""
     mapping = setting.mapping
     asked = setting.has_vectors, mapping.registers, mapping.has_one_row, setting.packing
@@ -92,7 +92,7 @@ def arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
     )
 
 
-def _arrangement(band: Band, around: Around, setting: Setting) -> Arrangement:
+def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangement:
     together = _together(band, around, (), setting)
     fallback = None
     for candidate in _candidates(band, around, together, setting):
@@ -130,7 +130,7 @@ def arranged(band: Band, chosen: Arrangement, setting: Setting) -> Band:
 
 
 def _candidates(
-    band: Band, around: Around, together: Arrangement, setting: Setting
+    band: Band, around: Surroundings, together: Arrangement, setting: Setting
 ) -> Iterator[Arrangement]:
     yield together
     if not setting.has_vectors:
@@ -143,14 +143,16 @@ def _candidates(
             yield apart
 
 
-def _together(band: Band, around: Around, outer: tuple[int, ...], setting: Setting) -> Arrangement:
+def _together(
+    band: Band, around: Surroundings, outer: tuple[int, ...], setting: Setting
+) -> Arrangement:
     inner, below = _inside(band, around, outer)
     members = tuple(band.members[place] for place in inner)
     return Arrangement(outer, inner, (group_of(band.statements, members, below, setting),))
 
 
 def _apart(
-    band: Band, around: Around, outer: tuple[int, ...], setting: Setting
+    band: Band, around: Surroundings, outer: tuple[int, ...], setting: Setting
 ) -> Arrangement | None:
     """Return the arrangement in which the statements part ways, if they may."""
     inner, below = _inside(band, around, outer)
@@ -166,13 +168,15 @@ def _apart(
     return Arrangement(outer, inner, tuple(groups))
 
 
-def _inside(band: Band, around: Around, outer: tuple[int, ...]) -> tuple[tuple[int, ...], Around]:
+def _inside(
+    band: Band, around: Surroundings, outer: tuple[int, ...]
+) -> tuple[tuple[int, ...], Surroundings]:
     """Return the positions of the other members, and what surrounds these."""
     inner = tuple(place for place in range(len(band.members)) if place not in outer)
     return inner, around.inside([band.members[place] for place in outer], band.statements)
 
 
-def _diagonal(band: Band, around: Around) -> Arrangement:
+def _diagonal(band: Band, around: Surroundings) -> Arrangement:
     """Return the arrangement in which the last two members run along diagonals."""
     count = len(band.members)
     *others, first, second = band.members

@@ -42,7 +42,7 @@ from polygym.compiler.codegen.trees.moves import Move
 from polygym.compiler.codegen.trees.pairs import in_order
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.sum_choice import SumChoice, SumLoops, sum_choice
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import (
     Band,
     Branch,
@@ -101,7 +101,7 @@ class _Split:
         return SumLoops(name, free, outer, summed)
 
 
-def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
+def reduction(band: Band, around: Surroundings, setting: Setting) -> Reduction | None:
     """Return the points of a band with a sum over several loops below, arranged; None if unfit."""
     sizes = setting.sizes
     if sizes is None or not setting.mapping.registers or not setting.has_vectors:
@@ -124,7 +124,7 @@ def reduction(band: Band, around: Around, setting: Setting) -> Reduction | None:
 
 
 def _split(
-    band: Band, around: Around, setting: Setting
+    band: Band, around: Surroundings, setting: Setting
 ) -> tuple[_Split, tuple[tuple[str, ...], ...] | None]:
     """Tell the members of a band apart, and find an order for its statements inside of them."""
     places = tuple(place for place, member in enumerate(band.members) if member.coincident)
@@ -136,7 +136,7 @@ def _split(
     return split, in_order([(name,) for name in band.statements], inside.pairs)
 
 
-def _moves_on(member: Member, band: Band, around: Around, setting: Setting) -> bool:
+def _moves_on(member: Member, band: Band, around: Surroundings, setting: Setting) -> bool:
     """Whether some statement writes another element when the member of its band advances."""
     for name in band.statements:
         own = [restricted(one, band.statements, (name,)) for one in band.members]
@@ -147,7 +147,7 @@ def _moves_on(member: Member, band: Band, around: Around, setting: Setting) -> b
 
 
 def _choices(
-    split: _Split, order: Many[str], around: Around, setting: Setting
+    split: _Split, order: Many[str], around: Surroundings, setting: Setting
 ) -> tuple[SumChoice, ...]:
     """Return what the statements do, in their order; nothing where one of them is unfit."""
     found = []

@@ -50,11 +50,11 @@ class Roles:
         return (*(place for place in range(count) if place not in last), *last)
 
 
-def roles(members: Sequence[Member], table: Table, *, vectors: bool, hold: bool) -> Roles:
+def roles(members: Sequence[Member], table: Table, *, has_vectors: bool, registers: bool) -> Roles:
     """Return who does what."""
     count = len(members)
-    vector = _vector(members, table) if vectors else None
-    held = _held(count, table, vector) if hold else None
+    vector = _vector(members, table) if has_vectors else None
+    held = _held(count, table, vector) if registers else None
     free = [
         place for place in range(count) if members[place].coincident and place not in (vector, held)
     ]

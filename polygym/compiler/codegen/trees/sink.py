@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polygym.compiler.codegen.trees.pairs import weakly_ordered
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band, Branch, Sequence, restricted
 
 
@@ -35,7 +35,7 @@ class Sunk:
     own: int
 
 
-def sink(band: Band, around: Around) -> tuple[Sunk, ...] | None:
+def sink(band: Band, around: Surroundings) -> tuple[Sunk, ...] | None:
     """Return the bands of the branches after sinking, or None where that is not legal."""
     if not isinstance(band.child, Sequence):
         return None
@@ -43,7 +43,7 @@ def sink(band: Band, around: Around) -> tuple[Sunk, ...] | None:
     return around.memory.of(("sink", band, around), lambda: _sunk(band, sequence, around))
 
 
-def _sunk(band: Band, sequence: Sequence, around: Around) -> tuple[Sunk, ...] | None:
+def _sunk(band: Band, sequence: Sequence, around: Surroundings) -> tuple[Sunk, ...] | None:
     if _leads_back(sequence, around):
         return None
     return tuple(
@@ -51,7 +51,7 @@ def _sunk(band: Band, sequence: Sequence, around: Around) -> tuple[Sunk, ...] | 
     )
 
 
-def _leads_back(sequence: Sequence, around: Around) -> bool:
+def _leads_back(sequence: Sequence, around: Surroundings) -> bool:
     """Whether some pair leads from a later branch to an earlier one."""
     group = {
         name: place for place, branch in enumerate(sequence.branches) for name in branch.statements
@@ -59,7 +59,7 @@ def _leads_back(sequence: Sequence, around: Around) -> bool:
     return any(group[pair.dependence.source] > group[pair.dependence.sink] for pair in around.pairs)
 
 
-def _branch(band: Band, branch: Branch, around: Around) -> Sunk:
+def _branch(band: Band, branch: Branch, around: Surroundings) -> Sunk:
     """Return a branch with the points of the band above moved into it."""
     statements = branch.statements
     points = tuple(restricted(member, band.statements, statements) for member in band.members)

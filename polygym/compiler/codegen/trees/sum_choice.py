@@ -31,10 +31,10 @@ from polygym.compiler.codegen.trees.model import Copies
 from polygym.compiler.codegen.trees.moves import Move, Moves
 from polygym.compiler.codegen.trees.roles import Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.codegen.trees.trips import lengths
-from polygym.compiler.codegen.trees.vector_choice import Footprint, Sum, Way, best_way
+from polygym.compiler.codegen.trees.vector_choice import Footprint, Sum, VectorChoice, best_choice
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.schedule import Row
 
@@ -67,7 +67,7 @@ class SumChoice:
     tiles: dict[int, int]
 
 
-def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice | None:
+def sum_choice(loops: SumLoops, around: Surroundings, setting: Setting) -> SumChoice | None:
     """Return what a statement does; None where its element is not held, or nothing is gained."""
     assert setting.sizes is not None
     name = (loops.statement,)
@@ -85,15 +85,15 @@ def sum_choice(loops: SumLoops, around: Around, setting: Setting) -> SumChoice |
     touched = _footprints(statement, summed, reach[count:], setting)
     bytes_ = setting.vector_bits // 8
     found = Sum(statement, own, reach[:count], terms, is_held, bytes_, touched)
-    way = _way(found, loops, moves, setting)
-    if way is None:
+    choice = _vector_choice(found, loops, moves, setting)
+    if choice is None:
         return None
-    number = as_asked(way.copies, setting)
-    if number.vectors > found.fitting(setting.machine):
+    number = as_asked(choice.copies, setting)
+    if number.vector_copies > found.fitting(setting.machine):
         return None
-    given = given_to(way.vector, way.jammed, number, setting.vector_bits)
-    again = found.again(way.vector)
-    return SumChoice(loops, is_held, given, again, _tiles(found, way, number, again, setting))
+    given = given_to(choice.vector, choice.jammed, number, setting.vector_bits)
+    again = found.again(choice.vector)
+    return SumChoice(loops, is_held, given, again, _tiles(found, choice, number, again, setting))
 
 
 def _footprints(
@@ -122,10 +122,12 @@ def _is_held(loops: SumLoops, outer: Sequence[Row], moves: Table, setting: Setti
     )
 
 
-def _way(found: Sum, loops: SumLoops, moves: Table, setting: Setting) -> Way | None:
+def _vector_choice(
+    found: Sum, loops: SumLoops, moves: Table, setting: Setting
+) -> VectorChoice | None:
     """Return which independent loop runs in vectors and which in copies; None for no vectors."""
-    usual = roles((*loops.free, *loops.summed), moves, vectors=True, hold=True).vector
-    return best_way(
+    usual = roles((*loops.free, *loops.summed), moves, has_vectors=True, registers=True).vector
+    return best_choice(
         found,
         usual if usual is not None and usual < len(loops.free) else None,
         [member.coincident for member in loops.free],
@@ -135,18 +137,18 @@ def _way(found: Sum, loops: SumLoops, moves: Table, setting: Setting) -> Way | N
 
 
 def _tiles(
-    found: Sum, way: Way, number: Copies, again: frozenset[int], setting: Setting
+    found: Sum, choice: VectorChoice, number: Copies, again: frozenset[int], setting: Setting
 ) -> dict[int, int]:
     """Return a tile size for the loop in vectors, where these are turned and needed again.
 
     It is one block, doubled as long as a quarter of the cache holds what is read for it and every
     thread has a tile; where there are more threads than blocks, there are no tiles.
     """
-    block = number.vectors * setting.lanes((found.statement.name,))
-    read = found.column * number.vectors  # for a block
-    along, cache = found.lengths[way.vector], setting.machine.level_2
+    block = number.vector_copies * setting.lanes((found.statement.name,))
+    read = found.column * number.vector_copies  # for a block
+    along, cache = found.lengths[choice.vector], setting.machine.level_2
     is_again = any(found.lengths[place] > 1 for place in again)
-    if not found.moves[way.vector].turned or not is_again or read * along // block <= cache // 2:
+    if not found.moves[choice.vector].turned or not is_again or read * along // block <= cache // 2:
         return {}
     most = along // setting.mapping.threads
     if setting.mapping.shares and block > most:
@@ -154,4 +156,4 @@ def _tiles(
     size = block
     while 2 * size <= most and 2 * size // block * read <= cache // 4:
         size *= 2
-    return {way.vector: size}
+    return {choice.vector: size}

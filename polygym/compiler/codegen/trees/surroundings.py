@@ -13,7 +13,7 @@ from polygym.compiler.poly.schedule import Row
 
 
 @dataclass(frozen=True, eq=False)
-class Around:
+class Surroundings:
     """The surroundings (within one process: pairs hold isl's objects).
 
     ``pairs`` are those that no loop around orders, ``rows`` the point loops around each statement,
@@ -27,28 +27,28 @@ class Around:
     parallel: bool = False
     memory: Memory = NOTHING
 
-    def within(self, statements: tuple[str, ...]) -> Around:
+    def within(self, statements: tuple[str, ...]) -> Surroundings:
         """Return what surrounds a branch."""
         return self.memory.of(
             ("within", self, statements),
             lambda: replace(self, pairs=within(self.pairs, statements)),
         )
 
-    def with_threads(self, *, parallel: bool) -> Around:
+    def with_threads(self, *, parallel: bool) -> Surroundings:
         """Return the same, where a loop around is parallel or none is."""
         return self.memory.of(
             ("with_threads", self, parallel), lambda: replace(self, parallel=parallel)
         )
 
-    def inside(self, members: Sequence[Member], statements: tuple[str, ...]) -> Around:
+    def inside(self, members: Sequence[Member], statements: tuple[str, ...]) -> Surroundings:
         """Return what surrounds the body of some loops over points."""
         found = self
         for member in members:
             found = found._in_loop(member.rows, statements)
         return found
 
-    def _in_loop(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Around:
-        def make() -> Around:
+    def _in_loop(self, rows: tuple[Row, ...], statements: tuple[str, ...]) -> Surroundings:
+        def make() -> Surroundings:
             pairs = still_unordered(self.pairs, statements, rows, self.parameters)
             own = {
                 name: (*self.rows[name], row) for name, row in zip(statements, rows, strict=True)

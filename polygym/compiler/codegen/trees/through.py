@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band, Member
 
 
@@ -30,10 +30,10 @@ class Through:
     moving: tuple[int, ...]
     staying: tuple[Member, ...]
     inside: Band
-    around: Around
+    around: Surroundings
 
 
-def run_through(band: Band, around: Around) -> Through | None:
+def run_through(band: Band, around: Surroundings) -> Through | None:
     """Return the band below joined by the coincident members of this one.
 
     None where there is nothing to move, or nothing to move it through.
@@ -44,7 +44,7 @@ def run_through(band: Band, around: Around) -> Through | None:
     return around.memory.of(("through", band, around), lambda: _through(band, child, around))
 
 
-def _through(band: Band, child: Band, around: Around) -> Through | None:
+def _through(band: Band, child: Band, around: Surroundings) -> Through | None:
     statements = band.statements
     moving = tuple(place for place, member in enumerate(band.members) if member.coincident)
     staying = tuple(member for member in band.members if not member.coincident)

@@ -11,7 +11,7 @@ from polygym.compiler.codegen.trees.model import few_rows, outer_sizes, tile_siz
 from polygym.compiler.codegen.trees.points import Arrangement
 from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
 from polygym.compiler.codegen.trees.trips import lengths
 from polygym.compiler.ir.scop import Scop
@@ -27,7 +27,7 @@ def sizes_of_points(
     band: Band,
     arrangement: Arrangement,
     tiled: tuple[int, ...],
-    around: Around,
+    around: Surroundings,
     setting: Setting,
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
@@ -81,7 +81,7 @@ def sizes_of_free(found: Reduction, mapping: Mapping, *, parallel: bool) -> tupl
 
 
 def sizes_above(
-    band: Band, tiled: tuple[int, ...], around: Around, mapping: Mapping, scop: Scop
+    band: Band, tiled: tuple[int, ...], around: Surroundings, mapping: Mapping, scop: Scop
 ) -> tuple[int, ...]:
     """Return the tile sizes of a band that keeps further loops below it.
 
@@ -99,7 +99,7 @@ def sizes_above(
 
 
 def _fresh(
-    band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Around, scop: Scop
+    band: Band, sizes: tuple[int, ...], tiled: tuple[int, ...], around: Surroundings, scop: Scop
 ) -> tuple[int, ...]:
     """Return the sizes with 1 for members that are tiled already, or no loops of their own."""
     new = around.memory.of(("new", band, around), lambda: _new(band, around, scop))
@@ -108,7 +108,7 @@ def _fresh(
     )
 
 
-def _new(band: Band, around: Around, scop: Scop) -> frozenset[int]:
+def _new(band: Band, around: Surroundings, scop: Scop) -> frozenset[int]:
     """Return which members are loops of their own: no combinations of those around."""
     new: set[int] = set()
     for place, name in enumerate(band.statements):

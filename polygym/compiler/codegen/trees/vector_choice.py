@@ -4,7 +4,7 @@ For ``O[n, f, x] += I[n, c, x + q] * K[f, c, q]``, summed over c and q, there ar
 what is read and written is contiguous, and copies along f share the vectors of I. Along f the
 weights have to be turned in a copy, and the elements of O are far apart in memory; but they are
 stored once, after all terms, and where x runs over 5 elements and f over 32, vectors of 16 are full
-that way: a step takes 5 cycles for 160 elements, and 17 along x.
+that choice: a step takes 5 cycles for 160 elements, and 17 along x.
 
 Along f elements of I are spread, and x and x + q overlap: LLVM, which unrolls the few iterations of
 q, keeps in registers what neighbours share. Where there are only 16, a block leaves some for that;
@@ -41,7 +41,7 @@ _FAR_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Way:
+class VectorChoice:
     """Which loop runs in vectors, which in copies, how many, and the cycles for an element."""
 
     vector: int
@@ -98,7 +98,7 @@ class Sum:
             if far and Move.FAR not in others and Move.NEXT in others:
                 yield place
 
-    def way(self, vector: int, width: int, machine: Machine) -> Way:
+    def choice(self, vector: int, width: int, machine: Machine) -> VectorChoice:
         """Return what there is to do if a loop runs in vectors of so many elements.
 
         Of what is turned in a copy every element counts once for all the iterations that read it.
@@ -121,23 +121,23 @@ class Sum:
         copying = sum(
             self.terms * COPYING / self._reading(read) for read in self.moves[vector].turned
         )
-        way = Way(vector, jammed, copies, one / max(1, rows * columns) + copying)
-        far = self._read_again(way, width, machine.level_2 // 2) / max(1, prod(self.lengths))
-        return replace(way, cycles=way.cycles + far / _FAR_BYTES)
+        choice = VectorChoice(vector, jammed, copies, one / max(1, rows * columns) + copying)
+        far = self._read_again(choice, width, machine.level_2 // 2) / max(1, prod(self.lengths))
+        return replace(choice, cycles=choice.cycles + far / _FAR_BYTES)
 
-    def _read_again(self, way: Way, width: int, cache: int) -> float:
+    def _read_again(self, choice: VectorChoice, width: int, cache: int) -> float:
         """Return the bytes that are read once more since they have not stayed in the cache.
 
         What is turned is left out, since it has tiles that stay, and so are the tiles: that what is
         not turned is read for each of them is not counted.
         """
-        turned, again = self.moves[way.vector].turned, 0.0
+        turned, again = self.moves[choice.vector].turned, 0.0
         for read, footprint in enumerate(self.footprints):
             if self._is_own(read) or read in turned:
                 continue
             size = min(footprint.column, footprint.array)
             traffic = float(size)
-            for place, times in self._inside_out(way, width):
+            for place, times in self._inside_out(choice, width):
                 if self.moves[place].reads[read] is not Move.SAME:
                     more = min(footprint.array, size * max(1, self.lengths[place]))
                     traffic, size = traffic * more / max(1, size), more
@@ -146,13 +146,16 @@ class Sum:
             again += traffic - size if size > cache else 0.0
         return again
 
-    def _inside_out(self, way: Way, width: int) -> Iterator[tuple[int, int]]:
+    def _inside_out(self, choice: VectorChoice, width: int) -> Iterator[tuple[int, int]]:
         """Yield the loops from the innermost one out, with how many blocks each has."""
-        yield way.vector, -(-self.lengths[way.vector] // (width * way.copies.vectors)) or 1
-        if way.jammed is not None:
-            yield way.jammed, -(-self.lengths[way.jammed] // way.copies.jam) or 1
-        others = [p for p in range(len(self.lengths)) if p not in (way.vector, way.jammed)]
-        again = self.again(way.vector)
+        yield (
+            choice.vector,
+            -(-self.lengths[choice.vector] // (width * choice.copies.vector_copies)) or 1,
+        )
+        if choice.jammed is not None:
+            yield choice.jammed, -(-self.lengths[choice.jammed] // choice.copies.unroll_jam) or 1
+        others = [p for p in range(len(self.lengths)) if p not in (choice.vector, choice.jammed)]
+        again = self.again(choice.vector)
         for place in reversed(sorted(others, key=lambda place: place in again)):
             yield place, max(1, self.lengths[place])
 
@@ -197,14 +200,14 @@ class Sum:
         return best
 
 
-def best_way(
+def best_choice(
     found: Sum, usual: int | None, coincident: Sequence[bool], width: int, machine: Machine
-) -> Way | None:
+) -> VectorChoice | None:
     """Return the way with the fewest cycles; None where no loop can run in vectors.
 
     ``usual`` is the loop along which everything is contiguous, if there is one.
     """
     places = [usual] if usual is not None else []
     places += [place for place in found.scattered() if coincident[place]]
-    ways = (found.way(place, width, machine) for place in places)
-    return min(ways, key=lambda way: way.cycles, default=None)
+    ways = (found.choice(place, width, machine) for place in places)
+    return min(ways, key=lambda choice: choice.cycles, default=None)

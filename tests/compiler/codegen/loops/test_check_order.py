@@ -127,7 +127,7 @@ def test_statements_in_the_wrong_order_are_refused(name: str, is_known: bool) ->
 
 
 def sampled(name: str, body_of: Callable[[Node], Iterator[Node]]) -> int:
-    """Rehearse a sample of what is made of isl's loops; return how many that were."""
+    """Run a sample of what is made of isl's loops; return how many that were."""
     scop = scop_of(name)
     legal = LegalSchedule(scop, isl_schedule(scop))
     sizes = {p.name: SIZES.get(p.name, 43) for p in scop.parameters}

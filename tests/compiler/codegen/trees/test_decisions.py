@@ -39,7 +39,7 @@ def test_the_width_of_a_vector(text: str, bits: int) -> None:
 
 
 def test_what_the_mapping_asks_for_comes_first() -> None:
-    found = Copies(jam=8, vectors=3)
+    found = Copies(unroll_jam=8, vector_copies=3)
     assert as_asked(found, setting("default")) == found
     assert as_asked(found, setting("unroll_jam=2")) == Copies(2, 3)
     assert as_asked(found, setting("vector_copies=1 unroll_jam=1")) == Copies(1, 1)

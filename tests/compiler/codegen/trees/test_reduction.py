@@ -19,7 +19,7 @@ from polygym.compiler.codegen.trees.model import Copies, block
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.reduction import Reduction, reduction
 from polygym.compiler.codegen.trees.setting import Setting
-from polygym.compiler.codegen.trees.surroundings import Around
+from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band, Sequence
 from polygym.compiler.codegen.trees.trips import trips
 from polygym.compiler.frontend.c import parse_text
@@ -52,7 +52,7 @@ def found(
     band = build_tree(LegalSchedule(scop, order))
     assert isinstance(band, Band)
     names = tuple(part.statement for part in order.statements)
-    around = Around(all_pairs(scop), {name: () for name in names}, order.parameters)
+    around = Surroundings(all_pairs(scop), {name: () for name in names}, order.parameters)
     options = parse_mapping(mapping)
     packing = Packing(scop, None, (frozenset(names),))
     return reduction(band, around, Setting(scop, options, machine, packing, sizes))
@@ -150,9 +150,9 @@ def test_trips(row: Row, expected: int) -> None:
 @pytest.mark.parametrize("columns", [1, 5, 12, 16, 26, 54, 1000])
 def test_blocks_fit_the_registers_and_the_sum(registers: int, rows: int, columns: int) -> None:
     chosen = block(rows, columns, 16, Machine(registers=registers))
-    assert chosen.jam * chosen.vectors + chosen.vectors + 1 <= registers
-    assert chosen.jam <= rows
-    assert 16 * (chosen.vectors - 1) < columns or chosen == Copies(1, 1)
+    assert chosen.unroll_jam * chosen.vector_copies + chosen.vector_copies + 1 <= registers
+    assert chosen.unroll_jam <= rows
+    assert 16 * (chosen.vector_copies - 1) < columns or chosen == Copies(1, 1)
 
 
 def stores_inside(text: str) -> int:

@@ -7,7 +7,7 @@ import pytest
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.trees.model import Copies, block
 from polygym.compiler.codegen.trees.moves import Move, Moves
-from polygym.compiler.codegen.trees.vector_choice import Footprint, Sum, best_way
+from polygym.compiler.codegen.trees.vector_choice import Footprint, Sum, best_choice
 from polygym.compiler.frontend.c import parse_text
 from tests.compiler.codegen.loops.test_tile_pack import BATCHES
 
@@ -26,7 +26,7 @@ def sum_of(n: int, f: int, x: int, terms: int = 288) -> Sum:
 
 
 def best(found: Sum, usual: int | None = X, coincident: tuple[bool, ...] = (True,) * 3) -> int:
-    way = best_way(found, usual, coincident, 16, MACHINE)
+    way = best_choice(found, usual, coincident, 16, MACHINE)
     assert way is not None
     return way.vector
 
@@ -53,8 +53,8 @@ def test_rows_that_are_not_contiguous_leave_the_channels() -> None:
     found = sum_of(8, 32, 27)
     strided = replace(found, moves=(ALONG_N, ALONG_F, Moves(NEXT, (NEXT, FAR, SAME))))
     assert best(strided, usual=None) == F
-    assert best_way(strided, None, (False, False, True), 16, MACHINE) is None
-    assert best_way(replace(strided, is_held=False), None, (True,) * 3, 16, MACHINE) is None
+    assert best_choice(strided, None, (False, False, True), 16, MACHINE) is None
+    assert best_choice(replace(strided, is_held=False), None, (True,) * 3, 16, MACHINE) is None
 
 
 def test_loops_that_need_the_same_vectors() -> None:
@@ -66,34 +66,34 @@ def test_loops_that_need_the_same_vectors() -> None:
 @pytest.mark.parametrize("lengths", [(0, 32, 5), (4, 0, 5), (4, 32, 0), (1, 1, 1)])
 def test_loops_without_iterations(lengths: tuple[int, int, int]) -> None:
     for place in (N, F, X):
-        way = sum_of(*lengths).way(place, 16, MACHINE)
+        way = sum_of(*lengths).choice(place, 16, MACHINE)
         assert way.cycles >= 0
-        assert way.copies.jam >= 1
-        assert way.copies.vectors >= 1
+        assert way.copies.unroll_jam >= 1
+        assert way.copies.vector_copies >= 1
 
 
 def test_few_registers_are_not_filled_where_llvm_needs_some() -> None:
     """What neighbouring rows share is kept in registers, too: 16 hold 4 by 2 sums beside it."""
     few = Machine(vector_bits=256, registers=16)
     found = replace(sum_of(1, 64, 56, terms=300), vector_bytes=32)
-    assert found.way(F, 8, few).copies == Copies(4, 2)
-    assert found.way(X, 8, few).copies == block(64, 56, 8, few), "vectors share nothing"
-    assert sum_of(1, 64, 56).way(F, 16, MACHINE).copies == block(56, 64, 16, MACHINE)
+    assert found.choice(F, 8, few).copies == Copies(4, 2)
+    assert found.choice(X, 8, few).copies == block(64, 56, 8, few), "vectors share nothing"
+    assert sum_of(1, 64, 56).choice(F, 16, MACHINE).copies == block(56, 64, 16, MACHINE)
 
 
 def test_vectors_from_the_level_2_cache_are_used_for_many_rows() -> None:
     """Two rows of four vectors would wait for them: 128 bytes a step, in the time of eight sums."""
     few = Machine(vector_bits=256, registers=16)
     long = replace(sum_of(1, 256, 14, terms=1152), vector_bytes=32)
-    assert long.way(F, 8, few).copies == Copies(7, 1)
-    assert replace(long, terms=100).way(F, 8, few).copies == Copies(2, 4)
+    assert long.choice(F, 8, few).copies == Copies(7, 1)
+    assert replace(long, terms=100).choice(F, 8, few).copies == Copies(2, 4)
 
 
 def test_a_block_reads_no_more_than_the_cache_holds() -> None:
     found = sum_of(1, 512, 7, terms=2304)
     assert found.column == 2304 * 64
     assert found.fitting(MACHINE) == 1
-    assert found.way(F, 16, MACHINE).copies.vectors == 1
+    assert found.choice(F, 16, MACHINE).copies.vector_copies == 1
 
 
 def test_one_vector_may_have_more_of_the_cache() -> None:
@@ -112,16 +112,16 @@ def test_what_does_not_stay_is_read_again() -> None:
     found = sum_of(14, 256, 14, terms=2304)
     image, weights = Footprint(9216, 262144), Footprint(9216, 256 * 9216)
     far = replace(found, footprints=(NOTHING, image, weights))
-    there, here = (one.way(X, 16, MACHINE) for one in (found, far))
+    there, here = (one.choice(X, 16, MACHINE) for one in (found, far))
     assert here.copies == there.copies
     assert here.cycles - there.cycles == pytest.approx(13 * weights.array / 32 / (14 * 256 * 14))
-    assert found.way(F, 16, MACHINE) == far.way(F, 16, MACHINE), "tiles of copies stay"
+    assert found.choice(F, 16, MACHINE) == far.choice(F, 16, MACHINE), "tiles of copies stay"
     assert best(far) == F
     near = replace(found, footprints=(NOTHING, image, Footprint(9216, 262144)))
-    assert near.way(X, 16, MACHINE) == there, "half of the cache"
+    assert near.choice(X, 16, MACHINE) == there, "half of the cache"
     once = replace(found, lengths=(1, 256, 14), footprints=far.footprints)
     without = replace(once, footprints=())
-    assert once.way(X, 16, MACHINE) == without.way(X, 16, MACHINE), "one row"
+    assert once.choice(X, 16, MACHINE) == without.choice(X, 16, MACHINE), "one row"
 
 
 def test_loops_that_need_the_same_vectors_are_inside() -> None:
@@ -129,8 +129,8 @@ def test_loops_that_need_the_same_vectors_are_inside() -> None:
     found = sum_of(64, 64, 16, terms=2304)
     image = Footprint(9216, 64 * 16 * 9216)
     far = replace(found, footprints=(NOTHING, image, NOTHING))
-    assert far.way(X, 16, MACHINE) == found.way(X, 16, MACHINE)
+    assert far.choice(X, 16, MACHINE) == found.choice(X, 16, MACHINE)
     larger = replace(far, footprints=(NOTHING, Footprint(36864, 64 * 16 * 36864), NOTHING))
-    blocks = 64 / larger.way(X, 16, MACHINE).copies.jam
-    more = larger.way(X, 16, MACHINE).cycles - found.way(X, 16, MACHINE).cycles
+    blocks = 64 / larger.choice(X, 16, MACHINE).copies.unroll_jam
+    more = larger.choice(X, 16, MACHINE).cycles - found.choice(X, 16, MACHINE).cycles
     assert more == pytest.approx((blocks - 1) * 64 * 16 * 36864 / 32 / (64 * 64 * 16))
