@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import polybench
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import parse
 from polygym.envs.base import PolygymEnv
-from polygym.episodes import record
+from polygym.episodes import episode, observe, record
+from polygym.episodes.construction import ConstructionRules
 from polygym.episodes.episode import Phase
 from polygym.episodes.reward import Reward
 from polygym.errors import InputError
@@ -207,6 +209,34 @@ def test_an_empty_polyhedron_is_the_end(reward: str) -> None:
     assert {key: type(info[key]) for key in FINAL} == FINAL
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
+
+
+def test_what_a_state_has_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mask, which a step needs four times; and the ranks of rows once for every dimension."""
+    counts: Counter[str] = Counter()
+
+    def counted(of: Any, name: str, kind: str) -> None:
+        whole = getattr(of, name)
+
+        def counting(*given: Any, **named: Any) -> Any:
+            counts[kind] += 1
+            return whole(*given, **named)
+
+        monkeypatch.setattr(of, name, counting)
+
+    counted(episode.exploring, "mask", "masks")
+    counted(ConstructionRules, "mask", "masks")
+    counted(observe, "_Finished", "ranks")
+    env = make("polygym/Schedule-v0", kernel="correlation")
+    _, info = env.reset(seed=0)
+    states, generator, over = 1, np.random.default_rng(0), False
+    while not over:
+        _, _, over, _, info = env.step(generator.choice(np.flatnonzero(info["action_mask"])))
+        env.action_masks()
+        states += 1
+    assert states > 50
+    assert states // 2 < counts["masks"] <= states
+    assert 0 < counts["ranks"] <= len(env.episode.dimensions) + 1
 
 
 def test_forbidden_actions_cost_and_end_at_last() -> None:

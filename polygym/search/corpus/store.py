@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,7 +20,13 @@ import polygym
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.measure.worker.outcome import Status
+from polygym.search.corpus.kept_rows import (
+    ROWS_WITH_VISITS,
+    SELECT_ROWS,
+    check_sum,
+    read_row,
+    texts_of,
+)
 from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
 from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
 from polygym.sqlite_files import create, explained, transaction
@@ -126,7 +131,7 @@ class Corpus:
         """Add a row to a visit; what is there of the same candidate stays."""
         row = row.rounded()
         with self.transaction():
-            texts = [self._place("texts", "text", (one,)) for one in _texts(row)]
+            texts = [self._place("texts", "text", (one,)) for one in texts_of(row)]
             self.connection.execute(
                 "INSERT OR IGNORE INTO rows SELECT number, "
                 "(SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = number), "
@@ -137,7 +142,7 @@ class Corpus:
                     row.seconds,
                     row.baseline_seconds,
                     row.detail,
-                    _sum(row),
+                    check_sum(row),
                     visit,
                 ),
             )
@@ -164,13 +169,13 @@ class Corpus:
 
     def rows_of(self, visit: int) -> tuple[Row, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
-        query = f"{_SELECT} WHERE r.visit = ? ORDER BY r.place"
+        query = f"{SELECT_ROWS} WHERE r.visit = ? ORDER BY r.place"
         return tuple(self._row(values) for _, *values in self._asked(query, (visit,)))
 
     def known(self, visit: int) -> dict[tuple[str, str], Row]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
         query = (
-            f"{_SELECT} JOIN visits v ON v.number = ? "
+            f"{SELECT_ROWS} JOIN visits v ON v.number = ? "
             "WHERE r.kase = v.kase AND r.machine = v.machine AND r.threads = v.threads"
         )
         found = (self._row(values) for _, *values in self._asked(query, (visit,)))
@@ -272,8 +277,8 @@ class Corpus:
         """
         return [
             (visit, place)
-            for visit, place, is_of_visit, *values in self._asked(_WITH_VISITS)
-            if not is_of_visit or _read(values) is None
+            for visit, place, is_of_visit, *values in self._asked(ROWS_WITH_VISITS)
+            if not is_of_visit or read_row(values) is None
         ]
 
     def _asked(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -302,7 +307,7 @@ class Corpus:
         return Case(program, tuple(sizes.items()))
 
     def _row(self, values: Sequence[object]) -> Row:
-        found = _read(values)
+        found = read_row(values)
         if found is None:
             raise self._damage("rows", str(values))
         return found
@@ -342,50 +347,7 @@ class Corpus:
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
 
-_COLUMNS = "s.text, m.text, d.text, r.status, r.seconds, r.baseline_seconds, r.detail, r.sum"
-_SELECT = (
-    f"SELECT r.place, {_COLUMNS} FROM rows r JOIN texts s ON s.number = r.schedule "
-    "JOIN texts m ON m.number = r.mapping JOIN texts d ON d.number = r.done"
-)
-_WITH_VISITS = (
-    "SELECT r.visit, r.place, "
-    "coalesce((r.kase, r.machine, r.threads) = (v.kase, v.machine, v.threads), 0), "
-    f"{_COLUMNS} FROM rows r LEFT JOIN visits v ON v.number = r.visit "
-    "LEFT JOIN texts s ON s.number = r.schedule LEFT JOIN texts m ON m.number = r.mapping "
-    "LEFT JOIN texts d ON d.number = r.done ORDER BY r.visit, r.place"
-)
 _CLOCKS = "SELECT machine, moment, seconds FROM clocks"
-
-
-def _texts(row: Row) -> tuple[str, str, str]:
-    return row.schedule, row.mapping, row.done
-
-
-def _sum(row: Row) -> int:
-    """Return the check sum of a row."""
-    return zlib.crc32(
-        repr(
-            (*_texts(row), row.status.value, row.seconds, row.baseline_seconds, row.detail)
-        ).encode()
-    )
-
-
-def _read(values: Sequence[object]) -> Row | None:
-    """Return a row; None where it is not what was written."""
-    schedule, mapping, done, status, seconds, baseline, detail, check = values
-    try:
-        row = Row(
-            str(schedule),
-            str(mapping),
-            str(done),
-            Status(status),
-            float(str(seconds)),
-            float(str(baseline)),
-            str(detail),
-        )
-    except ValueError:
-        return None
-    return row if _sum(row) == check else None
 
 
 def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
