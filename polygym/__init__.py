@@ -11,6 +11,11 @@ features of schedules and models that learn from such measurements. ``episodes``
 one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes, sweeps and
 collects. ``tc`` lets users define, call and tune tensor comprehensions, and ``cli`` is what the
 ``polygym`` command calls. Each room imports from those before it, never the other way.
+
+Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
+``sqlite_files`` have files whole or not at all, ``lru`` is a dictionary that forgets, ``lazy`` has
+packages import names when they are asked for, and ``native`` calls functions of C. ``discovery``
+registers the environments without importing Gymnasium.
 """
 
 from importlib import import_module

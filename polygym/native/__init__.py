@@ -5,7 +5,7 @@
 
 cffi is used in its ABI mode, out of line: what is called is declared in C's words in a header
 beside each module, and ``declarations`` writes it down in a form that need not be parsed at run
-time (``_libc.py``, ``_openmp.py``). To parse takes 40 ms, and every worker would wait for it.
+time (``_libc``, ``_openmp``). To parse takes 40 ms, and every worker would wait for it.
 """
 
 __all__ = ["calls", "libc", "memory", "openmp"]

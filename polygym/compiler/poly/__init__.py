@@ -1,4 +1,33 @@
-"""Dependences and schedules: exact integer-set mathematics through isl."""
+"""Dependences and schedules: exact integer-set mathematics through isl.
+
+======================  ===========================================================================
+module                  what it knows
+======================  ===========================================================================
+``dependences``         which instances of statements must keep their order
+``gathers``             what is known of accesses at computed subscripts
+``uninitialised``       which arrays owe nothing to what memory held before
+``valid_indices``       which values an array of indices may hold
+----------------------  ---------------------------------------------------------------------------
+``schedule``            schedules as values: for every statement, a function to time vectors
+``legality``            is a schedule legal? For all sizes, before any code is made
+``distance``            how far apart a schedule puts the ends of a dependence
+``properties``          what a schedule carries, what is parallel, what moves how
+``innermost``           where the innermost loop takes a statement, and how its accesses move
+``score``               how good a schedule looks by its properties alone
+----------------------  ---------------------------------------------------------------------------
+``spaces``              which rows a schedule may have: a package
+``strategy``            which schedule a program gets without a search
+``baselines``           the order of the source, and what isl finds
+``scheduler``           isl's scheduler at work
+``isl_variants``        its schedules without skewing or without negative coefficients
+``lifted``              sizes that are written as numbers become parameters for it
+----------------------  ---------------------------------------------------------------------------
+``evaluate``            isl text at given sizes
+``integers``, ``span``  exact linear algebra on integer vectors; is one a sum of those before?
+``isl_budget``          a bound on how long isl may think
+``isl_numbers``         the one door through which its numbers and texts come
+======================  ===========================================================================
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Schedule → measured speedup, whatever happens on the way.
 
-``compiler`` generates code in a process of its own (``compile_server``) with a time limit, since
-there are legal schedules whose code takes minutes to generate; ``compiling`` makes what a worker
-runs, ``foreign`` has other C compilers do so; ``evaluator`` has the result run beside the original
-order (``turns``, by the ``measuring_rule``) and puts every end into one value (``answers``), an
-:class:`Evaluation`; ``shared`` has the evaluators of a process. ``patience`` gives commands isl's
+``compiler`` generates code in a process of its own (``compile_server``; ``compilers`` are several)
+with a time limit, since there are legal schedules whose code takes minutes to generate;
+``compiling`` makes what a worker runs, ``foreign`` has other C compilers do so; ``evaluator`` has
+the result run beside the original order (``turns``, by the ``measuring_rule``) and puts every end
+into one value (``answers``), an :class:`Evaluation` (``evaluation``), of which ``defects`` counts
+those that may not be; ``shared`` has the evaluators of a process. ``patience`` gives commands isl's
 schedules and the like within a limit, from a copy of the process (``apart``). ``fingerprint`` says
 of which kind a machine is.
 """

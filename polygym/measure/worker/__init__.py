@@ -4,7 +4,8 @@
 it is measured; ``worker`` (with ``session``) is what others use. Behind it: ``connection`` starts
 and talks to the ``supervisor``, whose ``keeper`` forks a ``runner`` for each ``job``; ``channel``
 carries their messages, ``memory`` holds the arrays, ``progress`` is watched for time limits,
-``compare`` decides whether outputs are right.
+``compare`` decides whether outputs are right, ``spreading`` gives threads cores of their own,
+``address_space`` bounds memory, and ``foreign_load`` says whether the machine was ours.
 """
 
 from __future__ import annotations

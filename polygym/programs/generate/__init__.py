@@ -1,9 +1,10 @@
 """Random programs, each of a seed: a name such as ``random:17`` stands for one, for ever.
 
 A program is one to four nests (45, 30, 15 and 10 in a hundred), each of a family of
-:mod:`polygym.programs.generate.nests`; what one nest writes, later ones like to read. So there
-are dependences between nests, imperfect nests, triangular bounds, arrays that are read down
-columns, several sizes and steps in time, as there are in programs that people write.
+:mod:`polygym.programs.generate.nests`, written into one ``draft``; what one nest writes, later ones
+like to read. So there are dependences between nests, imperfect nests, triangular bounds, arrays
+that are read down columns, several sizes and steps in time, as there are in programs that people
+write.
 
 The text of a seed never changes within a :data:`VERSION`, which is part of the dice.
 """

@@ -1,7 +1,9 @@
 """Corpora: measurements of many candidates of many programs, for models to learn from.
 
 ``plan`` says which program at which sizes comes next, ``candidates`` which of its schedules and
-mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of machine;
+mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of machine (``rows``
+are the values, ``schema`` the tables, ``kept_rows`` a row in them); ``samples`` are what models
+learn from;
 ``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet,
 ``packed`` small files to be handed on, one of which comes with polygym.
 """

@@ -4,12 +4,11 @@
 ``schema`` are its tables, ``rows`` what they hold as values, ``opening`` makes or opens it,
 ``store`` writes, ``reading`` reads while a sweep is at work, ``claims`` keeps others out of the
 folder. ``searching`` explores one program and ``confirming`` measures its best schedules again,
-beside ``references``, each in a process of its own (``process``), on cores of its own (``cores``)
-and for its share of the time (``shares``); ``judging`` tells the schedule's doing from the
-machine's, ``keeping`` writes down what goes on beside it.
-``orders`` says how much is to be done, ``beginning`` opens the folder, ``campaign`` has it done,
-``progress`` says how far it is.
-``statistics`` and ``curves`` are what was found in numbers, ``report`` a page and pictures.
+beside ``references``, each in a process of its own (``process``, asked by ``requests``), on cores
+of its own (``cores``) and for its share of the time (``shares``); ``judging`` tells the schedule's
+doing from the machine's, ``keeping`` writes down what goes on beside it. ``orders`` says how much
+is to be done, ``beginning`` opens the folder, ``campaign`` has it done, ``progress`` says how far
+it is. ``statistics`` and ``curves`` are what was found in numbers, ``report`` a page and pictures.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 ``candidates`` says what there is to choose from, ``searches`` who chooses (a genetic algorithm, a
 policy of the gym, ``dice`` alone, or what follows a model of cost, ``by_model``, with its chains of
-``annealing``, ``edits`` of schedules and choice by ``diversity``, on what it has ``looked_at``),
+``annealing``, ``edits`` of schedules, ``plays`` of policies and choice by ``diversity``, on what it
+has ``looked_at``; ``guide`` says which model leads, ``learning`` how it learns),
 ``tuner`` compiles, measures and keeps the best: what it has ``tuned``; ``folder`` writes it all
 down, so that a search that was ended goes on.
 """

@@ -10,6 +10,8 @@
 ``interpreter``         runs loops, all iterations or a sample of them
 ``split_points``        where what runs in a loop changes: what a sample must not miss
 ``check_ranges``        does the arithmetic of indices fit 64 bits?
+``check_bounds``        does every access stay inside its array?
+``extremes``            the greatest and the least value of an index at a place
 ----------------------  ---------------------------------------------------------------------------
 ``peel``                iterations in which subscripts wrap around, apart
 ``tile_plan``           which tiles go through small turned copies, and where these are made

@@ -8,6 +8,7 @@
 ``plan``                  the tree of a mapping: the walk that strings everything below together
 ------------------------  -------------------------------------------------------------------------
 ``setting``               what decisions depend on, beside the loops: program, mapping, machine
+``memory``                what is remembered while one schedule is planned under many mappings
 ``surroundings``          what is around a part of the tree, on the way down
 ``pairs``                 what transformations ask about dependences
 ``moves``                 how accesses move with each loop

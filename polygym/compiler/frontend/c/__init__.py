@@ -1,11 +1,14 @@
 """The C front end: a marked region of a C file becomes a :class:`~polygym.compiler.ir.scop.Scop`.
 
-Read top-down: ``preprocess`` (macros, includes, places), ``parse`` (syntax tree, regions),
-``symbols`` and ``declarations`` (what names mean), ``bindings`` (what they stand for in the
-region), ``affine``, ``conditions``, ``division`` and ``loops`` (C to isl), ``expressions`` (what
-statements compute), ``extract`` (the walk), ``bounds`` (no access leaves its array, with
-``advice`` where one does), ``initial`` (constants that variables start with), ``assemble`` (the
-texts), ``live_in`` (no other value comes in from the code around the region).
+``translate`` takes a file through all steps. Read top-down: ``preprocess`` (macros, includes, and
+the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
+tree, regions), ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
+``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
+``affine``, ``conditions``, ``division``, ``extremes`` and ``loops`` (C to isl), ``accesses``
+(elements that are touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with
+``functions`` of the user's put in), ``extract`` (the walk), ``bounds`` (no access leaves its array,
+with ``advice`` where one does), ``initial`` (constants that variables start with), ``assemble``
+(the texts), ``live_in`` (no other value comes in from the code around the region).
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be

@@ -1,11 +1,13 @@
 """Schedule spaces: which rows a schedule may have, as generators of polyhedra.
 
 ``layout`` fixes what a point means: the coefficients of one row for all statements. ``farkas``
-turns every dependence into conditions on such points, ``generators`` (the Parma Polyhedra Library)
-turns conditions into vertices and rays, ``sampling`` takes over where there are too many of them,
-``carrying`` says which dependences a row can carry, and ``space`` puts it together, dimension by
-dimension. ``construct`` and ``explore`` are the two algorithms that build a space and pick a
-schedule from it; ``completion`` gives the schedule the inner dimensions that it lacks.
+turns every dependence into conditions on such points, by the ``hull`` of its integer points;
+``generators`` (the Parma Polyhedra Library, which ``parma`` alone imports) turns conditions into
+vertices and rays, ``sampling`` takes over where there are too many of them, in the ``interior`` of
+a ``cone`` with linear programs (``lp``). ``polyhedra`` answers all
+questions about the rows of a dimension and remembers the answers: which dependences they can carry,
+what their generators are. ``construct`` and ``explore`` are the two algorithms that build a space
+and pick a schedule from it; ``completion`` gives the schedule the inner dimensions that it lacks.
 """
 
 from __future__ import annotations

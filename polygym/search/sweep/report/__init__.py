@@ -1,7 +1,7 @@
 """The report of a sweep: pictures for a paper and one page that holds everything.
 
-``figures`` makes the pictures of what :mod:`polygym.search.sweep.reading` has read, ``table`` the
-rows, ``page`` the HTML, and ``files`` writes them.
+``figures`` makes the pictures of what :mod:`polygym.search.sweep.reading` has read, ``page`` the
+HTML with its table, and ``files`` writes them.
 """
 
 from __future__ import annotations
