@@ -33,11 +33,16 @@ def trusted(evaluation: Evaluation) -> Evaluation:
     Raises:
         WorkerError: it is the machine's.
     """
-    status, kind = evaluation.status, evaluation.error_type
-    is_its_own = status in (Status.OK, Status.DOES_NOT_COMPILE) or kind in _OF_CANDIDATES
-    if not is_its_own:
+    if not is_its_own(evaluation):
+        kind = evaluation.error_type
         raise WorkerError(f"measuring failed: {kind}: {evaluation.error_details}")
     return evaluation
+
+
+def is_its_own(evaluation: Evaluation) -> bool:
+    """Whether what became of a candidate is its own doing, not the machine's."""
+    is_known = evaluation.status in (Status.OK, Status.DOES_NOT_COMPILE)
+    return is_known or evaluation.error_type in _OF_CANDIDATES
 
 
 class NotMeasuredError(Exception):

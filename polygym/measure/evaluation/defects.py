@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from polygym.measure.evaluation.answers import is_its_own
 from polygym.measure.evaluation.evaluation import Evaluation
 from polygym.measure.worker.outcome import Status
 
@@ -18,8 +19,12 @@ class Defects:
 
     @staticmethod
     def among(evaluations: Iterable[Evaluation]) -> Defects:
-        """Count them; a schedule that was measured twice under one mapping counts once."""
-        found = {(one.status, one.schedule, one.mapping) for one in evaluations}
+        """Count them; a schedule that was measured twice under one mapping counts once.
+
+        A worker that could not be started is no schedule's crash.
+        """
+        own = (one for one in evaluations if is_its_own(one))
+        found = {(one.status, one.schedule, one.mapping) for one in own}
         kinds = [status for status, _, _ in found]
         return Defects(kinds.count(Status.WRONG_OUTPUT), kinds.count(Status.CRASH))
 

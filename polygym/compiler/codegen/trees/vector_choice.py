@@ -4,7 +4,7 @@ For ``O[n, f, x] += I[n, c, x + q] * K[f, c, q]``, summed over c and q, there ar
 what is read and written is contiguous, and copies along f share the vectors of I. Along f the
 weights have to be turned in a copy, and the elements of O are far apart in memory; but they are
 stored once, after all terms, and where x runs over 5 elements and f over 32, vectors of 16 are full
-that choice: a step takes 5 cycles for 160 elements, and 17 along x.
+that way: a step takes 5 cycles for 160 elements, and 17 along x.
 
 Along f elements of I are spread, and x and x + q overlap: LLVM, which unrolls the few iterations of
 q, keeps in registers what neighbours share. Where there are only 16, a block leaves some for that;
