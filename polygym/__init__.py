@@ -14,16 +14,16 @@ collects. ``tc`` lets users define, call and tune tensor comprehensions, and ``c
 
 Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
 ``sqlite_files`` have files whole or not at all, ``lru`` is a dictionary that forgets, ``lazy`` has
-packages import names when they are asked for, and ``native`` calls functions of C. ``discovery``
-registers the environments without importing Gymnasium.
+packages import names when they are asked for, ``version`` says which polygym this is, ``pickles``
+refuses values of another one, and ``native`` calls functions of C. ``discovery`` registers the
+environments without importing Gymnasium.
 """
 
 from importlib import import_module
 from typing import Any
 
 from polygym.discovery import register_environments
-
-__version__ = "0.2.0"
+from polygym.version import __version__
 
 __all__ = [
     "__version__",

@@ -1,8 +1,10 @@
 """The architecture, enforced: who may import whom, and where each library may appear."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,8 @@ PACKAGE = ROOT / "polygym"
 # From the bottom to the top. A place is a module or a package of polygym, here with its rooms; it
 # may import itself and what stands below it, never a neighbour.
 LAYERS = (
-    {"errors", "files", "lazy", "lru"},
-    {"native", "sqlite_files"},
+    {"errors", "files", "lazy", "lru", "version"},
+    {"native", "pickles", "sqlite_files"},
     {"compiler.ir"},
     {"compiler.poly"},
     {"compiler.frontend.c", "compiler.frontend.tc"},
@@ -68,11 +70,15 @@ HOMES = {
     "gymnasium": {"envs"},
     "torch": {"cost"},
     "stable_baselines3": set(),
+    "sb3_contrib": set(),
     "sqlite3": {"search.sweep", "search.corpus", "sqlite_files", "tc"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
     "multiprocessing": set(),
 }
+
+# What stands above polygym and is never imported by it.
+ABOVE = {"agents", "benchmarks", "docs", "examples", "tests"}
 
 PLACES = sorted(set().union(*LAYERS) | HALLS, key=len, reverse=True)
 
@@ -97,6 +103,19 @@ def imports(text: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "a relative import"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def named_modules(text: str, modules: Mapping[str, object]) -> set[str]:
+    """Return the modules whose names are texts of a module: it imports them so, or starts them."""
+    texts = {
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    names = {text.partition(":")[0] for text in texts if re.fullmatch(r"[\w.]+(:\w+)?", text)}
+    return {name.removeprefix("polygym.") for name in names if name.startswith("polygym.")} & set(
+        modules
+    )
 
 
 def module_named(name: str, modules: Mapping[str, object]) -> str | None:
@@ -128,8 +147,8 @@ def is_package(module: str) -> bool:
 
 
 def may_import(module: str, other: str) -> bool:
-    if place_of(module) in HALLS:
-        return False
+    if other == "" or place_of(module) in HALLS:
+        return False  # the package itself registers the environments, which stand high up
     if is_package(module) and other.startswith(f"{module}."):
         return True  # what a package has for others
     mine, its = place_of(module), place_of(other)
@@ -165,13 +184,15 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
 def test_imports_point_downwards(module: str) -> None:
-    for other in imported_modules(MODULES[module].read_text(), MODULES) - {""}:
-        assert may_import(module, other), f"{module} must not import {other}"
+    text = MODULES[module].read_text()
+    for other in imported_modules(text, MODULES) | named_modules(text, MODULES):
+        assert may_import(module, other), f"{module} must not import {other or 'polygym'}"
 
 
 def test_the_package_itself_imports_only_what_registers() -> None:
-    below = imported_modules(MODULES[""].read_text(), MODULES)
-    assert below == {"discovery"}
+    text = MODULES[""].read_text()
+    assert imported_modules(text, MODULES) == {"discovery", "version"}
+    assert named_modules(text, MODULES) == {"tc"}  # when it is asked for
 
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - {""}))
@@ -182,13 +203,57 @@ def test_libraries_stay_at_home(module: str) -> None:
             assert place_of(module) in HOMES[library], f"{library} is not for {module}"
 
 
-def test_no_module_reaches_itself() -> None:
-    graph = {
-        module: imported_modules(path.read_text(), MODULES) - {"", module}
+def imports_of_modules() -> dict[str, set[str]]:
+    return {
+        module: imported_modules(path.read_text(), MODULES) - {module}
         for module, path in MODULES.items()
-        if module
     }
+
+
+def test_no_module_reaches_itself() -> None:
+    assert circles(imports_of_modules()) == []
+
+
+def package_of(module: str) -> str:
+    return module if is_package(module) else module.rpartition(".")[0]
+
+
+def imports_of_packages(of_modules: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Return who imports whom of packages, without what one has for others of those within it.
+
+    Modules at the top count as packages.
+    """
+    found: dict[str, set[str]] = {}
+    for module, others in of_modules.items():
+        mine = package_of(module) or module
+        theirs = {
+            package_of(other) or other
+            for other in others
+            if not (is_package(module) and other.startswith(f"{module}."))
+        }
+        found.setdefault(mine, set()).update(theirs - {mine})
+    return found
+
+
+def test_no_package_reaches_itself() -> None:
+    graph = imports_of_modules()
+    del graph[""]
+    assert circles(imports_of_packages(graph)) == []
+
+
+def test_a_circle_of_packages_is_found_where_no_module_is_in_one() -> None:
+    graph = {module: set[str]() for module in MODULES if module}
+    graph["compiler.poly.spaces.farkas"] = {"compiler.poly.legality"}
+    assert circles(imports_of_packages(graph)) == []
+    graph["compiler.poly.score"] = {"compiler.poly.spaces.cone"}
     assert circles(graph) == []
+    assert circles(imports_of_packages(graph)) == [["compiler.poly", "compiler.poly.spaces"]]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_polygym_stands_on_its_own(module: str) -> None:
+    first = {name.split(".")[0] for name in imports(MODULES[module].read_text())}
+    assert not first & ABOVE
 
 
 def test_circles_are_found() -> None:
@@ -204,6 +269,11 @@ def test_names_are_resolved_to_modules() -> None:
     assert not may_import("programs.program", "pictures.canvas")
     assert not may_import("compiler", "compiler.ir.scop")
     assert not may_import("compiler.codegen.pipeline", "compiler")
+    for text in ("import polygym", "from polygym import __version__"):
+        assert imported_modules(text, MODULES) == {""}
+    text = "import_module('polygym.cli.main')\nstarted = 'polygym.envs.construct:ConstructEnv'"
+    assert named_modules(text, MODULES) == {"cli.main", "envs.construct"}
+    assert not may_import("version", "")
 
 
 def test_the_suite_does_not_know_polygym() -> None:
@@ -215,9 +285,15 @@ def test_every_module_has_a_place_and_every_place_a_module() -> None:
     assert {place_of(module) for module in set(MODULES) - {""}} == set(PLACES)
 
 
-def test_the_document_has_every_place() -> None:
-    """Places of codegen apart, which it has as one room."""
+def test_the_document_has_the_places_in_their_order() -> None:
+    """Those of codegen, and of the command, as one; ``compiler`` goes without saying."""
     text = (ROOT / "docs" / "architecture.md").read_text()
-    for place in set().union(*LAYERS) - {"__main__"}:
-        room = "compiler.codegen" if place.startswith("compiler.codegen") else place
-        assert room.replace(".", "/") in text or room in text, place
+    chain = next(block for block in text.split("```") if block.lstrip().startswith("errors"))
+    said = [set(re.findall(r"[\w.]+", place)) for place in chain.split("←")]
+    known = [{_in_short(place) for place in layer} for layer in LAYERS]
+    assert said == [layer for layer, _ in groupby(known)]
+
+
+def _in_short(place: str) -> str:
+    name = place.removeprefix("compiler.")
+    return "codegen" if name.startswith("codegen") else {"__main__": "cli"}.get(name, name)

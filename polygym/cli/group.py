@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from polygym import __version__
+from polygym.version import __version__
 
 COMMANDS = {
     "kernels": "List the kernels of the suite.",

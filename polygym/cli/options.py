@@ -210,7 +210,7 @@ def mapping_option(usual: str) -> Callable[[F], F]:
     )
 
 
-_REASSOCIATE = "polygym.reassociate"
+_REASSOCIATE = f"{__name__}.reassociate"
 
 
 def _remember_reassociate(context: click.Context, _: click.Parameter, value: bool) -> None:

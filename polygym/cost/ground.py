@@ -20,8 +20,10 @@ from polygym.cost.demands import Demands, demands
 from polygym.cost.nests import Floats
 from polygym.cost.reach import reach
 from polygym.cost.stack import Flags, Integers, Stack
+from polygym.pickles import pickled_by_name
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
     """What features of all schedules of a program at its sizes start from.

@@ -35,6 +35,7 @@ from polygym.compiler.codegen.trees.tree import Band, Leaf, Tree
 from polygym.compiler.codegen.trees.tree import Sequence as Branches
 from polygym.cost.columns import CONTEXT, KNOWLEDGE, Touched, context
 from polygym.cost.nests import Floats
+from polygym.pickles import pickled_by_name
 
 COLUMNS = (*CONTEXT, "statement", *KNOWLEDGE)
 """What the columns of :attr:`LoopTree.rows` are: a loop's, and from "statement" on a leaf's."""
@@ -57,6 +58,7 @@ class Statement:
     knowledge: Floats
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopTree:
     """A row for every node; its parent (-1 for none) stands before it, its level is how deep."""
@@ -70,6 +72,7 @@ class LoopTree:
         return len(self.parents)
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class Forest:
     """The trees of many candidates, in one row of nodes; those of tree k begin at ``starts[k]``.

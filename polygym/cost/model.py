@@ -23,6 +23,7 @@ import numpy as np
 
 from polygym.cost.loop_tree import Forest
 from polygym.cost.nests import Floats
+from polygym.pickles import pickled_by_name
 
 VERSION = 2
 """Of features and of files together: models of another version are refused."""
@@ -54,6 +55,7 @@ class Acquisition(Enum):
     UPPER_CONFIDENCE_BOUND = "ucb"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Card:
     """What a model is made of, for people: what it learned from, where, how, how good it is."""
@@ -94,6 +96,7 @@ _CARD: dict[Any, tuple[type, ...]] = {
 }
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
     """What a model learns from: a row of features for each candidate, its time, and its case.

@@ -43,6 +43,7 @@ from polygym.cost.row_columns import (
 )
 from polygym.cost.stacked import RowLoops, loops
 from polygym.cost.touches import relations, touches, traffic, working_sets
+from polygym.pickles import pickled_by_name
 
 ROW_NAMES = (
     *(f"{name}_sum" for name in STATEMENT),
@@ -65,6 +66,7 @@ _FIRST_TRAFFIC = STATEMENT.index(TRAFFIC[0])
 _TOTALS = [_CYCLES, 0, *range(_FIRST_TRAFFIC, _FIRST_TRAFFIC + len(CACHES))]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFeatures:
     """The features of a schedule: one vector, and what the loops and the order are."""

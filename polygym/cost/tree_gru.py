@@ -38,6 +38,7 @@ from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, b
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
+from polygym.pickles import pickled_by_name
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,6 +64,7 @@ class Shape:
     slots: int = 8
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class GRUOptions:
     """How a network is fitted; ``members`` is the size of the ensemble, each on a bootstrap sample.
@@ -81,6 +83,7 @@ class GRUOptions:
     threads: int = 1
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeGRU:
     """An ensemble of networks of one shape."""

@@ -31,10 +31,12 @@ from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, b
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 from polygym.files import write_atomically
+from polygym.pickles import pickled_by_name
 
 _FORMAT = "polygym trees"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
     """How trees are grown; ``members`` is the size of the ensemble, each on a bootstrap sample.
@@ -57,6 +59,7 @@ class TreeOptions:
     extra: bool = False
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeModel:
     """An ensemble of boosted trees."""

@@ -34,6 +34,7 @@ from polygym.episodes.construction import (
 )
 from polygym.episodes.exploration import Exploration, NoPoint
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 CONSTRUCTION_ACTIONS = len(ConstructionAction)
 MOST_ILLEGAL_ACTIONS = 100
@@ -51,6 +52,7 @@ class Phase(Enum):
     INVALID = "invalid"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
     """The size of the processes: coefficients 0 … ``max_coefficient``, dimensions, limits."""

@@ -19,12 +19,14 @@ from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
 from polygym.errors import InputError, SourceError
 from polygym.lru import Memory
+from polygym.pickles import pickled_by_name
 from polygym.programs import Program, load_program
 from polygym.programs.generate import generated, is_generated
 from polygym.programs.selection import selected
 from polygym.programs.sizes import parse_size, parse_sizes
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Source:
     """What is needed to load a program: the target and the sizes."""

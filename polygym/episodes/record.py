@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import polygym
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject, subject
 from polygym.episodes.recorded import GIVEN, Recorded, recorded
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.pickles import pickled_by_name
 from polygym.programs import is_path
+from polygym.version import __version__
 
 FORMAT = "polygym episode"
 VERSION = 2
@@ -35,6 +36,7 @@ class NoLongerError(InputError):
     """The actions of a record no longer lead to what it says they do."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Replay:
     """An episode that was played again; ``episode`` is None where the schedule was given.
@@ -89,7 +91,7 @@ def _document(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "polygym": polygym.__version__,
+        "polygym": __version__,
         "environment": environment,
         "arguments": dict(arguments),
         "program": {

@@ -32,6 +32,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygym.pickles import pickled_by_name
+
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Observation: TypeAlias = dict[str, Array]
 
@@ -96,6 +98,7 @@ LARGEST = 2**32 - 1
 """The largest coefficient that is told from larger ones: e(LARGEST) is 32."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Table:
     """One array of the observation: its type, its bounds, and its shape as a table.

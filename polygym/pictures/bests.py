@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polygym.pickles import pickled_by_name
 from polygym.pictures import chart, style
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _NUMBERS = 0.1
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Group:
     """One program's bars; ``best`` is None where nothing has run yet."""

@@ -30,6 +30,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.generators import Vertex
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.errors import InputError, LimitError
+from polygym.pickles import pickled_by_name
 from polygym.pictures import style
 from polygym.pictures.domain import draw_domain
 from polygym.pictures.instances import Instances, instances
@@ -48,6 +49,7 @@ _LONGEST_TITLE = 90
 _TITLE, _SPACE, _LEGEND = 0.055, 0.435, 0.27
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What a picture shows.

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polygym.pickles import pickled_by_name
 from polygym.pictures import style
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _DOTS_PER_INCH = 200
 TEXT, SMALL_TEXT = 7.0, 5.5
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Picture:
     """One picture as the contents of two files."""

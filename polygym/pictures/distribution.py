@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polygym.pickles import pickled_by_name
 from polygym.pictures import chart, style
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _MOST_POINTS = 40
 _HALF_WIDTH = 0.42
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """The speedups of one program's schedules, and what there is to compare them with."""

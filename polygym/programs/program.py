@@ -21,6 +21,7 @@ from polygym.compiler.frontend.c import parse_file, parse_text, regions
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_below, evaluate
 from polygym.errors import InputError, SourceError
+from polygym.pickles import pickled_by_name
 from polygym.programs.comprehensions import (
     comprehension_named,
     initial_data,
@@ -45,6 +46,7 @@ FILE_SIZES = {
 _LARGEST_PARAMETER = 2**48
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Output:
     """An array whose final contents are the program's result, and which part of it counts."""
@@ -53,6 +55,7 @@ class Output:
     part: Part = Part.FULL
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Program:
     """A Scop that can be run: ``parameters`` holds a value for every size, by name."""

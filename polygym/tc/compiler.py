@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
-import polygym
 from polygym.errors import InternalError
+from polygym.version import PACKAGE, __version__
 
 _DECIDING = ("compiler", "tc")
 
@@ -20,12 +19,12 @@ _DECIDING = ("compiler", "tc")
 @cache
 def compiler() -> str:
     """Return the version and the fingerprint."""
-    return f"{polygym.__version__}+{fingerprint_of(_DECIDING)}"
+    return f"{__version__}+{fingerprint_of(_DECIDING)}"
 
 
 def fingerprint_of(parts: Sequence[str]) -> str:
     """Return the fingerprint of the sources in some folders of the package."""
-    root = Path(polygym.__file__).parent
+    root = PACKAGE
     found = hashlib.sha256()
     for part in parts:
         modules = sorted((root / part).rglob("*.py"))

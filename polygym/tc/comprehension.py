@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import polygym
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.frontend.tc import (
     Definition,
@@ -41,6 +40,7 @@ from polygym.tc.chosen import of_library, of_text
 from polygym.tc.gradient import Gradient, Part, check_gradient
 from polygym.tc.kernel import Kernel
 from polygym.tc.torch_tensors import as_arrays, call, torch_for
+from polygym.version import __version__
 
 _MOST_KERNELS = 256
 
@@ -142,7 +142,7 @@ class Comprehension:
         the rest as bytes that no other version looks into.
         """
         state = (self.definition, str(self.mapping), str(self._strategy), self._gradient)
-        return _unpickled, (polygym.__version__, pickle.dumps(state))
+        return _unpickled, (__version__, pickle.dumps(state))
 
     def scop(self, **constants: int) -> Scop:
         """Return the program; scalars on which subscripts depend must be given."""
@@ -354,9 +354,9 @@ class Comprehension:
 
 
 def _unpickled(version: str, state: bytes) -> Comprehension:
-    if version != polygym.__version__:
+    if version != __version__:
         raise InputError(
-            f"a pickled comprehension: expected one of polygym {polygym.__version__}, found one of "
+            f"a pickled comprehension: expected one of polygym {__version__}, found one of "
             f"version {version}: define it again from its text"
         )
     definition, mapping, strategy, gradient = pickle.loads(state)

@@ -35,7 +35,7 @@ def test_one_of_another_version_is_refused_before_it_is_read(
 ) -> None:
     operator = polygym.tc.define("def f(float(N) A) -> (B) { B(i) = A(i) }")
     with monkeypatch.context() as patch:
-        patch.setattr(polygym, "__version__", "9.9.9")
+        patch.setattr("polygym.tc.comprehension.__version__", "9.9.9")
         data = pickle.dumps(operator)
         assert pickle.loads(data).name == "f"
     with pytest.raises(InputError, match=r"found one of version 9\.9\.9: define it again"):

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import TypeAlias, assert_never
 
 from polygym.compiler.ir.types import ScalarType
+from polygym.pickles import pickled_by_name
 
 
 class UnaryOperator(Enum):
@@ -133,6 +134,7 @@ _ARITY = {
 }
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Access:
     """One textual access to an array: which element each statement instance touches.

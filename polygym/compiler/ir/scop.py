@@ -31,6 +31,7 @@ from typing import TypeAlias
 from polygym.compiler.ir.expr import Access, Expression, loads
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
+from polygym.pickles import pickled_by_name
 
 
 class Storage(Enum):
@@ -45,6 +46,7 @@ class Storage(Enum):
     SCRATCH = "scratch"  # none of the source's: on the heap while the generated code runs
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A symbolic integer: an argument of the function that bounds or sizes use."""
@@ -57,6 +59,7 @@ class Parameter:
 Initial: TypeAlias = int | float | tuple[int | float, ...]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Array:
     """An array, or a scalar (no extents).
@@ -83,6 +86,7 @@ class Array:
         return len(self.extents)
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One assignment and the set of iterations in which it runs.
@@ -133,6 +137,7 @@ def _reads(statement: Statement) -> tuple[Access, ...]:
     return loads(statement.body)
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Scop:
     """A static control part.

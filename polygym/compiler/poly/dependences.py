@@ -36,6 +36,7 @@ import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_budget import attempt, bounded, is_exhausted
+from polygym.pickles import pickled_by_name
 
 # For who reads whose value of one array; those of the suite need less than a tenth.
 _MOST_OPERATIONS = 1_000_000
@@ -53,6 +54,7 @@ class Kind(Flag):
         return tuple(str(kind.name).lower() for kind in Kind if kind in self)
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Dependence:
     """One convex set of pairs (source instance, sink instance), as isl text of a basic map."""

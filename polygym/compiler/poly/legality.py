@@ -23,8 +23,10 @@ from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_numbers import coordinates
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
+from polygym.pickles import pickled_by_name
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A dependence that a schedule breaks, with one pair of instances as the example.
@@ -59,6 +61,7 @@ class Violation:
         )
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class LegalSchedule:
     """A schedule that respects every dependence of its program; making one is proving it."""

@@ -28,6 +28,7 @@ from polygym.compiler.poly.dependences import maps
 from polygym.compiler.poly.isl_budget import bounded, is_exhausted
 from polygym.compiler.poly.isl_numbers import coefficient, coefficients, constant
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 MOST_DIMENSIONS = 64
 LARGEST_NUMBER = 2**31
@@ -102,6 +103,7 @@ class StatementSchedule:
     rows: tuple[Row, ...]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """A multidimensional affine schedule of every statement of a program."""

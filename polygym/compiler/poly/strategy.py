@@ -30,6 +30,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 _ANY = -1
 _LARGEST_BOUND = 2**20
@@ -51,6 +52,7 @@ class Fusion(Enum):
     PARALLEL = "parallel"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Original:
     """The order of the text."""
@@ -60,6 +62,7 @@ class Original:
         return "original"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class IslOptions:
     """What isl's scheduler is told; the module's docstring says what each means.

@@ -12,6 +12,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError
 from polygym.measure.worker.outcome import Status
+from polygym.pickles import pickled_by_name
 
 NOISE = 0.03
 """Two runs of one program differ by that much, relatively, for no reason of the program's."""
@@ -41,6 +42,7 @@ def usual_memory() -> int:
     return int(text) * 2**20
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
     """How schedules are judged.
@@ -76,6 +78,7 @@ class EvaluationOptions:
         object.__setattr__(self, "mapping", replace(self.mapping, threads=self.threads))
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """A schedule under a mapping, and what was measured of it.

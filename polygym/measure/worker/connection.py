@@ -23,11 +23,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import BinaryIO
 
-import polygym
 from polygym.errors import InternalError
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Json
 from polygym.measure.worker.outcome import WorkerError, crash_from_exit
+from polygym.version import PACKAGE
 
 _START = (
     "import json, sys; from importlib import import_module; sys.path[:] = json.loads(sys.argv[3]); "
@@ -36,7 +36,7 @@ _START = (
 SUPERVISOR = "polygym.measure.worker.supervisor"
 # Without the module `site` the interpreter starts 10 ms sooner, but does not know where an editable
 # installation has its packages.
-_HOME = os.path.dirname(os.path.dirname(polygym.__path__[0] + os.sep))
+_HOME = str(PACKAGE.parent)
 _ORDERLY_END_SECONDS = 2.0
 
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()

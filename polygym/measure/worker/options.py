@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from polygym.errors import InputError
 from polygym.measure.worker.timing import Repetition, TimeLimit
+from polygym.pickles import pickled_by_name
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
     """Limits of the worker.
@@ -32,6 +34,7 @@ class WorkerOptions:
             raise InputError("time limits of the worker: expected more than 0 seconds")
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
     """How a program is measured.

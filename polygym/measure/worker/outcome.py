@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, ClassVar, TypeAlias, assert_never
 
 from polygym.errors import PolygymError
+from polygym.pickles import pickled_by_name
 
 
 class Status(Enum):
@@ -27,6 +28,7 @@ class Status(Enum):
     OUT_OF_RANGE = "out of range"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Ok:
     """The program ran and its outputs are those of the original."""
@@ -45,6 +47,7 @@ class Ok:
         return f"ok: {self.best:.6g} s, best of {len(self.samples)}"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class WrongOutput:
     """An array differs from what the original leaves in it, or something was written beside it.
@@ -69,6 +72,7 @@ class WrongOutput:
         return f"wrong output: {where}: expected {self.expected}, found {self.found}"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Timeout:
     """A run went past its limit and was cut off."""
@@ -82,6 +86,7 @@ class Timeout:
         return f"timeout: cut off after {self.limit_seconds:.6g} s"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Crash:
     """The process that ran the program died.
@@ -100,6 +105,7 @@ class Crash:
         return f"crash: {self.name}"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class DoesNotCompile:
     """The program could not be compiled or loaded, or breaks the contract of its entry point."""
@@ -113,6 +119,7 @@ class DoesNotCompile:
         return f"does not compile: {self.message}"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class OutOfMemory:
     """The program needs more memory than it may have."""
@@ -126,6 +133,7 @@ class OutOfMemory:
         return f"out of memory: {self.message}"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class OutOfRange:
     """A subscript that the program computes from its data is none of the array's."""

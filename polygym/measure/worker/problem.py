@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """A piece of memory: an array or a scalar of the program.
@@ -40,6 +42,7 @@ class Buffer:
         return self.elements * self.type.size
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
     """A compiled program and its arguments.
@@ -61,6 +64,7 @@ class CompiledProgram:
     done: Mapping | None = None
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Memory, a program that writes the initial data, and the program that every other must equal.

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 _MOST_IN_A_TURN = 20
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Repetition:
     """The rule that says when a program has been run often enough.
@@ -66,6 +68,7 @@ ONCE = Repetition(minimum=1, minimum_seconds=0.0)
 """A single run."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
     """How long one run may take: ``factor`` times the original's best, but at least ``floor``.

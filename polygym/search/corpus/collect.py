@@ -31,6 +31,7 @@ from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.measure.worker.outcome import Status, WorkerError
+from polygym.pickles import pickled_by_name
 from polygym.programs import Program, load_program
 from polygym.search.corpus.candidates import Candidates
 from polygym.search.corpus.plan import USUAL, Choice, chosen
@@ -45,6 +46,7 @@ _CLOCK_SECONDS = 300.0
 _CLOCK = ("gemm", Dataset.SMALL)
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class CollectPlan:
     """How much is collected, and of what.

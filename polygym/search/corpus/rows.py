@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from polygym.measure.worker.outcome import Status
+from polygym.pickles import pickled_by_name
 
 _DIGITS = 6
 
@@ -13,6 +14,7 @@ VisitKey: TypeAlias = tuple[str, int, int, int]
 """What a visit is known by: its machine, its threads, its seed, its number."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Case:
     """A program at sizes: what candidates are compared within; a file has its name alone."""
@@ -25,6 +27,7 @@ class Case:
         return f"{self.program}({', '.join(f'{name}={value}' for name, value in self.parameters)})"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Row:
     """A candidate that was measured: a schedule and a mapping, and what became of it.
@@ -61,6 +64,7 @@ class Row:
         return self.baseline_seconds / self.seconds if self.is_ok and self.seconds else 0.0
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A case that was sampled at a time, with what the machine did meanwhile.

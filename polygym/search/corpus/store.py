@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import polygym
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
@@ -30,6 +29,7 @@ from polygym.search.corpus.kept_rows import (
 from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
 from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
 from polygym.sqlite_files import create, explained, transaction
+from polygym.version import __version__
 
 _PATIENCE_SECONDS = 60.0
 _WHAT = "a whole corpus"
@@ -383,8 +383,6 @@ def _create(path: Path) -> None:
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-        connection.execute(
-            "INSERT INTO corpus VALUES (1, ?, ?, ?)", (FORMAT, VERSION, polygym.__version__)
-        )
+        connection.execute("INSERT INTO corpus VALUES (1, ?, ?, ?)", (FORMAT, VERSION, __version__))
 
     create(path, _WHAT, fill)

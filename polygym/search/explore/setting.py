@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import polygym
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.episodes import record
 from polygym.episodes.episode import Episode
@@ -19,6 +18,7 @@ from polygym.episodes.kernels import Source, Subject, subject
 from polygym.measure.evaluation import Evaluation
 from polygym.search.explore.conditions import Conditions
 from polygym.search.explore.players import BEHIND_MODEL, MODEL, Player, check_player, player
+from polygym.version import __version__
 
 FORMAT = "polygym search"
 VERSION = 1
@@ -71,7 +71,7 @@ class Setting(Conditions):
         return {
             "format": FORMAT,
             "version": VERSION,
-            "polygym": polygym.__version__,
+            "polygym": __version__,
             "program": whole["program"],
             "process": whole["process"],
             "policy": self.policy,

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import polygym
 from polygym.episodes.kernels import digest_of
 from polygym.measure.evaluation.foreign import version
 from polygym.measure.worker.timing import this_machine
@@ -20,6 +19,7 @@ from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import Run
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.store import Store, now
+from polygym.version import __version__
 
 
 @contextmanager
@@ -58,6 +58,4 @@ def _this_run(orders: Orders) -> Run:
     """Return where this process is at work."""
     machine = this_machine()
     compilers = tuple((name, version(name)) for name in orders.against)
-    return Run(
-        now(), polygym.__version__, machine.processor, machine.cores, machine.system, compilers
-    )
+    return Run(now(), __version__, machine.processor, machine.cores, machine.system, compilers)

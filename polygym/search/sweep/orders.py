@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polygym.pickles import pickled_by_name
 
+
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Orders:
     """How much is explored and confirmed.

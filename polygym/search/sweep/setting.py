@@ -13,6 +13,7 @@ from typing import Any
 from polybench import Dataset
 from polygym.episodes.kernels import Source, Subject, subject
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 from polygym.search.explore.conditions import Conditions, conditions_from_json
 from polygym.search.sweep.references import SEEDS
 
@@ -20,6 +21,7 @@ FORMAT = "polygym sweep"
 VERSION = 2
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepSetting(Conditions):
     """Schedules are explored at ``search_dataset``; the best are confirmed at ``dataset``.

@@ -15,6 +15,7 @@ from typing import Any
 
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
+from polygym.pickles import pickled_by_name
 from polygym.programs import is_path
 from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.reading import Contents
@@ -24,6 +25,7 @@ from polygym.search.sweep.rows import ISL, Episode, Outcome
 _NAMED = 5
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class KernelSummary:
     """What is known of one program.

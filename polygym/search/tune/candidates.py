@@ -19,6 +19,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
 from polygym.errors import PolygymError
 from polygym.measure.evaluation.patience import Patience
+from polygym.pickles import pickled_by_name
 from polygym.search.explore.neighbourhood import entries, rolled, tile_sizes
 
 _MOST_TILED = 6
@@ -89,6 +90,7 @@ Way: TypeAlias = Strategy | Played | Edited
 """How a schedule was found."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One choice."""

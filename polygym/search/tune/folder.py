@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import polygym
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.strategy import parse_strategy
 from polygym.errors import InputError
@@ -28,6 +27,7 @@ from polygym.search.explore.setting import FORMAT, VERSION, Setting
 from polygym.search.tune.candidates import Candidate, Edited, Played
 from polygym.search.tune.tuned import Tuned
 from polygym.search.tune.tuner import Plan, Progress, tune
+from polygym.version import __version__
 
 TRIALS = "trials.jsonl"
 
@@ -134,7 +134,7 @@ class TuningFiles:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "polygym": polygym.__version__,
+            "polygym": __version__,
             "program": program.name,
             "source": self.setting.to_json()["program"],
             "parameters": dict(program.parameters),

@@ -21,6 +21,7 @@ from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.measure.evaluation import NOISE, Evaluation
 from polygym.measure.evaluation.defects import Defects
+from polygym.pickles import pickled_by_name
 from polygym.search.tune.candidates import Way
 
 FORMAT = "polygym tuned"
@@ -28,6 +29,7 @@ VERSION = 1
 _LARGEST_FILE = 1 << 24
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Tuned:
     """What a tuner has found for a program of certain sizes.

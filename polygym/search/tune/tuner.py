@@ -34,6 +34,7 @@ from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.evaluation.patience import schedule_within
+from polygym.pickles import pickled_by_name
 from polygym.programs import Program
 from polygym.search.explore.tried_again import evaluate, evaluate_together
 from polygym.search.tune.candidates import (
@@ -63,6 +64,7 @@ _COMPILE_SECONDS = 10.0
 _LEAST_SECONDS = 5.0
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a tuner is; ``best`` is a speedup over the original order, 0 before there is one.
@@ -83,6 +85,7 @@ class Progress:
         return self.evaluation.speedup == self.best > 0
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a tuner goes about it.

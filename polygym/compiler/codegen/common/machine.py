@@ -7,7 +7,10 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from polygym.pickles import pickled_by_name
 
+
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Cache sizes in bytes, the width of vectors in bits, and how many vector registers there are.

@@ -46,6 +46,7 @@ from enum import Enum
 from typing import Any
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 TOLERANCE = 1e-6
 TOLERANCES = f"{TOLERANCE:g} ({TOLERANCE * 100:g} in single precision)"
@@ -83,6 +84,7 @@ def _within(name: str, value: Any, least: int, most: int) -> None:
         raise InputError(f"{name}: expected {least} to {most}, found {value!r}")
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Mapping:
     """The options; the module's docstring says what each means. None leaves it to the model."""

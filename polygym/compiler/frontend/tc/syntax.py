@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TypeAlias, assert_never
 
 from polygym.errors import Place
+from polygym.pickles import pickled_by_name
 
 
 class Scalar(Enum):
@@ -244,6 +245,7 @@ class Output:
     place: Place
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Definition:
     """``def name(parameters) -> (outputs) { statements }``."""

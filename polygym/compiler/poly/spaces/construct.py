@@ -27,8 +27,10 @@ from polygym.compiler.poly.dependences import Dependence
 from polygym.compiler.poly.schedule import MOST_DIMENSIONS
 from polygym.compiler.poly.spaces.polyhedra import Generators, Polyhedra
 from polygym.errors import LimitError
+from polygym.pickles import pickled_by_name
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """One polyhedron of a space; dependences by their position in ``dependences(scop)``."""
@@ -38,6 +40,7 @@ class Dimension:
     generators: Generators
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Space:
     """A schedule space: a point of every dimension's polyhedron together are a schedule."""

@@ -22,6 +22,7 @@ from enum import Enum
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Row, parameter_names
+from polygym.pickles import pickled_by_name
 
 
 class Part(Enum):
@@ -32,6 +33,7 @@ class Part(Enum):
     CONSTANT = "constant"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Coordinate:
     """The meaning of one coordinate; ``index`` counts the iterators or the parameters."""
@@ -41,6 +43,7 @@ class Coordinate:
     index: int
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The order of the coordinates for one program."""

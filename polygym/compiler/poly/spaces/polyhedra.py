@@ -42,8 +42,10 @@ from polygym.compiler.poly.spaces.generators import Effort, Vertex
 from polygym.compiler.poly.spaces.layout import Layout
 from polygym.compiler.poly.spaces.sampling import sample_rays, sample_vertices
 from polygym.lru import Memory
+from polygym.pickles import pickled_by_name
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How large a space may become before a sample stands for it.
@@ -64,6 +66,7 @@ class Limits:
     seed: int = 0
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Generators:
     """The generators of one dimension's polyhedron, each kind in descending lexicographic order.
