@@ -1,11 +1,12 @@
 """The C library: memory from the kernel, processor clocks, the ends of processes, signal handlers.
 
 Addresses are integers. What the library refuses is a :class:`polygym.errors.ForeignCallError` with
-its number and its words, or a MemoryError where memory was asked for.
+its number and its words, or a MemoryError where there is no memory for what was asked for.
 """
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import signal
@@ -29,6 +30,12 @@ def _at(address: int) -> Any:
     return ffi.cast("void *", address)
 
 
+def _check(result: int, name: str) -> None:
+    """Refuse the result of a call that failed, by the name of the function and what it says."""
+    if result != 0:
+        raise ForeignCallError(ffi.errno, f"{name}: {os.strerror(ffi.errno)}")
+
+
 def map_memory(size: int, protection: int, flags: int) -> int:
     """Map zeroed anonymous memory and return its address.
 
@@ -43,18 +50,25 @@ def map_memory(size: int, protection: int, flags: int) -> int:
 
 
 def unmap_memory(address: int, size: int) -> None:
-    """Give mapped memory back."""
-    _library.munmap(_at(address), size)
+    """Give mapped memory back.
+
+    Raises:
+        ForeignCallError: no page begins there.
+    """
+    _check(_library.munmap(_at(address), size), "munmap")
 
 
 def protect(address: int, size: int, protection: int) -> None:
     """Say whether pages can be read and written from now on.
 
     Raises:
-        MemoryError: the kernel refuses.
+        MemoryError: the kernel has no memory for it, or nothing is mapped there.
+        ForeignCallError: no page begins there, or it may not be changed.
     """
-    if _library.mprotect(_at(address), size, protection) != 0:
-        raise MemoryError(f"{size} bytes: {os.strerror(ffi.errno)}")
+    result = _library.mprotect(_at(address), size, protection)
+    if result != 0 and ffi.errno == errno.ENOMEM:
+        raise MemoryError(f"{size} bytes: {os.strerror(errno.ENOMEM)}")
+    _check(result, "mprotect")
 
 
 def wish_for_huge_pages(address: int, size: int) -> None:
@@ -63,13 +77,21 @@ def wish_for_huge_pages(address: int, size: int) -> None:
 
 
 def drop_pages(address: int, size: int) -> None:
-    """Give the memory of private pages back; from now on they hold zeros."""
-    _library.madvise(_at(address), size, _DROP)
+    """Give the memory of private pages back; from now on they hold zeros.
+
+    Raises:
+        ForeignCallError: no page begins there, or not all of it is mapped.
+    """
+    _check(_library.madvise(_at(address), size, _DROP), "madvise")
 
 
 def drop_shared_pages(address: int, size: int) -> None:
-    """Give the memory of shared pages back, in every process; from now on they hold zeros."""
-    _library.madvise(_at(address), size, _REMOVE)
+    """Give the memory of shared pages back, in every process; from now on they hold zeros.
+
+    Raises:
+        ForeignCallError: the same, or the kernel cannot do it.
+    """
+    _check(_library.madvise(_at(address), size, _REMOVE), "madvise")
 
 
 def equal_bytes(first: int, second: int, size: int) -> bool:
@@ -101,8 +123,12 @@ def processor_clock(process_id: int) -> int:
 
 
 def die_with(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent ends, however it ends."""
-    _library.prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    """Ask the kernel to kill this process when its parent ends, however it ends.
+
+    Raises:
+        ForeignCallError: it refuses.
+    """
+    _check(_library.prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0), "prctl")
     if os.getppid() != parent:  # it ended before the line above
         os._exit(1)
 
@@ -113,7 +139,7 @@ class Handlers:
     def __init__(self) -> None:
         """Take them down."""
         self._stack = ffi.new("char[]", _ROOM)
-        _library.sigaltstack(ffi.NULL, self._stack)
+        _check(_library.sigaltstack(ffi.NULL, self._stack), "sigaltstack")
         self._actions = {}
         for number in range(1, signal.NSIG):
             action = ffi.new("char[]", _ROOM)
@@ -127,5 +153,6 @@ class Handlers:
     def put_back(self) -> None:
         """Make them those that were taken down."""
         for number, action in list(self._actions.items()):
+            # Refused where no handler can be, for SIGKILL say: there it is as it was.
             _library.sigaction(number, action, ffi.NULL)
-        _library.sigaltstack(self._stack, ffi.NULL)
+        _check(_library.sigaltstack(self._stack, ffi.NULL), "sigaltstack")

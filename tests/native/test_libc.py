@@ -4,6 +4,7 @@ import errno
 import mmap
 import os
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -30,8 +31,29 @@ def test_bytes_are_filled_copied_compared_and_seen() -> None:
 def test_memory_that_is_not_there_is_refused_in_words() -> None:
     with pytest.raises(MemoryError, match=f"{2**62} bytes: Cannot allocate memory"):
         libc.map_memory(2**62, READ_WRITE, mmap.MAP_PRIVATE)
-    with pytest.raises(MemoryError, match="4096 bytes: "):
-        libc.protect(8, 4096, mmap.PROT_READ)  # no page begins there
+    address = libc.map_memory(8192, READ_WRITE, mmap.MAP_PRIVATE)
+    libc.unmap_memory(address, 8192)
+    with pytest.raises(MemoryError, match="8192 bytes: Cannot allocate memory"):
+        libc.protect(address, 8192, mmap.PROT_READ)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: libc.unmap_memory(8, 4096), "munmap"),
+        (lambda: libc.protect(8, 4096, mmap.PROT_READ), "mprotect"),
+        (lambda: libc.drop_pages(8, 4096), "madvise"),
+        (lambda: libc.drop_shared_pages(8, 4096), "madvise"),
+    ],
+)
+def test_where_no_page_begins_is_said_by_number(call: Callable[[], None], name: str) -> None:
+    with pytest.raises(ForeignCallError, match=f"^.*{name}: Invalid argument") as caught:
+        call()
+    assert caught.value.errno == errno.EINVAL
+
+
+def test_a_huge_page_is_no_more_than_a_wish() -> None:
+    libc.wish_for_huge_pages(8, 4096)
 
 
 def test_the_clock_of_a_process_counts_its_time() -> None:
