@@ -112,7 +112,7 @@ def test_interrupted_at_any_time_there_is_one_document(command: str, delay: floa
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
     # Before polygym's own first line runs, the interrupt is Python's to handle.
     deadline = time.monotonic() + 10

@@ -35,7 +35,7 @@ from polygym.search.sweep.requests import ConfirmRequest
 from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.setting import SweepSetting
 from tests.cli import calling
-from tests.cli.test_optimize import CRASHING, group_is_gone
+from tests.cli.commands.test_optimize import CRASHING, group_is_gone
 from tests.cost.made import saved_trees
 from tests.sources import Y_AX
 
@@ -364,7 +364,7 @@ def test_other_compilers_are_measured_at_both_sizes(
 
 def documented(text: str) -> list[str]:
     """Return the words of the command in docs/sweeps.md that begins a sweep into a folder."""
-    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text().replace("\\\n", " ")
+    page = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text().replace("\\\n", " ")
     (line,) = re.findall(rf"^\$ polygym (sweep .*--out {text})$", page, re.MULTILINE)
     return shlex.split(line)
 

@@ -11,17 +11,10 @@ from pathlib import Path
 import pytest
 
 from polygym.cli import dispatch
-from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.poly import baselines
-from polygym.compiler.poly.strategy import ISL, ORIGINAL
-from polygym.errors import InputError, LimitError
-from polygym.measure.evaluation.patience import Patience, schedule_within, seconds_of
-from polygym.search.tune.candidates import schedules_of
-from tests.compiler.poly.test_lifted import HEAT
 from tests.measure.evaluation.programs import endless
-from tests.sources import kernel_scop
+from tests.measure.evaluation.test_patience import TEXT
 
-TEXT = f"#define N 40L\n#define T 9L\n{HEAT}"
 LONG = 60.0
 
 # A command in which isl's scheduler gets the numbers as they stand, which keeps it busy for hours.
@@ -93,32 +86,6 @@ def test_a_space_is_given_up(
     monkeypatch.setenv("POLYGYM_PATIENCE", "0.001")
     code, said = call(capsys, "space", "deriche")
     assert (code, "constructing the space: gave up after 0.001 s" in said) == (2, True)
-
-
-@pytest.mark.usefixtures("heat")
-def test_strategies_share_their_time() -> None:
-    scop = parse_text(TEXT)
-    start = time.monotonic()
-    found = schedules_of(scop)
-    assert list(found) == [ORIGINAL]
-    assert time.monotonic() - start < LONG / 2
-    patience = Patience(0.2)
-    for _ in range(2):
-        with pytest.raises(LimitError, match=r"gave up after 0\.2? s"):
-            patience.schedule(ISL, scop)
-
-
-def test_what_is_found_is_what_the_pure_function_finds() -> None:
-    scop = kernel_scop("mvt")
-    assert schedule_within(ISL, scop) == baselines.isl_schedule(scop)
-    assert schedule_within(ORIGINAL, scop) == baselines.original(scop)
-
-
-@pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf", "1e9"])
-def test_patience_is_a_number_of_seconds(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("POLYGYM_PATIENCE", text)
-    with pytest.raises(InputError, match="POLYGYM_PATIENCE: expected a number of seconds"):
-        seconds_of(1.0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
