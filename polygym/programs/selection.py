@@ -84,8 +84,11 @@ def _patterns(text: str) -> list[str]:
 
 def _expand(pattern: str) -> list[str]:
     """Return what a pattern names."""
-    if not pattern:
-        raise InputError(f"expected a name, a glob, a category or a path behind {NOT}, found none")
+    if not pattern or pattern.startswith(NOT):
+        raise InputError(
+            f"expected a name, a glob, a category or a path behind {NOT}, found "
+            + (repr(pattern) if pattern else "none")
+        )
     if pattern.startswith(PREFIX):
         return _comprehensions(pattern)
     if is_generated(pattern):

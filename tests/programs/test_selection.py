@@ -80,6 +80,8 @@ def test_the_order_of_patterns_decides_the_order_alone(
         ("all,!tc:conv9d", r"^kernel: tc:conv9d: expected one of conv1d, "),
         ("all,!nowhere/x.c", r"^kernel: expected the path of a file, found no file 'nowhere/x.c'"),
         ("all,!", r"^kernel: expected a name, a glob, a category or a path behind !, found none"),
+        ("all,!!gemm", r"^kernel: expected a name, .* or a path behind !, found '!gemm'$"),
+        ("!! gemm", r"^kernel: expected a name, .* or a path behind !, found '! gemm'$"),
         ("gemm,!gemm", r"^kernel: expected at least one .* 'gemm,!gemm', which excludes all"),
         ("!all", r"which excludes all that it names$"),
         (" , ", r"^kernel: expected at least one kernel or file, found ' , '$"),
