@@ -1,16 +1,16 @@
 """What to state so that no access leaves its array: the condition in a refusal's hint.
 
 Every access that goes wrong has a set of parameter values for which it does. Where what is left of
-the context is one convex set, its constraints are the advice. Otherwise each convex piece of the
-wrong values is excluded by the opposite of one of its constraints, such that all accesses still
-happen for some values::
+the context is one convex set in which all accesses still happen, its constraints are the advice.
+Otherwise each convex piece of the wrong values is excluded by the opposite of one of its
+constraints, such that they still happen for some values::
 
     for (i = 0; i <= n; i++)            wrong   { n >= 100 and m >= 0 }  by the first subscript
       for (j = 0; j <= m; j++)                  { m >= 100 and n >= 0 }  by the second
         A[i][j] = 0;                    advice  n <= 99 && m <= 99       for double A[100][100]
 
-(``m < 0`` would exclude the first piece too, but then nothing runs.) It is all that is needed: what
-follows the advice is accepted.
+(``m < 0`` would exclude the first piece too, but then nothing runs.) What follows from the rest of
+the advice is left out of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import islpy as isl
 from polygym.compiler.poly.isl_numbers import coefficients, constant
 
 _MOST_CONSTRAINTS = 3
-_MOST_ADVICE = 8
+_MOST_ADVICE = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,33 +38,75 @@ class Wrong:
     happens: Any
 
 
-def advice(all_wrong: Sequence[Wrong], context: Any) -> str | None:
-    """Return a condition in C under which nothing goes wrong, None if there is no simple one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Safe:
+    """A condition in C, and the values of which it is true."""
+
+    text: str
+    values: Any
+
+
+def advice(all_wrong: Sequence[Wrong], context: Any) -> Safe | None:
+    """Return a condition under which nothing goes wrong, None if there is no simple one."""
     safe = context
     for wrong in all_wrong:
         safe = safe.subtract(wrong.values)
-    text = _condition_text(safe, context)
-    return _one_by_one(all_wrong, context) if text is None else text
+    if _all_happen(all_wrong, safe):
+        text = _condition_text(safe, context)
+        if text is not None:
+            return Safe(text, safe)
+    return _one_by_one(all_wrong, context)
 
 
-def _one_by_one(all_wrong: Sequence[Wrong], context: Any) -> str | None:
+def _all_happen(all_wrong: Sequence[Wrong], values: Any) -> bool:
+    """Whether every access has instances for some of these values."""
+    return not any(one.happens.intersect(values).is_empty() for one in all_wrong)
+
+
+def _one_by_one(all_wrong: Sequence[Wrong], context: Any) -> Safe | None:
     """Exclude the convex pieces of what is wrong, each by the opposite of a constraint."""
-    texts: list[str] = []
+    kept = context
+    found: list[Any] = []
     for wrong in all_wrong:
         for piece in wrong.values.get_basic_sets():
-            left = isl.Set.from_basic_set(piece).intersect(context)
-            if left.is_empty():
+            if isl.Set.from_basic_set(piece).intersect(kept).is_empty():
                 continue
-            found = _opposite(piece, all_wrong, context)
-            if found is None:
+            opposite = _opposite(piece, all_wrong, kept)
+            if opposite is None:
                 return None
-            context, text = found
-            texts.append(text)
-    return " && ".join(dict.fromkeys(texts)) if 0 < len(texts) <= _MOST_ADVICE else None
+            kept = kept.intersect(_values_of(opposite))
+            found.append(opposite)
+    needed = _needed(found, context)
+    if not 0 < len(needed) <= _MOST_ADVICE:
+        return None
+    texts = map(_constraint_text, needed)
+    return Safe(" && ".join(dict.fromkeys(texts)), kept)
 
 
-def _opposite(piece: Any, all_wrong: Sequence[Wrong], context: Any) -> tuple[Any, str] | None:
-    """Return the context without a piece, and its new condition."""
+def _needed(constraints: Sequence[Any], context: Any) -> list[Any]:
+    """Return constraints without those that follow from the others: of p <= 30, p <= 20 the last.
+
+    Those found first are looked at first.
+    """
+    left = list(constraints)
+    for one in constraints:
+        others = context
+        for other in left:
+            if other is not one:
+                others = others.intersect(_values_of(other))
+        if others.is_subset(_values_of(one)):
+            left.remove(one)
+    return left
+
+
+def _values_of(constraint: Any) -> Any:
+    """Return the values that satisfy a constraint."""
+    whole = isl.BasicSet.universe(constraint.get_space())
+    return isl.Set.from_basic_set(whole.add_constraint(constraint))
+
+
+def _opposite(piece: Any, all_wrong: Sequence[Wrong], context: Any) -> Any:
+    """Return a constraint that excludes a piece, None if there is no simple one."""
     if piece.dim(isl.dim_type.div):
         return None
     for constraint in piece.get_constraints():
@@ -73,10 +115,8 @@ def _opposite(piece: Any, all_wrong: Sequence[Wrong], context: Any) -> tuple[Any
         # The opposite of f >= 0 is -f - 1 >= 0.
         form = constraint.get_aff().neg().add_constant_val(isl.Val("-1", piece.get_ctx()))
         outside = isl.Constraint.inequality_from_aff(form)
-        where = isl.BasicSet.universe(piece.get_space()).add_constraint(outside)
-        kept = context.intersect(isl.Set.from_basic_set(where))
-        if not any(one.happens.intersect(kept).is_empty() for one in all_wrong):
-            return kept, _constraint_text(outside)
+        if _all_happen(all_wrong, context.intersect(_values_of(outside))):
+            return outside
     return None
 
 

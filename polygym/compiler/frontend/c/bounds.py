@@ -49,6 +49,14 @@ class _Violation:
         """Return the parameter values that go wrong, without dimensions."""
         return _projected(self.instances.intersect(context), self.touch.iterators)
 
+    def goes_wrong(self, context: Any) -> bool:
+        """Whether there are such parameter values."""
+        return not self.parameters(context).is_empty()
+
+    def never_happens(self, context: Any) -> bool:
+        """Whether the access has no instance, be it right or wrong."""
+        return bool(self.touch.domain.intersect(context).is_empty())
+
 
 def check_bounds(
     touches: Sequence[Touch], sizes: Mapping[Symbol, Extents], context: Any, source: SourceMap
@@ -57,21 +65,33 @@ def check_bounds(
     violations = [
         violation for touch in touches for violation in _violations(touch, sizes[touch.symbol])
     ]
+    judged = _judged(violations, context)
+    for violation in violations:
+        if violation.never_happens(judged.context):
+            # The bounds would make the access right by keeping it from happening at all.
+            hint = _hint(violations, (context,))
+            raise _refuse(violation, sizes[violation.touch.symbol], context, source, hint)
+        if violation.goes_wrong(judged.context):
+            hint = _hint(violations, (judged.context, context))
+            raise _refuse(violation, sizes[violation.touch.symbol], judged.context, source, hint)
+    return judged.context, _strongest(judged.conditions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """A context with the lower bounds that accesses need, and those as C text."""
+
+    context: Any
+    conditions: list[str]
+
+
+def _judged(violations: Sequence[_Violation], context: Any) -> _Judged:
+    """Return the context with as many lower bounds as help."""
     conditions: list[str] = []
-    declared = context
     for violation in violations:
         context, added = _bounded(violation.parameters(context), context)
         conditions.extend(added)
-    all_wrong = [Wrong(one.parameters(context), one.touch.domain) for one in violations]
-    for violation, wrong in zip(violations, all_wrong, strict=True):
-        if not wrong.values.is_empty():
-            hint = _hint(all_wrong, context)
-            raise _refuse(violation, sizes[violation.touch.symbol], context, source, hint)
-        if violation.touch.domain.intersect(context).is_empty():
-            # The bounds would make the access right by keeping it from happening at all.
-            hint = _hint([Wrong(violation.parameters(declared), violation.touch.domain)], declared)
-            raise _refuse(violation, sizes[violation.touch.symbol], declared, source, hint)
-    return context, _strongest(conditions)
+    return _Judged(context, conditions)
 
 
 def least_elements(extents: Extents, context: Any) -> int:
@@ -108,7 +128,8 @@ def _projected(domain: Any, iterators: tuple[str, ...]) -> Any:
 def _bounded(wrong: Any, context: Any) -> tuple[Any, list[str]]:
     """Add lower bounds that exclude as many of the wrong parameter values as they can.
 
-    Each convex piece is excluded by one parameter that the piece bounds above. A piece that starts
+    Each convex piece is excluded by one parameter that the piece bounds above; what the context
+    alone bounds above (``assert(m <= 10);``) is no reason to want more of it. A piece that starts
     far above the parameter's own lower bound (``if (n == 1000) A[n] = 0;``) is no matter of a
     lower bound: the bound would forbid all the smaller values, which are right.
     """
@@ -117,21 +138,25 @@ def _bounded(wrong: Any, context: Any) -> tuple[Any, list[str]]:
         remaining = isl.Set.from_basic_set(piece).intersect(context)
         if remaining.is_empty():
             continue
+        alone = isl.Set.from_basic_set(piece).gist(context)
         choices = []
         for index in range(remaining.dim(isl.dim_type.param)):
             name = remaining.get_dim_name(isl.dim_type.param, index)
-            low, high = _range(remaining, name)
+            low, _ = _range(remaining, name)
+            _, high = _range(alone, name)
             floor, _ = _range(context, name)
             if high is None or high >= _LARGEST_BOUND:
                 continue
             start = 1 if floor is None else floor
             if low is None or low <= start + _LARGEST_GAP:
                 choices.append((high + 1, index, name))
-        if choices:
-            value, _, name = min(choices)
+        for value, _, name in sorted(choices):
             text = f"[{name}] -> {{ [] : {name} >= {value} }}"
-            context = context.intersect(isl.Set.read_from_str(context.get_ctx(), text))
-            conditions.append(f"{name} >= {value}")
+            kept = context.intersect(isl.Set.read_from_str(context.get_ctx(), text))
+            if not kept.is_empty():
+                context = kept
+                conditions.append(f"{name} >= {value}")
+                break
     return context, conditions
 
 
@@ -159,12 +184,22 @@ def _strongest(conditions: list[str]) -> tuple[str, ...]:
     return tuple(f"{name} >= {value}" for name, value in bounds.items())
 
 
-def _hint(all_wrong: Sequence[Wrong], context: Any) -> str:
-    """Say what would make all accesses right."""
-    safe = advice([one for one in all_wrong if not one.values.is_empty()], context)
-    if safe is None:
-        return ""
-    return f"it is safe if {safe}; assert({safe}); before the region states it"
+def _hint(violations: Sequence[_Violation], contexts: Sequence[Any]) -> str:
+    """Say what would make all accesses right, as seen in the first context that shows it.
+
+    The last one is what is declared. What is said is tried: with it declared as well, all accesses
+    are right, and all of them still happen.
+    """
+    declared = contexts[-1]
+    for context in contexts:
+        all_wrong = [Wrong(one.parameters(context), one.touch.domain) for one in violations]
+        safe = advice([one for one in all_wrong if not one.values.is_empty()], context)
+        if safe is None:
+            continue
+        after = _judged(violations, declared.intersect(safe.values)).context
+        if not any(one.goes_wrong(after) or one.never_happens(after) for one in violations):
+            return f"it is safe if {safe.text}; assert({safe.text}); before the region states it"
+    return ""
 
 
 def _refuse(

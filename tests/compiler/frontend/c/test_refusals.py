@@ -207,6 +207,19 @@ ADVICE = [
         "for (int i = 0; i < n; i++) x[i + m] = y[i + k];",
         "m <= 0 && k <= 0",
     ),
+    (
+        # Not m <= 0, under which nothing runs; nor does n >= 200 have to be guessed.
+        "double A[100][50], double C[n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+        "if (i + j < 200) A[i][j] = A[i][j] + C[j];",
+        "n <= 100 && m <= 50 && n >= m",
+    ),
+    (
+        "double x[30], double y[20], double z[10]",
+        "for (int i = 0; i < n; i++) x[i] = 0; for (int i = 0; i < n; i++) y[i] = 0; "
+        "for (int i = 0; i < n; i++) z[i] = 0;",
+        "n <= 10",
+    ),
 ]
 
 
@@ -220,6 +233,38 @@ def test_the_advice_is_all_that_is_needed(arguments: str, region: str, condition
     assert set(safe.split(" && ")) == set(condition.split(" && "))
     scop = parse_text(f"{head}assert({safe});\n{region}")
     assert len(scop.statements) == region.count(" = ") - region.count("int ")
+
+
+def test_advice_of_nine_conditions() -> None:
+    sizes = range(9)
+    names = ", ".join(f"int p{k}, double A{k}[{10 + k}]" for k in sizes)
+    loops = "\n".join(f"for (int i = 0; i < p{k}; i++) A{k}[i] = 1.0;" for k in sizes)
+    with pytest.raises(SourceError) as caught:
+        parse_text(f"void f({names}) {{\n#pragma scop\n{loops}\n#pragma endscop\n}}")
+    safe = caught.value.hint.removeprefix("it is safe if ").partition(";")[0]
+    assert set(safe.split(" && ")) == {f"p{k} <= {10 + k}" for k in sizes}
+
+
+def test_no_advice_where_accesses_exclude_each_other() -> None:
+    """C needs n >= 150 and A needs n <= 100 wherever it is used: nothing makes both right."""
+    with pytest.raises(SourceError) as caught:
+        parse_text(
+            "void f(int n, int m, double A[100], double C[n]) {\n#pragma scop\n"
+            "for (int k = 0; k < 150; k++) C[k] = 1.0;\n"
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i] = A[i] + 1.0;\n"
+            "#pragma endscop\n}"
+        )
+    assert caught.value.hint == ""
+
+
+@pytest.mark.parametrize("most", [5, 10, 19, 20, 100])
+def test_a_bound_that_is_stated_of_one_size_needs_no_more_of_it(most: int) -> None:
+    scop = parse_text(
+        f"void f(int n, int m, double A[100], double C[n]) {{ assert(m <= {most});\n"
+        "#pragma scop\nfor (int k = 0; k < 20; k++) C[k] = 1.0;\n"
+        "for (int j = 0; j < m; j++) A[j] = A[j] + 1.0;\n#pragma endscop\n}"
+    )
+    assert set(scop.conditions) == {f"m <= {most}", "n >= 20"}
 
 
 def test_a_hint_is_good_advice() -> None:
