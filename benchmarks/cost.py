@@ -58,10 +58,10 @@ from study import (
 )
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, machine_like_this, of_random
-from study.searching import STARTS, searched
+from study.options import Part, parser_of
+from study.searching import searched
 from study.table import table
 
-from polybench import Dataset
 from polygym.cli.interrupts import as_exceptions
 from polygym.cost.model import Model
 from polygym.errors import PolygymError
@@ -77,7 +77,7 @@ FINALS = "finals.jsonl"
 
 def main() -> int:
     """Read the options, and do one part."""
-    options = _parser().parse_args()
+    options = parser_of(PARTS, __doc__).parse_args()
     try:
         with nullcontext() if options.part is report else alone(options.out):
             return int(options.part(options))
@@ -87,100 +87,6 @@ def main() -> int:
     except PolygymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-
-
-def _parser() -> argparse.ArgumentParser:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parts = parser.add_subparsers(required=True, metavar="PART")
-
-    def part(name: str, does: object, says: str) -> argparse.ArgumentParser:
-        found = parts.add_parser(name, help=says, description=says)
-        found.set_defaults(part=does)
-        found.add_argument("--out", type=Path, required=True, help="a folder for what is found")
-        return found
-
-    one = part("search", search, "search programs, trial by trial")
-    named = ", ".join((*contenders.FIGURES, *contenders.CONTENDERS))
-    one.add_argument(
-        "contenders", nargs="*", default=list(contenders.USUAL), metavar="CONTENDER",
-        help=f"of {named}; default: {', '.join(contenders.USUAL)}",
-    )  # fmt: skip
-    one.add_argument(
-        "--programs", nargs="+", default=list(programs.USUAL), metavar="PROGRAM",
-        help=f"groups ({', '.join(programs.GROUPS)}), C1 to C12, kernels, files, random:17",
-    )  # fmt: skip
-    one.add_argument("--trials", type=_positive, default=64)
-    one.add_argument("--seeds", type=_positive, default=5)
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--start", choices=STARTS, default="naive")
-    sizes = [size.name.lower() for size in Dataset]
-    one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
-    one.add_argument("--minutes", type=float, help="begin no search after so long")
-
-    one = part("finals", measure_again, "measure what searches held again, all in turn")
-    one.add_argument(
-        "programs", nargs="*", metavar="PROGRAM", help="only these; default: all that were searched"
-    )
-    one.add_argument("--minutes", type=float, help="begin no program after so long")
-
-    one = part("report", report, "say what searches have found, and draw it")
-    one.add_argument(
-        "--with", dest="packed", type=Path, action="append", default=[], metavar="FILE",
-        help="packed searches too, of other machines; may be given several times",
-    )  # fmt: skip
-    one.add_argument("--pack", type=Path, metavar="FILE", help="write all searches to a small file")
-
-    one = part("invariance", ask, "ask how far what is learned holds, by what a model is shown")
-    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
-    one.add_argument(
-        "--machine",
-        help="the kind of machine, if there are several; of polygym's corpus one like this",
-    )
-    one.add_argument("--seeds", type=_positive, default=5)
-    one.add_argument("--cases", type=_positive, help="only the first so many")
-
-    one = part("unseen", answer, "ask about kernels what has learned from random programs")
-    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
-    one.add_argument("--machine", action="append", help="a kind of machine; several count together")
-    one.add_argument("--seeds", type=_positive, default=5)
-
-    one = part("ranks", rank, "measure what is ranked first of many random schedules")
-    one.add_argument("programs", nargs="*", default=list(ranks.KERNELS), metavar="PROGRAM")
-    one.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
-    one.add_argument("--measured", type=_positive, default=1000, help="schedules beside the first")
-    one.add_argument("--seeds", type=_positive, default=1)
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
-
-    one = part("gains", gain, "search, and measure the best beside what there was to begin with")
-    one.add_argument("programs", nargs="*", default=["all"], metavar="PROGRAM")
-    one.add_argument("--trials", type=_positive, default=256)
-    one.add_argument("--search", default="model", help="as in `polygym tune`")
-    one.add_argument("--seeds", type=_positive, default=1)
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--dataset", choices=sizes, default="large", help="sizes of kernels")
-
-    one = part("layers", compare, "put C1 to C12 beside PyTorch")
-    one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
-    one.add_argument("--trials", type=_count, default=0, help="of a search; 0: no search")
-    one.add_argument("--search", default="model", help="as in `polygym tune`")
-    one.add_argument("--threads", type=_positive, default=2)
-    one.add_argument("--rounds", type=_positive, default=15)
-    one.add_argument("--tvm", action="store_true", help="TVM's tuner too, for as many trials")
-    return parser
-
-
-def _count(text: str) -> int:
-    if (value := int(text)) < 0:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 on, found {text}")
-    return value
-
-
-def _positive(text: str) -> int:
-    if (value := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 on, found {text}")
-    return value
 
 
 def search(options: argparse.Namespace) -> int:
@@ -448,6 +354,18 @@ def compare(options: argparse.Namespace) -> int:
     ]
     print(f"\n{layers.table(wanted)}")
     return 0
+
+
+PARTS: dict[str, Part] = {
+    "search": search,
+    "finals": measure_again,
+    "report": report,
+    "invariance": ask,
+    "unseen": answer,
+    "ranks": rank,
+    "gains": gain,
+    "layers": compare,
+}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,110 @@
+"""The options of the study: a parser with a command for every part."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from polybench import Dataset
+from study import contenders, programs, ranks
+from study.searching import STARTS
+
+Part: TypeAlias = Callable[[argparse.Namespace], int]
+"""Does one part of the study with its options, and returns an exit code."""
+
+
+def parser_of(parts: Mapping[str, Part], description: str | None) -> argparse.ArgumentParser:
+    """Return the parser, whose ``part`` is the function of the part that is asked for."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=raw)
+    commands = parser.add_subparsers(required=True, metavar="PART")
+
+    def part(name: str, says: str) -> argparse.ArgumentParser:
+        found = commands.add_parser(name, help=says, description=says)
+        found.set_defaults(part=parts[name])
+        found.add_argument("--out", type=Path, required=True, help="a folder for what is found")
+        return found
+
+    one = part("search", "search programs, trial by trial")
+    named = ", ".join((*contenders.FIGURES, *contenders.CONTENDERS))
+    one.add_argument(
+        "contenders", nargs="*", default=list(contenders.USUAL), metavar="CONTENDER",
+        help=f"of {named}; default: {', '.join(contenders.USUAL)}",
+    )  # fmt: skip
+    one.add_argument(
+        "--programs", nargs="+", default=list(programs.USUAL), metavar="PROGRAM",
+        help=f"groups ({', '.join(programs.GROUPS)}), C1 to C12, kernels, files, random:17",
+    )  # fmt: skip
+    one.add_argument("--trials", type=_positive, default=64)
+    one.add_argument("--seeds", type=_positive, default=5)
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--start", choices=STARTS, default="naive")
+    sizes = [size.name.lower() for size in Dataset]
+    one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
+    one.add_argument("--minutes", type=float, help="begin no search after so long")
+
+    one = part("finals", "measure what searches held again, all in turn")
+    one.add_argument(
+        "programs", nargs="*", metavar="PROGRAM", help="only these; default: all that were searched"
+    )
+    one.add_argument("--minutes", type=float, help="begin no program after so long")
+
+    one = part("report", "say what searches have found, and draw it")
+    one.add_argument(
+        "--with", dest="packed", type=Path, action="append", default=[], metavar="FILE",
+        help="packed searches too, of other machines; may be given several times",
+    )  # fmt: skip
+    one.add_argument("--pack", type=Path, metavar="FILE", help="write all searches to a small file")
+
+    one = part("invariance", "ask how far what is learned holds, by what a model is shown")
+    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
+    one.add_argument(
+        "--machine",
+        help="the kind of machine, if there are several; of polygym's corpus one like this",
+    )
+    one.add_argument("--seeds", type=_positive, default=5)
+    one.add_argument("--cases", type=_positive, help="only the first so many")
+
+    one = part("unseen", "ask about kernels what has learned from random programs")
+    one.add_argument("--corpus", type=Path, help="instead of the one that comes with polygym")
+    one.add_argument("--machine", action="append", help="a kind of machine; several count together")
+    one.add_argument("--seeds", type=_positive, default=5)
+
+    one = part("ranks", "measure what is ranked first of many random schedules")
+    one.add_argument("programs", nargs="*", default=list(ranks.KERNELS), metavar="PROGRAM")
+    one.add_argument("--count", type=_positive, default=1000, help="episodes that are played")
+    one.add_argument("--measured", type=_positive, default=1000, help="schedules beside the first")
+    one.add_argument("--seeds", type=_positive, default=1)
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--dataset", choices=sizes, default="medium", help="sizes of kernels")
+
+    one = part("gains", "search, and measure the best beside what there was to begin with")
+    one.add_argument("programs", nargs="*", default=["all"], metavar="PROGRAM")
+    one.add_argument("--trials", type=_positive, default=256)
+    one.add_argument("--search", default="model", help="as in `polygym tune`")
+    one.add_argument("--seeds", type=_positive, default=1)
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--dataset", choices=sizes, default="large", help="sizes of kernels")
+
+    one = part("layers", "put C1 to C12 beside PyTorch")
+    one.add_argument("layers", nargs="*", default=list(programs.LAYERS), metavar="LAYER")
+    one.add_argument("--trials", type=_count, default=0, help="of a search; 0: no search")
+    one.add_argument("--search", default="model", help="as in `polygym tune`")
+    one.add_argument("--threads", type=_positive, default=2)
+    one.add_argument("--rounds", type=_positive, default=15)
+    one.add_argument("--tvm", action="store_true", help="TVM's tuner too, for as many trials")
+    return parser
+
+
+def _count(text: str) -> int:
+    if (value := int(text)) < 0:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, found {text}")
+    return value
+
+
+def _positive(text: str) -> int:
+    if (value := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, found {text}")
+    return value
