@@ -283,8 +283,7 @@ def _alike(
 
 
 def _box(text: str, sizes: Sizes) -> int:
-    ranges = ranges_of(text, tuple(sizes.items()))
-    return 0 if ranges is None else size_of(ranges)
+    return size_of(ranges_of(text, tuple(sizes.items())))
 
 
 def _counted(domain: isl.Set, sizes: Sizes) -> int:
