@@ -13,7 +13,10 @@ Three kinds of memory hold the buffers of a problem, all taken directly from the
   anew before every run. What is held is not in it.
 
 A buffer A that is only read, one B that is written and compared, and one T that is written only,
-take A + 3 B + 2 T: A held, B initial, expected and working, T initial and working.
+take A + 3 B + 2 T: A held, B initial, expected and working, T initial and working. The initial data
+are made in a working set, moved to a shared one, and what is held moves on from there. Whatever
+moves does so by CHUNK bytes at a time, and a chunk's pages are given back as soon as it is copied:
+until then that chunk, and no more, is there twice.
 
 In a working set and in a held one every buffer stands between two guard pages that can be neither
 read nor written, close below the upper one, and the bytes beside a buffer that can be written hold
@@ -31,9 +34,11 @@ a pattern that is checked after the run. Three things about addresses keep times
 from __future__ import annotations
 
 import mmap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from polygym.errors import ForeignCallError
 from polygym.native.libc import (
     copy_bytes,
     drop_pages,
@@ -45,6 +50,9 @@ from polygym.native.libc import (
     wish_for_huge_pages,
 )
 from polygym.native.memory import view
+
+CHUNK = 64 * 1024 * 1024
+"""How many bytes of a buffer are there twice, at most, while it moves from one set to another."""
 
 _PAGE = mmap.PAGESIZE
 _LINE = 64
@@ -63,6 +71,16 @@ def round_up(value: int, step: int) -> int:
     8192
     """
     return -(-value // step) * step
+
+
+def _chunks(size: int) -> Iterator[tuple[int, int]]:
+    """Yield offset and length of the parts in which a buffer moves.
+
+    >>> list(_chunks(CHUNK + 5)) == [(0, CHUNK), (CHUNK, 5)]
+    True
+    """
+    for offset in range(0, size, CHUNK):
+        yield offset, min(CHUNK, size - offset)
 
 
 class SharedSet:
@@ -101,25 +119,37 @@ class SharedSet:
 
     def publish(self, working: WorkingSet, indices: Sequence[int]) -> None:
         """Copy these buffers out of a working set, for all processes to see."""
-        protect(self._base, self._length, _READ_WRITE)
-        for index in indices:
-            copy_bytes(self.address(index), working.addresses[index], self._sizes[index])
-        protect(self._base, self._length, _READ)
+        with self._writable():
+            for index in indices:
+                copy_bytes(self.address(index), working.addresses[index], self._sizes[index])
 
     def take(self, working: WorkingSet) -> None:
-        """Publish all buffers of a working set that is of no use any more.
+        """Move all buffers here from a working set, in which they are zero from then on."""
+        with self._writable():
+            for index, size in enumerate(self._sizes):
+                for offset, length in _chunks(size):
+                    start = working.addresses[index] + offset
+                    copy_bytes(self.address(index) + offset, start, length)
+                    working.drop(index, offset + length)
 
-        Each gives its memory back at once: there are never two copies of all.
-        """
-        for index in range(len(self._sizes)):
-            self.publish(working, (index,))
-            working.drop(index)
+    def give(self, index: int, target: int) -> None:
+        """Move one buffer to another address; from then on nobody reads it here."""
+        with self._writable():
+            for offset, length in _chunks(self._sizes[index]):
+                start = self.address(index) + offset
+                copy_bytes(target + offset, start, length)
+                # A kernel may not be able to do it (gVisor): then it takes more memory, no more.
+                with suppress(ForeignCallError):
+                    drop_shared_pages(start, round_up(length, _PAGE))
 
-    def drop(self, index: int) -> None:
-        """Give the memory of one buffer back, which is zero from then on."""
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        """Let this process write to the set, while it runs no generated code."""
         protect(self._base, self._length, _READ_WRITE)
-        drop_shared_pages(self.address(index), round_up(self._sizes[index], _PAGE))
-        protect(self._base, self._length, _READ)
+        try:
+            yield
+        finally:
+            protect(self._base, self._length, _READ)
 
     def close(self) -> None:
         """Unmap the memory; the set cannot be used any more."""
@@ -200,8 +230,7 @@ class HeldSet:
         """Move the buffers here from a shared set, which has them no longer."""
         for index, address in self.addresses.items():
             placement = self._placements[index]
-            copy_bytes(address, source.address(index), placement.size)
-            source.drop(index)
+            source.give(index, address)
             protect(self._base + placement.begin, placement.end - placement.begin, _READ)
 
     def view(self, index: int) -> memoryview:
@@ -239,10 +268,17 @@ class WorkingSet:
         for index in self._own:
             copy_bytes(self.addresses[index], source.address(index), self._placements[index].size)
 
-    def drop(self, index: int) -> None:
-        """Give the memory of one buffer back; what stands in it is lost."""
+    def drop(self, index: int, extent: int) -> None:
+        """Give back the memory of a buffer's first bytes, which are zero from then on.
+
+        Where that is not all of it, the last page or huge page of these may stay as it is.
+        """
         placement = self._placements[index]
-        drop_pages(self._base + placement.begin, placement.end - placement.begin)
+        begin, end = placement.begin, placement.end
+        if extent < placement.size:
+            end = begin + (placement.start + extent - begin) // _HUGE * _HUGE
+        if end > begin:
+            drop_pages(self._base + begin, end - begin)
 
     def overrun(self, index: int) -> int | None:
         """Return the first byte beside a buffer that was overwritten, counted from its start."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
+from polygym.measure.worker.memory import CHUNK
 from polygym.pickles import pickled_by_name
 
 
@@ -48,7 +49,7 @@ class CompiledProgram:
     """A compiled program and its arguments.
 
     ``object_code`` is a relocatable object that exports ``polygym_run`` (the contract stands in
-    :mod:`polygym.compiler.codegen.llvm.loader`). Its argument block holds the address of each
+    :mod:`polygym.compiler.codegen.llvm.contract`). Its argument block holds the address of each
     buffer in ``buffers`` (indices into the problem's), then the address of a 64-bit integer for
     each of ``parameters``. What it leaves is compared with what is expected bit for bit, or, with a
     ``tolerance``, to a relative one (:mod:`polygym.measure.worker.compare` says relative to what).
@@ -86,12 +87,13 @@ class Problem:
         """The bytes of memory that it takes to run programs and to compare what they leave.
 
         One copy of what is only read, two of what is written, a third of that which is compared
-        (:mod:`polygym.measure.worker.memory`); while the initial data are made, one of everything
-        and a second one of the largest.
+        (:mod:`polygym.measure.worker.memory`); while the initial data are made and moved, one of
+        everything and a chunk of the largest.
         """
         written = [buffer for buffer in self.buffers if not buffer.constant]
         running = self.size + sum(buffer.size * (1 + buffer.compared) for buffer in written)
-        return max(running, self.size + max((buffer.size for buffer in self.buffers), default=0))
+        largest = max((buffer.size for buffer in self.buffers), default=0)
+        return max(running, self.size + min(largest, CHUNK))
 
 
 def check_problem(problem: Problem) -> Problem:

@@ -5,9 +5,10 @@ ready and the problem's shared memory mapped. One job is all that it is trusted 
 may have left anything behind in its memory, and a new process costs a millisecond or two.
 
 A run is: restore the buffers from the initial data, but for those that cannot have been written
-since, start the clock inside the generated code, run, stop the clock. After a program's first and
-last run its outputs are compared, outside the clock. A program that keeps something from one run to
-the next is found out by the second comparison.
+since (and for all where the initial data themselves are being made, from zeros), start the clock
+inside the generated code, run, stop the clock. After a program's first and last run its outputs are
+compared, outside the clock. A program that keeps something from one run to the next is found out by
+the second comparison.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.compiler.codegen.llvm import loader
+from polygym.compiler.codegen.llvm.contract import (
+    BROKEN,
+    ENTRY_POINT,
+    FIRST_OUT_OF_RANGE,
+    NO_MEMORY,
+)
 from polygym.measure.worker.address_space import limit_to
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.compare import first_difference
@@ -166,7 +173,7 @@ class _Execution:
         """Run and take the sample; None means that the first and the last run are right."""
         rule, before, times = job.repetition, tuple(self.samples), list[float]()
         while True:
-            if outcome := self._run(memory, progress):
+            if outcome := self._run(job, memory, progress):
                 return outcome
             times.append(self._clock[0] * _NANOSECONDS)
             self.samples = [*before, min(times)]
@@ -178,25 +185,26 @@ class _Execution:
             if outcome or is_over:
                 return outcome
 
-    def _run(self, memory: ProblemMemory, progress: Progress) -> Outcome | None:
+    def _run(self, job: Job, memory: ProblemMemory, progress: Progress) -> Outcome | None:
         """Restore and run; the clock has the time where None says that it went well."""
-        self._working.restore(memory.initial)
+        if job.purpose is not Purpose.INITIALISE:  # then all is zero, and takes no memory yet
+            self._working.restore(memory.initial)
         self._clock[0] = -1
         progress.enter(Phase.RUNNING, self.position)
         before = time.monotonic_ns()
         code = self._loaded.call(self._block, self._clock)
         elapsed = time.monotonic_ns() - before
         progress.enter(Phase.PREPARING, self.position)
-        if code == loader.NO_MEMORY:
+        if code == NO_MEMORY:
             return OutOfMemory("the program could not allocate memory")
-        site = code - loader.FIRST_OUT_OF_RANGE
+        site = code - FIRST_OUT_OF_RANGE
         if 0 <= site < len(self._complaints):
             return OutOfRange(self._complaints[site])
-        if code in loader.BROKEN:
-            return DoesNotCompile(f"the code stopped itself: {loader.BROKEN[code]}")
+        if code in BROKEN:
+            return DoesNotCompile(f"the code stopped itself: {BROKEN[code]}")
         if code != 0 or not 0 <= self._clock[0] <= elapsed:
             return DoesNotCompile(
-                f"{loader.ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
+                f"{ENTRY_POINT}: expected 0 and a time between 0 and {elapsed} ns, "
                 f"found {code} and {self._clock[0]} ns"
             )
         return None

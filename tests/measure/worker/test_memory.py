@@ -1,14 +1,27 @@
 """Placement of buffers, guards and patterns, and the shared copies."""
 
 import ctypes
+import hashlib
 import mmap
+import os
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import ForeignCallError
+from polygym.measure.worker import memory
+from polygym.measure.worker.connection import SUPERVISOR
 from polygym.measure.worker.memory import HeldSet, SharedSet, WorkingSet, place
-from polygym.native.libc import equal_bytes, map_memory
+from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
+from polygym.measure.worker.worker import Worker
+from polygym.native.libc import copy_bytes, equal_bytes, map_memory
+from tests.measure.worker import objects
+from tests.measure.worker.processes import children_of
 
 PAGE = mmap.PAGESIZE
 HUGE = 2 * 1024 * 1024
@@ -74,6 +87,95 @@ def test_what_is_held_is_moved_once_and_inherited():
         assert address % PAGE == placement.start % PAGE, "staggered as if all were in one set"
     for one in (first, second, held):
         one.close()
+
+
+@pytest.mark.parametrize("size", [40 * 2**20 + 8, 12 * 2**20])
+def test_what_moves_is_never_there_twice(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for one chunk: here of 4 MiB, of buffers that are huge pages in private memory."""
+    monkeypatch.setattr(memory, "CHUNK", 4 * 2**20)
+    taken: list[int] = []
+
+    def copy(target: int, source: int, length: int) -> None:
+        copy_bytes(target, source, length)
+        taken.append(own_bytes(os.getpid()))
+
+    monkeypatch.setattr(memory, "copy_bytes", copy)
+    sizes = [1000, size]
+    most = own_bytes(os.getpid()) + size + (4 + 2 + 2) * 2**20  # a chunk, a huge page, and air
+    source, shared, held = WorkingSet(sizes), SharedSet(sizes), HeldSet(sizes, [1])
+    ctypes.memset(source.addresses[0], 1, 1000)
+    for start in range(0, size, 2**20):  # every MiB is another one
+        ctypes.memset(source.addresses[1] + start, start >> 20, min(2**20, size - start))
+    expected = hashlib.sha256(memory.view(source.addresses[1], size)).digest()
+    shared.take(source)
+    assert hashlib.sha256(shared.view(1)).digest() == expected
+    assert ctypes.string_at(source.addresses[1], size).count(0) == size, "it is given back"
+    held.take(shared)
+    assert hashlib.sha256(held.view(1)).digest() == expected
+    assert bytes(shared.view(0)) == b"\1" * 1000, "what is not held stays"
+    assert len(taken) == 1 + 2 * -(-size // (4 * 2**20))
+    assert max(taken) < most
+    shared.close()
+    held.close()
+
+
+def test_a_run_takes_what_is_said() -> None:
+    """A large array that is only read: never two of it, in no process, while it is made and moved.
+
+    The supervisor and the runner are watched; each has at most one, but for a chunk.
+    """
+    elements = 24 * 2**20
+    read = Buffer("read", ScalarType.DOUBLE, elements, constant=True)
+    written = Buffer("written", ScalarType.DOUBLE, 100)
+    fill = CompiledProgram(objects.iota(), (0,), (elements,))
+    problem = Problem((read, written), fill, CompiledProgram(objects.doubled(), (1,), (100,)))
+    assert problem.memory == problem.size + memory.CHUNK
+    found, over = [0], Event()
+    with Worker() as worker:
+        worker.open(objects.problem())
+        (supervisor,) = (one for one in children_of(os.getpid()) if is_supervisor(one))
+
+        def watch() -> None:
+            while not over.is_set():
+                for one in (supervisor, *children_of(supervisor)):
+                    with suppress(OSError, KeyError):  # a runner that has ended
+                        found.append(own_bytes(one))
+
+        watcher = Thread(target=watch)
+        watcher.start()
+        try:
+            assert worker.open(problem).baseline
+        finally:
+            over.set()
+            watcher.join()
+    assert problem.size <= max(found) < problem.memory + 64 * 2**20
+
+
+def test_a_kernel_that_keeps_shared_pages_costs_memory_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(address: int, size: int) -> None:
+        raise ForeignCallError(22, "madvise: Invalid argument")
+
+    monkeypatch.setattr(memory, "drop_shared_pages", refuse)
+    source, shared, held = WorkingSet([9000]), SharedSet([9000]), HeldSet([9000], [0])
+    ctypes.memset(source.addresses[0], 7, 9000)
+    shared.take(source)
+    held.take(shared)
+    assert bytes(held.view(0)) == b"\7" * 9000
+    shared.close()
+    held.close()
+
+
+def own_bytes(process_id: int) -> int:
+    """Return the memory of a process that is in no file, as the kernel counts it at the moment."""
+    lines = Path(f"/proc/{process_id}/status").read_text(encoding="ascii").splitlines()
+    numbers = dict(line.split(":") for line in lines)
+    return 1024 * sum(int(numbers[key].split()[0]) for key in ("RssAnon", "RssShmem"))
+
+
+def is_supervisor(process_id: int) -> bool:
+    return SUPERVISOR in Path(f"/proc/{process_id}/cmdline").read_text(encoding="utf-8")
 
 
 def test_a_view_of_more_than_two_gibibytes():

@@ -8,6 +8,7 @@ import pytest
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
 from polygym.measure.worker import timing
+from polygym.measure.worker.memory import CHUNK
 from polygym.measure.worker.options import WorkerOptions
 from polygym.measure.worker.problem import (
     Buffer,
@@ -62,6 +63,9 @@ def test_the_memory_of_a_run():
     assert a_problem(scratch).memory == 2 * 10
     assert a_problem(compared, scratch).memory == 3 * 400 + 2 * 10
     assert a_problem().memory == 0
+    large = Buffer("L", ScalarType.DOUBLE, 10**8, constant=True)
+    assert a_problem(large).memory == 8 * 10**8 + CHUNK, "it moves in chunks"
+    assert a_problem(large, replace(compared, elements=10**8)).memory == (8 + 3 * 4) * 10**8
 
 
 def test_candidate_must_fit_the_problem():
