@@ -11,14 +11,8 @@ from typing import Any
 import numpy as np
 
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.codegen.llvm.loader import (
-    BROKEN,
-    FIRST_OUT_OF_RANGE,
-    FORK,
-    NO_MEMORY,
-    LoadedProgram,
-    load,
-)
+from polygym.compiler.codegen.llvm.contract import BROKEN, FIRST_OUT_OF_RANGE, NO_MEMORY
+from polygym.compiler.codegen.llvm.loader import LoadedProgram, asks_for_threads, load
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.baselines import original
@@ -87,7 +81,7 @@ class Kernel:
         self._complaints = tuple(complaints)
         self.places = tuple(places)
         self._program: LoadedProgram = load(object_code)
-        self._has_threads = FORK in object_code
+        self._has_threads = asks_for_threads(object_code)
         self._sizes = memory.words(sizes)
         first = memory.address_of(self._sizes)
         self._size_addresses = [first + 8 * place for place in range(len(sizes))]

@@ -3,6 +3,7 @@
 ======================  ===========================================================================
 module                  what it emits, or does
 ======================  ===========================================================================
+``contract``            what code and its callers agree about: the entry, what it returns
 ``kinds``               types of values: one, or one for every lane
 ``notes``               what code notes as it runs: subscripts out of range, broken promises
 ``emit_index``          bounds, conditions, subscripts: arithmetic in 64-bit integers

@@ -21,6 +21,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
+from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
@@ -31,7 +32,7 @@ from polygym.compiler.codegen.llvm.emit_turn import emit_turn
 from polygym.compiler.codegen.llvm.emitting import Cell, Group
 from polygym.compiler.codegen.llvm.kinds import I1, I64, LaneType, splat
 from polygym.compiler.codegen.llvm.lane_set import LaneSet, lane_values
-from polygym.compiler.codegen.llvm.notes import Broken, WatchfulBuilder
+from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.loops.check_bounds import WRITE
 from polygym.compiler.codegen.loops.ir import (
     Block,

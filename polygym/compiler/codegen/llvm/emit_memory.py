@@ -21,10 +21,11 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.packable import LINE
+from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.kinds import I1, I64, LLVM_TYPE, POINTER, LaneType, splat
 from polygym.compiler.codegen.llvm.lane_set import LaneSet, lane_values
-from polygym.compiler.codegen.llvm.notes import Broken, Notes
+from polygym.compiler.codegen.llvm.notes import Notes
 from polygym.compiler.codegen.loops.index import coefficient
 from polygym.compiler.codegen.loops.ir import (
     Index,

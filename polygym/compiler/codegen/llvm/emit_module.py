@@ -4,14 +4,12 @@ The module has two functions that matter. ``kernel`` takes a pointer for every a
 each ``noalias`` (the arguments of a program are distinct arrays), and its parameters as i64.
 ``polygym_run`` is what the outside calls::
 
-    int32_t polygym_run(void **arguments, int64_t *nanoseconds)
+    int32_t polygym_run(void **arguments, int64_t *nanoseconds);
 
 ``arguments`` holds the arrays' addresses in the order of ``Scop.arrays`` (but for those that the
 kernel makes for itself), then the addresses of the parameters' int64_t values in the order of
 ``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
-the difference, and returns 0, or 1 if there was no memory for what the kernel makes for itself, or
-2 + k if the computed subscript number k (:mod:`polygym.compiler.ir.gathers`) was out of range, or
-what :mod:`polygym.compiler.codegen.llvm.notes` has for a promise that was broken.
+the difference, and returns what :mod:`polygym.compiler.codegen.llvm.contract` says.
 
 Scalars that nobody sees afterwards live in registers: they get a slot on the stack which LLVM
 promotes.
@@ -23,19 +21,17 @@ from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK, NO_MEMORY
 from polygym.compiler.codegen.llvm.emit_function import FunctionEmitter
 from polygym.compiler.codegen.llvm.emit_gather import begin_checks
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
-from polygym.compiler.codegen.llvm.emit_parallel import FORK
 from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, POINTER
-from polygym.compiler.codegen.llvm.loader import NO_MEMORY
 from polygym.compiler.codegen.llvm.notes import WatchfulBuilder
 from polygym.compiler.codegen.loops.ir import Block, Guard, Instance, Loop, LoopProgram, Node
 from polygym.compiler.codegen.loops.lanes import element_size
 from polygym.compiler.ir.scop import Array, Scop, Storage
 
-ENTRY = "polygym_run"
 CLOCK_MONOTONIC = 1
 NANOSECONDS_PER_SECOND = 1_000_000_000
 
@@ -210,7 +206,7 @@ def _constants(
 
 def _emit_entry(module: ir.Module, kernel: ir.Function, program: LoopProgram) -> None:
     """Emit ``polygym_run``: unpack the arguments, read the clock around the kernel."""
-    function = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER]), ENTRY)
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER]), ENTRY_POINT)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     block, nanoseconds = function.args
     arguments = []

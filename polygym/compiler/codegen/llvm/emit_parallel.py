@@ -26,6 +26,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Parallel
+from polygym.compiler.codegen.llvm.contract import FORK
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import tiles
 from polygym.compiler.codegen.llvm.emitting import Outlining
@@ -40,7 +41,6 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.ir.scop import Storage
 
-FORK = "polygym_fork"
 """The function that runs a task in several threads; whoever loads the code provides it."""
 
 # Below so many instances of statements, threads are not worth their start; a vector of them takes

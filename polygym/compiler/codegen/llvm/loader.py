@@ -5,21 +5,10 @@ compiles: the runner of :mod:`polygym.measure.worker` calls it, so that generate
 the parent. LLVM's ORC linker resolves what the object needs (``malloc``, ``exp``,
 ``clock_gettime``, ...) among the symbols of the process itself.
 
-The contract of an object is one exported function::
-
-    int32_t polygym_run(void **arguments, int64_t *nanoseconds);
-
-Parallel code asks for its threads through one function that is provided here::
-
-    void polygym_fork(void (*task)(void *), void *data, unsigned threads, unsigned flags);
-
-It is OpenMP's ``GOMP_parallel``, of libgomp or libomp, whichever is found first; where there is
-neither, it calls the task once, and the code runs in one thread.
-
-``polygym_run`` returns 0 and stores how long its kernel took, or returns 1 when it could not
-allocate memory, or 2 + k when the computed subscript number k was out of range
-(:mod:`polygym.compiler.ir.gathers`), or a negative number of those below where it would have done
-what must not be; then what it has left in its outputs means nothing.
+What an object exports, and what its function returns, says
+:mod:`polygym.compiler.codegen.llvm.contract`. The function by which parallel code asks for its
+threads is provided here: it is OpenMP's ``GOMP_parallel``, of libgomp or libomp, whichever is found
+first; where there is neither, it calls the task once, and the code runs in one thread.
 """
 
 from __future__ import annotations
@@ -29,27 +18,9 @@ from itertools import count
 
 import llvmlite.binding as llvm
 
+from polygym.compiler.codegen.llvm.contract import ENTRY_POINT, FORK
 from polygym.errors import PolygymError
 from polygym.native import calls, openmp
-
-ENTRY_POINT = "polygym_run"
-"""The name of the function that every object exports."""
-
-NO_MEMORY = 1
-FIRST_OUT_OF_RANGE = 2
-OUTSIDE, WRAPPED, EMPTY, INEXACT = -1, -2, -3, -4
-
-BROKEN = {
-    OUTSIDE: "its loops would leave an array",
-    WRAPPED: "its index arithmetic does not fit 64 bits",
-    EMPTY: "it runs a vector without lanes",
-    INEXACT: "a division leaves a remainder",
-}
-"""What code that was refused as it ran was about to do; it has touched nothing outside its arrays.
-"""
-
-FORK = b"polygym_fork"
-"""The name of the function by which code asks for threads."""
 
 _ELF_MAGIC = b"\x7fELF"
 _numbers = count()
@@ -78,6 +49,11 @@ class LoadedProgram:
 def is_parallel() -> bool:
     """Whether code that asks for threads gets them here."""
     return openmp.library() is not None
+
+
+def asks_for_threads(object_code: bytes) -> bool:
+    """Whether code may ask for threads."""
+    return FORK.encode() in object_code
 
 
 @cache
@@ -109,8 +85,8 @@ def load(object_code: bytes) -> LoadedProgram:
     library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
     if b"GOMP_" in object_code:
         openmp.library()  # another compiler's parallel code looks for it in the process
-    if FORK in object_code:  # else OpenMP need not be loaded
-        library = library.import_symbol(FORK.decode(), _fork_address())
+    if asks_for_threads(object_code):  # else OpenMP need not be loaded
+        library = library.import_symbol(FORK, _fork_address())
     try:
         # The linker never takes the same library name twice, not even after it was unloaded.
         tracker = library.export_symbol(ENTRY_POINT).link(prepare(), f"program{next(_numbers)}")

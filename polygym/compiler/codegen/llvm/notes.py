@@ -15,28 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.contract import FIRST_OUT_OF_RANGE, Broken
 from polygym.compiler.codegen.llvm.kinds import I1, I32, LaneType
-from polygym.compiler.codegen.llvm.loader import (
-    EMPTY,
-    FIRST_OUT_OF_RANGE,
-    INEXACT,
-    OUTSIDE,
-    WRAPPED,
-)
-
-
-class Broken(IntEnum):
-    """A promise that was not kept, by the number that the kernel returns for it."""
-
-    OUTSIDE = OUTSIDE
-    WRAPPED = WRAPPED
-    EMPTY = EMPTY
-    INEXACT = INEXACT
 
 
 @dataclass(frozen=True)

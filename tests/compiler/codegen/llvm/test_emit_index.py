@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.contract import ENTRY_POINT
 from polygym.compiler.codegen.llvm.emit_index import emit_index
 from polygym.compiler.codegen.llvm.jit import compile_object
 from polygym.compiler.codegen.llvm.kinds import I32, I64, POINTER
-from polygym.compiler.codegen.llvm.loader import ENTRY_POINT, load
+from polygym.compiler.codegen.llvm.loader import load
 from polygym.compiler.codegen.loops.check_ranges import interval
 from polygym.compiler.codegen.loops.ir import Index, IndexOperator, Number, Operation, Variable
 from polygym.errors import InternalError

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
-from polygym.compiler.codegen.llvm.loader import EMPTY, INEXACT, OUTSIDE, WRAPPED
+from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.loops import check_bounds
 from polygym.compiler.codegen.loops.check_bounds import WRITE, unproved_accesses, with_proofs
 from polygym.compiler.codegen.loops.ir import (
@@ -95,7 +95,7 @@ def test_what_leaves_an_array_is_seen_and_stopped(name: str) -> None:
     room = np.full(3 * N, 7.0)
     given = {"A": room[N : 2 * N], "B": np.arange(N, dtype=np.float64)}
     code = compile_program(replace(loops, unproved=found))
-    assert run_code(code, loops, {"n": N}, given) == OUTSIDE
+    assert run_code(code, loops, {"n": N}, given) == Broken.OUTSIDE
     assert (room[:N] == 7.0).all()
     assert (room[2 * N :] == 7.0).all()
     assert (room[N : 2 * N] != 7.0).any()
@@ -105,7 +105,9 @@ def test_what_leaves_an_array_is_seen_and_stopped(name: str) -> None:
 def test_watched_code_stops_itself_too(name: str) -> None:
     loops = program(ONE_TOO_MANY[name])
     given = {"A": np.zeros(N), "B": np.zeros(N)}
-    assert run_code(compile_program(loops, is_watched=True), loops, {"n": N}, given) == OUTSIDE
+    assert (
+        run_code(compile_program(loops, is_watched=True), loops, {"n": N}, given) == Broken.OUTSIDE
+    )
 
 
 def test_watched_code_sees_what_wraps() -> None:
@@ -113,7 +115,9 @@ def test_watched_code_sees_what_wraps() -> None:
     wraps = operation(IndexOperator.REMAINDER_NONNEGATIVE, huge, 4)
     loops = program(loop(0, N - 1, copies(wraps, I)))
     given = {"A": np.zeros(N), "B": np.zeros(N)}
-    assert run_code(compile_program(loops, is_watched=True), loops, {"n": N}, given) == WRAPPED
+    assert (
+        run_code(compile_program(loops, is_watched=True), loops, {"n": N}, given) == Broken.WRAPPED
+    )
 
 
 def test_watched_code_sees_vectors_without_lanes() -> None:
@@ -121,7 +125,7 @@ def test_watched_code_sees_vectors_without_lanes() -> None:
     loops = program(loop(3, 3 + 0 * N, copies(I, Number(0), lanes)))
     assert unproved_accesses(loops, {"n": N}) == {("S", WRITE), ("S", 0)}
     given = {"A": np.zeros(N), "B": np.zeros(N)}
-    assert run_code(compile_program(loops, is_watched=True), loops, {"n": N}, given) == EMPTY
+    assert run_code(compile_program(loops, is_watched=True), loops, {"n": N}, given) == Broken.EMPTY
 
 
 FINE = {
@@ -173,7 +177,9 @@ def test_divisions_that_leave_no_remainder_are_known() -> None:
     assert with_proofs(program(Block((odd, even))), {"n": N}).exact == frozenset()
     wrong = replace(program(even), exact=frozenset({half}))
     given = {"A": np.zeros(N), "B": np.zeros(N)}
-    assert run_code(compile_program(wrong, is_watched=True), wrong, {"n": N}, given) == INEXACT
+    assert (
+        run_code(compile_program(wrong, is_watched=True), wrong, {"n": N}, given) == Broken.INEXACT
+    )
 
 
 def bounds() -> st.SearchStrategy[Index]:

@@ -1,0 +1,54 @@
+"""What compiled code and whoever calls it agree about: names of functions, numbers that come back.
+
+An object exports one function::
+
+    int32_t polygym_run(void **arguments, int64_t *nanoseconds);
+
+It returns 0 and stores how long its kernel took, or returns 1 when it could not allocate memory, or
+2 + k when the computed subscript number k was out of range (:mod:`polygym.compiler.ir.gathers`), or
+the negative number of a promise that it would have broken (:class:`Broken`); then what it has left
+in its outputs means nothing.
+
+Parallel code asks for its threads through one function that it is given::
+
+    void polygym_fork(void (*task)(void *), void *data, unsigned threads, unsigned flags);
+
+The emitters make code that keeps to this, and the loader and its callers rely on it; neither knows
+the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+
+ENTRY_POINT = "polygym_run"
+"""The name of the function that every object exports."""
+
+FORK = "polygym_fork"
+"""The name of the function by which code asks for threads."""
+
+NO_MEMORY = 1
+FIRST_OUT_OF_RANGE = 2
+
+
+class Broken(IntEnum):
+    """A promise that was not kept, by the number that the kernel returns for it."""
+
+    OUTSIDE = -1
+    WRAPPED = -2
+    EMPTY = -3
+    INEXACT = -4
+
+
+BROKEN: Mapping[int, str] = MappingProxyType(
+    {
+        Broken.OUTSIDE: "its loops would leave an array",
+        Broken.WRAPPED: "its index arithmetic does not fit 64 bits",
+        Broken.EMPTY: "it runs a vector without lanes",
+        Broken.INEXACT: "a division leaves a remainder",
+    }
+)
+"""What code that was refused as it ran was about to do; it has touched nothing outside its arrays.
+"""
