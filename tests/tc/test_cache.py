@@ -4,7 +4,6 @@ import io
 import json
 import multiprocessing
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -16,15 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import polygym
 from polygym.cli import dispatch
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.frontend.tc import parse
 from polygym.compiler.frontend.tc.canonical import canonical
-from polygym.errors import InputError, InternalError
+from polygym.errors import InputError
 from polygym.tc import cache as module
 from polygym.tc.cache import FORMAT, Cache, CacheWarning, Entry, exported, imported, user_cache
-from polygym.tc.compiler import compiler
 from polygym.tc.comprehension import define
 
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
@@ -353,39 +350,3 @@ def test_what_was_asked_for_in_former_words_is_found(
     assert (define(MM, mapping=asked)(A, B) == 4).all()
     mine = [e for e in user_cache().entries() if e.code != b"old"]  # type: ignore[union-attr]
     assert [e.mapping for e in mine] == ["jam=5 hold=off", "vector_bits=128 unroll_jam=3"]
-
-
-def test_the_sources_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A changed, added or renamed module of the code generation is another compiler."""
-    package = tmp_path / "polygym"
-    seen = set()
-    for content, name in (("a = 1", "jam.py"), ("a = 2", "jam.py"), ("a = 2", "jams.py")):
-        shutil.rmtree(package, ignore_errors=True)
-        loops = package / "compiler" / "codegen" / "loops"
-        loops.mkdir(parents=True)
-        for room in ("cli", "tc"):
-            (package / room).mkdir()
-            (package / room / "__init__.py").touch()
-        (loops / name).write_text(content)
-        monkeypatch.setattr(polygym, "__file__", str(package / "__init__.py"))
-        compiler.cache_clear()
-        seen.add(compiler())
-        (package / "cli" / "main.py").write_text(content)
-        compiler.cache_clear()
-        assert compiler() in seen, "what the commands look like decides no code"
-    compiler.cache_clear()
-    assert len(seen) == 3
-    assert all(found.startswith(f"{polygym.__version__}+") for found in seen)
-
-
-def test_sources_that_are_not_found_are_no_fingerprint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A room that was moved must not drop out unnoticed: stale code would be used again."""
-    (tmp_path / "tc").mkdir()
-    (tmp_path / "tc" / "__init__.py").touch()
-    monkeypatch.setattr(polygym, "__file__", str(tmp_path / "__init__.py"))
-    compiler.cache_clear()
-    with pytest.raises(InternalError, match=r"polygym\.compiler: expected modules, found none"):
-        compiler()
-    compiler.cache_clear()
