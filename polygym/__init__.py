@@ -13,10 +13,10 @@ collects. ``tc`` lets users define, call and tune tensor comprehensions, and ``c
 ``polygym`` command calls. Each room imports from those before it, never the other way.
 
 Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
-``sqlite_files`` have files whole or not at all, ``lru`` is a dictionary that forgets, ``lazy`` has
-packages import names when they are asked for, ``version`` says which polygym this is, ``pickles``
-refuses values of another one, and ``native`` calls functions of C. ``discovery`` registers the
-environments without importing Gymnasium.
+``sqlite_files`` have files whole or not at all, ``closing`` is what a block closes, ``lru`` is a
+dictionary that forgets, ``lazy`` has packages import names when they are asked for, ``version``
+says which polygym this is, ``pickles`` refuses values of another one, and ``native`` calls
+functions of C. ``discovery`` registers the environments without importing Gymnasium.
 """
 
 from importlib import import_module

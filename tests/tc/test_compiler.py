@@ -22,6 +22,7 @@ SAY_ONLY_WHAT_IS_WRONG = {"errors", "pickles", "version"}
 
 # What else comprehensions import, and why it decides no code.
 OTHERS = {
+    "closing": "ends blocks",
     "compiler.frontend.c": "reads C, and no comprehension",
     "cost": "ranks candidates: the schedule and the mapping of a kernel are kept beside its code",
     "episodes": "plays schedules, which are kept likewise",

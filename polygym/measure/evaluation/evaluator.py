@@ -12,9 +12,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
 
+from polygym.closing import Closing
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
@@ -42,7 +41,7 @@ __all__ = ["Choice", "Evaluator"]
 _REMEMBERED = 4096
 
 
-class Evaluator:
+class Evaluator(Closing):
     """Judges schedules of a program; its processes start when the first one comes."""
 
     def __init__(
@@ -142,19 +141,6 @@ class Evaluator:
                 self._worker = Worker()
             if self._owns_compiler:
                 self._compiler.close()
-
-    def __enter__(self) -> Self:
-        """Return the evaluator; leaving the block closes it."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the evaluator."""
-        self.close()
 
     def __reduce__(
         self,

@@ -18,9 +18,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
+from polygym.closing import Closing
 from polygym.measure.worker.connection import Connection, ConnectionLostError
 from polygym.measure.worker.options import WorkerOptions
 from polygym.measure.worker.outcome import WorkerError
@@ -31,7 +31,7 @@ from polygym.measure.worker.timing import Repetition
 _Answer = TypeVar("_Answer")
 
 
-class Worker:
+class Worker(Closing):
     """A process in which programs are run and timed."""
 
     def __init__(self, options: WorkerOptions | None = None) -> None:
@@ -85,19 +85,6 @@ class Worker:
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.close()
-
-    def __enter__(self) -> Self:
-        """Return the worker; leaving the block closes it."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the worker."""
-        self.close()
 
     def _connected(self) -> Connection:
         if self._closed:

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeAlias
 
+from polygym.closing import Closing
 from polygym.errors import InputError
 from polygym.files import locked, write_atomically
 from polygym.search.explore.setting import FORMAT, VERSION
@@ -43,7 +43,7 @@ class Contents:
     torn: int
 
 
-class Journal:
+class Journal(Closing):
     """A journal that is open for appending; only one process can have it open."""
 
     def __init__(self, path: Path, descriptor: int, size: int) -> None:
@@ -95,17 +95,6 @@ class Journal:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def read(path: Path) -> Contents:

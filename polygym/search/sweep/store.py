@@ -13,9 +13,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from polygym.closing import Closing
 from polygym.errors import InputError
 from polygym.search.sweep.rows import (
     Baseline,
@@ -30,7 +29,7 @@ from polygym.search.sweep.schema import TIMING_VALUES, WHOLE, packed
 from polygym.sqlite_files import transaction
 
 
-class Store:
+class Store(Closing):
     """A store that is open for writing."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -166,19 +165,6 @@ class Store:
     def close(self) -> None:
         """Close the file; harmless the second time."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        """Return the store; leaving the block closes it."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the file."""
-        self.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
