@@ -38,22 +38,14 @@ from polygym.measure.evaluation.compiling import compile_problem, compile_schedu
 from polygym.measure.worker.address_space import limit_to, resident_bytes
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Json
-from polygym.measure.worker.supervisor import ParentGoneError, ParentWatch
+from polygym.measure.worker.serving import ParentGoneError, ParentWatch, begin_server
 from polygym.native.libc import die_with
 from polygym.programs import Program
 
 
 def main(descriptor: int, parent: int) -> None:
     """Be a compile server for the process ``parent``, which holds the other end of the socket."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignoring it is inherited and loses exit codes
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.chdir("/")
-    try:
-        watch = ParentWatch(parent)
-    except ParentGoneError:
-        sys.exit(0)
+    watch = begin_server(parent)
     watcher = os.getpid()
     generator = os.fork()
     if generator == 0:

@@ -2,10 +2,11 @@
 
 ``problem`` says what is to be run, ``outcome`` what became of it, ``options`` and ``timing`` how
 it is measured; ``worker`` (with ``session``) is what others use. Behind it: ``connection`` starts
-and talks to the ``supervisor``, whose ``keeper`` forks a ``runner`` for each ``job``; ``channel``
-carries their messages, ``memory`` holds the arrays, ``progress`` is watched for time limits,
-``compare`` decides whether outputs are right, ``spreading`` gives threads cores of their own,
-``address_space`` bounds memory, and ``foreign_load`` says whether the machine was ours.
+and talks to the ``supervisor``, whose ``keeper`` forks a ``runner`` for each ``job``; ``serving``
+is how such a process begins, ``channel`` carries their messages, ``memory`` holds the arrays,
+``progress`` is watched for time limits, ``compare`` decides whether outputs are right,
+``spreading`` gives threads cores of their own, ``address_space`` bounds memory, and
+``foreign_load`` says whether the machine was ours.
 """
 
 from __future__ import annotations

@@ -23,9 +23,7 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import select
-import signal
 import socket
 import sys
 from dataclasses import replace
@@ -46,11 +44,8 @@ from polygym.measure.worker.job import (
 )
 from polygym.measure.worker.keeper import Keeper, OpenProblem, open_memory
 from polygym.measure.worker.outcome import Ok, Outcome, OutOfMemory, outcome_to_json
+from polygym.measure.worker.serving import ParentGoneError, ParentWatch, begin_server
 from polygym.measure.worker.timing import ONCE, Repetition, available_memory
-
-
-class ParentGoneError(Exception):
-    """The parent ended or spoke out of turn; there is nobody left to work for."""
 
 
 class _StageError(Exception):
@@ -60,28 +55,6 @@ class _StageError(Exception):
         self.stage = stage
         self.outcome = outcome
         super().__init__(f"{stage}: {outcome}")
-
-
-class ParentWatch:
-    """Knows whether the parent process is alive; ``descriptors`` become readable when it ends."""
-
-    def __init__(self, parent: int) -> None:
-        """Begin to watch.
-
-        Raises:
-            ParentGoneError: it is gone already.
-        """
-        self._parent = parent
-        try:
-            self.descriptors: tuple[int, ...] = (os.pidfd_open(parent),)
-        except OSError:  # a kernel or a sandbox without process descriptors: ask from time to time
-            self.descriptors = ()
-        self.check()
-
-    def check(self) -> None:
-        """Raise ParentGoneError if the parent has ended."""
-        if os.getppid() != self._parent:
-            raise ParentGoneError
 
 
 class Supervisor:
@@ -229,13 +202,8 @@ def _failure(stage: str, outcome: Outcome) -> Json:
 
 def main(descriptor: int, parent: int) -> None:
     """Be a supervisor for the process ``parent``, which holds the other end of the socket."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignoring it is inherited and loses exit codes
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.chdir("/")
+    watch = begin_server(parent)
     try:
-        watch = ParentWatch(parent)
         connection = socket.socket(fileno=descriptor)
         supervisor = Supervisor(connection, watch)
         loader.prepare()
