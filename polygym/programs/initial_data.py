@@ -23,6 +23,18 @@ by what is left of its diagonal (LU, Cholesky, triangular solves) have finite re
 The elements beside the diagonal of a row have a sum below 1, so that every eigenvalue lies between
 1 and 3 (Gershgorin), and powers of the matrix stay far from overflow.
 
+Matrices of other shapes that a program divides by (:mod:`polygym.compiler.poly.divisors`) are such,
+too: augmented ones, ``A[n][n + 1]``, those whose two sizes may be equal, ``A[n][m]``, stacks of
+them, ``A[b][n][n]``. The last two subscripts, i and j, are those in a matrix of R rows; the ones
+before number it. With u the rule's number 1 + 3·p + Σ_k (2k + 1)·i_k over the ones before, to which
+i + j is added instead of the terms of the last two,
+
+    A[…][i][i] = 2,   A[…][i][j] = (u mod 97 + 1) / (97·R) elsewhere, where j < R,
+
+so that the square on the left, or on top, is symmetric and has a strong diagonal. What stands on
+the right of it, right sides say, is v, as are arrays by which nothing is divided: images, weights,
+what stencils work on.
+
 An array of indices, from which the program computes subscripts, gets values that are valid ones:
 with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
@@ -58,6 +70,7 @@ from polygym.compiler.ir.printer import c_expression
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.ir.verify import verify
+from polygym.compiler.poly.divisors import divided_by
 
 _MODULUS = 97
 _SPREAD, _PRIME = 1299709, 2**31 - 1
@@ -78,8 +91,15 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
     ]
     arguments = [f"{parameter.type.value} {parameter.name}" for parameter in scop.parameters]
     arguments += [_argument(array) for _, array in filled]
+    matrices = divided_by(scop)
     body = "\n".join(
-        _fill(array, position, _counter(scop), (indices or {}).get(array.name))
+        _fill(
+            array,
+            position,
+            _counter(scop),
+            (indices or {}).get(array.name),
+            _is_square(array) or (array.rank >= 2 and array.name in matrices),
+        )
         for position, array in filled
     )
     if not filled:
@@ -131,10 +151,12 @@ def _counter(scop: Scop) -> str:
     return prefix
 
 
-def _fill(array: Array, position: int, counter: str, valid: tuple[str, str] | None) -> str:
+def _fill(
+    array: Array, position: int, counter: str, valid: tuple[str, str] | None, is_matrix: bool
+) -> str:
     """Return the statements that fill one array."""
     if array.initial is None:
-        return _fill_by_rule(array, position, counter, valid)
+        return _fill_by_rule(array, position, counter, valid, is_matrix)
     if not isinstance(array.initial, tuple):
         return f"*{array.name} = {_number(array.initial, array)};"
     lengths = tuple(int(size) for size in array.extents_c)
@@ -177,7 +199,9 @@ def _number(value: int | float, array: Array) -> str:
     return c_expression(FloatLiteral(value, array.type))
 
 
-def _fill_by_rule(array: Array, position: int, counter: str, valid: tuple[str, str] | None) -> str:
+def _fill_by_rule(
+    array: Array, position: int, counter: str, valid: tuple[str, str] | None, is_matrix: bool
+) -> str:
     """Return the loops that fill one array by the rule; the values of indices are valid."""
     loops = "".join(
         f"for (int {counter}{k} = 0; {counter}{k} < {size}; {counter}{k}++)\n"
@@ -192,8 +216,8 @@ def _fill_by_rule(array: Array, position: int, counter: str, valid: tuple[str, s
         value = _valid_index(place, *valid, _carrier(array.type))
     elif array.type.is_floating:
         value = f"({array.type.value})({value}) / {_MODULUS}"
-        if _is_square(array):
-            value = _well_conditioned(array, position, counter)
+        if is_matrix:
+            value = _well_conditioned(array, position, counter, value)
     target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))
     return f"{loops}{target if array.rank else '*' + array.name} = {value};"
 
@@ -202,12 +226,15 @@ def _is_square(array: Array) -> bool:
     return array.rank == 2 and array.extents[0] == array.extents[1]
 
 
-def _well_conditioned(array: Array, position: int, counter: str) -> str:
-    """Return an element of a symmetric matrix with a strong diagonal as C."""
-    kind, (rows, _) = array.type.value, array.extents_c
-    value = f"({1 + 3 * position} + {counter}0 + {counter}1) % {_MODULUS} + 1"
-    small = f"({kind})({value}) / ({_MODULUS} * ({kind})({rows}))"
-    return f"{counter}0 == {counter}1 ? ({kind})2 : {small}"
+def _well_conditioned(array: Array, position: int, counter: str, beside: str) -> str:
+    """Return an element of a symmetric matrix with a strong diagonal as C, or what is beside it."""
+    kind, rows, (*numbers, row, column) = array.type.value, array.extents_c[-2], range(array.rank)
+    stack = "".join(f" + {2 * k + 1} * {counter}{k}" for k in numbers)
+    place = f"{1 + 3 * position}{stack} + {counter}{row} + {counter}{column}"
+    small = f"({kind})(({place}) % {_MODULUS} + 1) / ({_MODULUS} * ({kind})({rows}))"
+    if not _is_square(array):
+        small = f"({counter}{column} < {rows} ? {small} : {beside})"
+    return f"{counter}{row} == {counter}{column} ? ({kind})2 : {small}"
 
 
 def _valid_index(place: str, lowest: str, highest: str, scalar: ScalarType) -> str:

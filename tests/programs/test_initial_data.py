@@ -113,6 +113,113 @@ def test_square_matrices_are_well_conditioned(region: str, scalar: str, extent: 
     assert np.abs(arrays["A"]).max() <= 3
 
 
+AUGMENTED = """
+for (int k = 0; k < n; k++)
+  for (int i = k + 1; i < n; i++)
+    for (int j = n; j >= k; j--)
+      A[i][j] -= A[i][k] / A[k][k] * A[k][j];
+"""
+
+JORDAN = """
+for (int k = 0; k < n; k++)
+  for (int i = 0; i < n; i++)
+    if (i != k)
+      for (int j = 2 * n - 1; j >= k; j--)
+        A[i][j] -= A[i][k] / A[k][k] * A[k][j];
+"""
+
+OF_TWO_SIZES = """
+for (int k = 0; k < n; k++)
+  for (int i = k + 1; i < n; i++)
+    for (int j = m - 1; j >= k; j--)
+      A[i][j] -= A[i][k] / A[k][k] * A[k][j];
+"""
+
+STACK = """
+for (int b = 0; b < m; b++)
+  for (int k = 0; k < n; k++)
+    for (int i = k + 1; i < n; i++)
+      for (int j = n - 1; j >= k; j--)
+        A[b][i][j] -= A[b][i][k] / A[b][k][k] * A[b][k][j];
+"""
+
+# Out of place, by pivots that are copied before.
+COPIED = """
+for (int i = 0; i < n; i++)
+  for (int j = 0; j < m; j++)
+    U[i][j] = A[i][j];
+for (int k = 0; k < n; k++) {
+  *p = U[k][k];
+  for (int i = k + 1; i < n; i++)
+    for (int j = m - 1; j >= k; j--)
+      U[i][j] -= U[i][k] / *p * U[k][j];
+}
+"""
+
+TRIANGULAR = """
+for (int i = 0; i < n; i++) {
+  for (int j = 0; j < i; j++) x[i] -= A[i][j] * x[j];
+  x[i] /= A[i][i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "region", "sizes"),
+    [
+        ("double A[n][n + 1]", AUGMENTED, {"n": 120, "m": 120}),
+        ("double A[n][2 * n]", JORDAN, {"n": 120, "m": 120}),
+        ("double A[n][m]", OF_TWO_SIZES, {"n": 120, "m": 120}),
+        ("double A[n][m]", OF_TWO_SIZES, {"n": 120, "m": 150}),
+        ("float A[m][n][n]", STACK, {"n": 120, "m": 3}),
+        ("double A[n][m], double U[n][m], double *p", COPIED, {"n": 120, "m": 121}),
+        ("double A[n][m], double x[n]", TRIANGULAR, {"n": 400, "m": 400}),
+    ],
+)
+def test_matrices_that_are_divided_by_are_well_conditioned(
+    arguments: str, region: str, sizes: dict[str, int]
+) -> None:
+    scop = parse_text(
+        f"void f(int n, int m, {arguments}) {{\n  assert(m >= n || m == 3);\n#pragma scop"
+        f"{region}#pragma endscop\n}}"
+    )
+    source = by_rule(scop)
+    arrays = {a.name: allocate(source, a, sizes) for a in source.arrays}
+    run_natively(source, original(source), sizes, arrays)
+    square = arrays["A"][..., : sizes["n"]].astype(np.float64)
+    np.testing.assert_array_equal(square, square.swapaxes(-1, -2))
+    assert 1 <= np.linalg.eigvalsh(square).min() <= np.linalg.eigvalsh(square).max() <= 3
+    plain = arrays["A"][..., sizes["n"] :] * 97
+    assert np.all((plain > 0.99) & (plain < 97.01)), "beside it the rule holds"
+    run_natively(scop, original(scop), sizes, arrays)
+    for found in arrays.values():
+        assert np.isfinite(found).all()
+        assert np.abs(found).max() <= 3
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        "A[b][i][j] = (A[b][i][j] + B[i][j]) / 2.0;",
+        "A[b][i][j] = A[b][i][j] / n + B[i][j];",
+        "{ s[b] += A[b][i][j] * B[i][j]; x[b] = 1.0 / s[b]; }",
+    ],
+)
+def test_what_no_divisor_knows_of_keeps_the_rule(region: str) -> None:
+    """Images, weights, stencils: no strong diagonal in them, nor any small numbers."""
+    scop = parse_text(
+        "void f(int n, double A[n][n][n], double B[n][n + 2], double s[n], double x[n]) {\n"
+        "#pragma scop\nfor (int b = 0; b < n; b++) for (int i = 0; i < n; i++)\n"
+        f"for (int j = 0; j < n; j++) {region}\n#pragma endscop\n}}"
+    )
+    source = by_rule(scop)
+    arrays = {a.name: np.array(allocate(source, a, {"n": 4})) for a in source.arrays}
+    interpret(source, {"n": 4}, arrays)
+    b, i, j = np.indices((4, 4, 4))
+    found = (arrays["A"] * 97).round()
+    assert (found - found[0, 0, 0]).tolist() == (b + 3 * i + 5 * j).tolist()
+
+
 def test_oblong_and_integer_matrices_keep_the_rule() -> None:
     scop = parse_text(
         "void f(int n, double A[n][n + 1], int B[n][n]) {\n#pragma scop\n"

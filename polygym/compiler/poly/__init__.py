@@ -7,6 +7,7 @@ module                  what it knows
 ``gathers``             what is known of accesses at computed subscripts
 ``uninitialised``       which arrays owe nothing to what memory held before
 ``valid_indices``       which values an array of indices may hold
+``divisors``            which arrays a program divides by
 ----------------------  ---------------------------------------------------------------------------
 ``schedule``            schedules as values: for every statement, a function to time vectors
 ``legality``            is a schedule legal? For all sizes, before any code is made
