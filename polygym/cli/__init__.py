@@ -7,7 +7,7 @@ into messages. ``output`` and ``tables`` print (colours on a terminal, plain tex
 ``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
 how far both are and ``sweeping`` how far a sweep is, ``stopping`` lets signals end them,
 ``ranking`` says what came of it and ``invocation`` how to go on; ``entries`` are what ``bench``
-measures. ``alarm`` says in red that a legal schedule crashed or computed something else, and
+measures, ``outputs`` what the arrays hold in the end. ``alarm`` says in red that a legal schedule crashed or computed something else, and
 ``small_files`` reads files that a user names. The ``commands`` themselves are a package.
 """
 

@@ -26,6 +26,7 @@ from polygym.cli.options import (
     size_options,
 )
 from polygym.cli.output import progress, say, say_foreign_load
+from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
@@ -137,12 +138,16 @@ def command(
     )
     names = how.contenders
     results: list[tuple[Entry, ...]] = []
+    endless: dict[str, list[str]] = {}
     programs = _load(selected(targets), region, dataset, parameters)
     interrupted, machine, load = False, LoadWatch(), None
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
             for label in labels:
-                results.append(_measure(worker, label, programs[label], how))
+                row, arrays = _measure(worker, label, programs[label], how)
+                results.append(row)
+                if arrays:
+                    endless[label] = arrays
                 load = machine.load()
     except KeyboardInterrupt:
         interrupted = True
@@ -153,8 +158,10 @@ def command(
         name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
     }
     if as_json:
-        return Answer(code, _report(entries, means, dataset, how, load, interrupted))
+        return Answer(code, _report(entries, means, endless, dataset, how, load, interrupted))
     print_entries(results, names, means)
+    for label, arrays in endless.items():
+        say(f"{label}: {remark_on(arrays)}")
     if how.mapping.caveat:
         say(how.mapping.caveat)
     ran = [one.schedule for one in entries if one.outcome is not None]
@@ -221,8 +228,14 @@ def _load(
     return programs
 
 
-def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[Entry, ...]:
-    """Measure all schedules of one program; what fails is an entry that says so."""
+def _measure(
+    worker: Worker, label: str, program: Program, how: _How
+) -> tuple[tuple[Entry, ...], list[str]]:
+    """Measure all schedules of one program; what fails is an entry that says so.
+
+    With them come the names of the output arrays in which not all values are finite.
+    """
+    endless: list[str] = []
     outcomes: dict[str, Outcome] = {}
     texts: dict[str, str] = {}
     errors: dict[str, str] = {}
@@ -236,13 +249,14 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
                 programs, how.repeat, MeasureOptions(time_limit=PATIENT)
             )
             outcomes = dict(zip(candidates, measured, strict=True))
+            endless = not_finite(figures_of(program, session))
             session.close()
         except ProblemError as error:
             outcomes = dict.fromkeys(candidates, error.outcome)
     except (PolygymError, MemoryError, RecursionError) as error:
         errors = dict.fromkeys(how.contenders, failure_of(error).message)
     base = outcomes.get(_ORIGINAL)
-    return tuple(
+    entries = tuple(
         Entry(
             label,
             name,
@@ -256,6 +270,7 @@ def _measure(worker: Worker, label: str, program: Program, how: _How) -> tuple[E
         )
         for name in how.contenders
     )
+    return entries, endless
 
 
 def _compile(
@@ -302,6 +317,7 @@ def _generated(
 def _report(
     entries: Sequence[Entry],
     means: Mapping[str, float | None],
+    endless: Mapping[str, list[str]],
     dataset: Dataset | None,
     how: _How,
     load: ForeignLoad | None,
@@ -319,5 +335,6 @@ def _report(
         "foreign_load": None if load is None else load.to_json(),
         "entries": [entry.to_json() for entry in entries],
         "geometric_mean": dict(means),
+        "not_finite": dict(endless),
         "machine": asdict(this_machine()),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, replace
-from math import isfinite
 from typing import Any
 
 import click
@@ -29,6 +28,7 @@ from polygym.cli.output import (
     status_line,
     working,
 )
+from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
@@ -38,7 +38,6 @@ from polygym.measure.evaluation.patience import code_within
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError, Status, outcome_to_json
 from polygym.measure.worker.problem import CompiledProgram, Problem
-from polygym.measure.worker.session import Session
 from polygym.measure.worker.timing import (
     ONCE,
     PATIENT,
@@ -144,7 +143,7 @@ def command(
                 is_close = candidate.tolerance is not None
                 if is_close:
                     session.measure(candidate, replace(_KEEPING, repetition=ONCE))
-                arrays = _figures(program, session, is_close)
+                arrays = figures_of(program, session, is_close)
         except ProblemError as error:
             baseline = outcome = error.outcome
     mappings = (mapping, mapping if is_original else candidate.done)
@@ -155,18 +154,6 @@ def command(
         return Answer(code, report)
     _print(report, outcome)
     return Answer(code)
-
-
-def _figures(program: Program, session: Session, kept: bool) -> list[dict[str, Any]]:
-    """Describe every output array by the figures that `--json` documents."""
-    names = [buffer.name for buffer in session.problem.buffers]
-    found = []
-    for output in program.outputs:
-        shape = program.shape(program.scop.array(output.array))
-        index = names.index(output.array)
-        figures = session.figures(index, shape, output.part.value, kept=kept)
-        found.append({"array": output.array, **figures})
-    return found
 
 
 def _compiled(
@@ -211,6 +198,7 @@ def _report(
         else None,
         "compile_seconds": compile_seconds,
         "arrays": arrays,
+        "not_finite": not_finite(arrays),
         "machine": asdict(this_machine()),
     }
 
@@ -259,10 +247,4 @@ def _remarks(report: dict[str, Any]) -> list[str]:
     """Return what there is to be said about the results."""
     if report["status"] == Status.OK.value and not report["arrays"]:
         return ["the region changes nothing that is seen outside of it: nothing was compared"]
-    endless = [row["array"] for row in report["arrays"] if not isfinite(row["sum"])]
-    if not endless:
-        return []
-    return [
-        f"{', '.join(endless)}: not all values are finite (NaN or infinity); for initial data of "
-        "your own write a function init_NAME with a region"
-    ]
+    return [remark_on(report["not_finite"])] if report["not_finite"] else []

@@ -126,3 +126,26 @@ def test_interrupted_at_any_time_there_is_one_document(command: str, delay: floa
     document = json.loads(out)
     assert document.get("error") == "interrupted" or document["interrupted"] is True
     assert "Traceback" not in err
+
+
+def test_results_that_are_not_finite_are_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    names = ("fine", "endless")
+    for name, divisor in zip(names, ("2.0", "(A[1] - A[1])"), strict=True):
+        (tmp_path / f"{name}.c").write_text(
+            "void f(int n, double A[n], double B[n]) {\n#pragma scop\n"
+            f"A[0] = A[0] / {divisor};\nB[0] = 1.0;\n#pragma endscop\n}}\n"
+        )
+    files = [str(tmp_path / f"{name}.c") for name in names]
+    command = ["bench", *files, "--schedules", "original", "-p", "n=8", "--repeat", "1"]
+    assert dispatch.run(command) == 0
+    said = capsys.readouterr().out
+    assert f"{files[1]}: A: not all values are finite (NaN or infinity); " in said
+    assert said.count("not all values") == 1
+    assert dispatch.run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_finite"] == {files[1]: ["A"]}
+    assert dispatch.run(["run", files[1], "-p", "n=8", "--repeat", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_finite"] == ["A"]
+    assert dispatch.run(["run", files[0], "-p", "n=8", "--repeat", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_finite"] == []

@@ -1,0 +1,43 @@
+"""What output arrays hold: the figures that ``--json`` documents, and a word where one is NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Any
+
+from polygym.measure.worker.session import Session
+from polygym.programs import Program
+
+
+def figures_of(program: Program, session: Session, kept: bool = False) -> list[dict[str, Any]]:
+    """Describe every output array, as the original leaves it or as the last measurement kept it."""
+    names = [buffer.name for buffer in session.problem.buffers]
+    found = []
+    for output in program.outputs:
+        shape = program.shape(program.scop.array(output.array))
+        index = names.index(output.array)
+        figures = session.figures(index, shape, output.part.value, kept=kept)
+        found.append({"array": output.array, **figures})
+    return found
+
+
+def not_finite(figures: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the arrays that hold a NaN or an infinity, by their figures.
+
+    >>> not_finite([{"array": "A", "sum": 1.0}, {"array": "B", "sum": float("nan")}])
+    ['B']
+    """
+    return [row["array"] for row in figures if not isfinite(row["sum"])]
+
+
+def remark_on(arrays: Iterable[str]) -> str:
+    """Return what there is to say of arrays that are not finite.
+
+    >>> remark_on(["A", "B"])[:40]
+    'A, B: not all values are finite (NaN or '
+    """
+    return (
+        f"{', '.join(arrays)}: not all values are finite (NaN or infinity); for initial data of "
+        "your own write a function init_NAME with a region"
+    )
