@@ -42,6 +42,10 @@ def explained(path: Path, what: str) -> Iterator[None]:
         raise InputError(
             f"{path}: expected {what}, found a file that SQLite cannot use: {error}"
         ) from None
+    except UnicodeDecodeError as error:  # what SQLite says quotes the file
+        raise InputError(
+            f"{path}: expected {what}, found a file that SQLite cannot use: {error}"
+        ) from None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from polygym.cli.answer import Answer
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say
 from polygym.cli.tables import print_table
+from polygym.errors import InputError
 from polygym.search.corpus import packed as packing
 from polygym.search.corpus.export import export as export_rows
 from polygym.search.corpus.merge import merge as merge_corpora
@@ -51,17 +52,17 @@ def stats(file: Path, as_json: bool) -> Answer:
 
 @command.command("check")
 @click.argument("file", type=_FILE)
-@click.option("--mend", is_flag=True, help="Take damaged rows out.")
+@click.option("--mend", is_flag=True, help="Take out what is damaged, and what is of it.")
 @json_option
 def check(file: Path, mend: bool, as_json: bool) -> Answer:
     """Say whether the file is whole; exit code 1 if it is not."""
     with open_corpus(file) as corpus:
         found = corpus.check()
         if mend and found:
-            lost = corpus.mend()
+            taken = corpus.mend()
             found = corpus.check()
             if not as_json:
-                say(f"{lost} damaged rows taken out")
+                say(f"taken out: {taken}")
     if as_json:
         return Answer(int(bool(found)), {"file": str(file), "complaints": found})
     for one in found:
@@ -80,6 +81,12 @@ def merge(into: Path, files: tuple[Path, ...], as_json: bool) -> Answer:
     What is there already is not added again. Rows of different machines stay apart.
     """
     added = {}
+    # All are looked at before anything is written.
+    for file in files:
+        if file.resolve() == into.resolve():
+            raise InputError(f"{into}: expected another file than the corpus, found the same")
+        with open_corpus(file) as other:
+            other.expect_whole()
     with open_corpus(into, begin=True) as corpus:
         for file in files:
             with open_corpus(file) as other:

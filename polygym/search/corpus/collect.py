@@ -102,8 +102,9 @@ class Collection:
         """Collect until there are enough rows, the time is up, or Ctrl-C.
 
         Raises:
-            InputError: there is nothing, or nothing more, to be measured.
+            InputError: there is nothing, or nothing more, to be measured; or the corpus is damaged.
         """
+        self.corpus.expect_whole()
         machine = fingerprint()
         self.corpus.add_machine(machine, this_machine())
         self.rows = self.corpus.count()

@@ -12,7 +12,13 @@ def merge(into: Corpus, other: Corpus) -> int:
 
     A visit that both have is one visit, if it is of the same case; else the other one's gets a
     number of its own, below 0, which no collection takes.
+
+    Raises:
+        InputError: one of them is damaged, or both are the same.
     """
+    into.expect_another(other.path)
+    for corpus in (into, other):
+        corpus.expect_whole()
     before = into.count()
     planned_for = other.planned_for()
     for key, machine in other.machines().items():

@@ -13,27 +13,44 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from polygym.closing import Closing
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint
-from polygym.search.corpus.kept_rows import (
-    ROWS_WITH_VISITS,
-    SELECT_ROWS,
-    check_sum,
-    read_row,
-    texts_of,
+from polygym.search.corpus.damage import (
+    TakenOut,
+    damage,
+    seal_corpus,
+    seal_visits,
+    take_out,
 )
+from polygym.search.corpus.former import FORMER_VERSION, convert
+from polygym.search.corpus.kept_rows import IS_OF, SELECT_ROWS, row_of_values, row_sum, texts_of
 from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
 from polygym.search.corpus.schema import FORMAT, TABLES, VERSION
+from polygym.search.corpus.sums import (
+    JOINED_CASES,
+    PLANNED_FOR,
+    SELECT_CLOCKS,
+    SELECT_MACHINES,
+    SELECT_VISITS,
+    clock_of_values,
+    machine_of_values,
+    total,
+    visit_of_values,
+)
 from polygym.sqlite_files import create, explained, transaction
 from polygym.version import __version__
 
 _PATIENCE_SECONDS = 60.0
 _WHAT = "a whole corpus"
-_PLANNED_FOR = "planned_for"
+_NAMED = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
+_CASE_OF_VISIT = (
+    " WHERE (r.kase, r.machine, r.threads) = "
+    "(SELECT kase, machine, threads FROM visits WHERE number = ?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +61,7 @@ class Found:
     row: Row
 
 
-class Corpus:
+class Corpus(Closing):
     """A corpus that is open."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -54,11 +71,11 @@ class Corpus:
 
     def add_machine(self, machine: Fingerprint, planned_for: Machine) -> None:
         """Add a kind of machine, unless it is there, and for what loops are planned there."""
-        document = asdict(machine) | {_PLANNED_FOR: asdict(planned_for)}
+        document = json.dumps(asdict(machine) | {PLANNED_FOR: asdict(planned_for)}, sort_keys=True)
         with self.transaction():
             self.connection.execute(
-                "INSERT OR IGNORE INTO machines VALUES (?, ?)",
-                (machine.key, json.dumps(document, sort_keys=True)),
+                "INSERT OR IGNORE INTO machines (key, document, sum) VALUES (?, ?, ?)",
+                (machine.key, document, total(machine.key, document)),
             )
 
     def machines(self) -> dict[str, Fingerprint]:
@@ -74,13 +91,11 @@ class Corpus:
 
     def _machines(self) -> dict[str, tuple[Fingerprint, Machine]]:
         found = {}
-        for key, document in self._asked("SELECT key, document FROM machines"):
-            try:
-                data = json.loads(document)
-                machine = Machine(**data.pop(_PLANNED_FOR))
-                found[key] = (Fingerprint(**{**data, "caches": tuple(data["caches"])}), machine)
-            except (AttributeError, KeyError, TypeError, ValueError):
-                raise self._damage("machines", f"{key!r} with {document!r}") from None
+        for values in self._asked(SELECT_MACHINES):
+            machine = machine_of_values(values)
+            if machine is None:
+                raise self._damaged(f"machines: {values[0]!r:.60} is damaged")
+            found[values[0]] = machine
         return found
 
     def begin(self, visit: Visit) -> int:
@@ -114,17 +129,14 @@ class Corpus:
                     visit.others,
                 ),
             )
-            return int(cursor.lastrowid or 0)
+            number = int(cursor.lastrowid or 0)
+            seal_visits(self.connection, number)
+            return number
 
     def begun_with(self, key: VisitKey) -> tuple[Case, str] | None:
         """Return what a visit is of, and the text of a file; None where there is none."""
-        query = (
-            "SELECT p.name, c.parameters, p.text FROM visits v JOIN cases c ON c.number = v.kase "
-            "JOIN programs p ON p.number = c.program "
-            "WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.place = ?"
-        )
-        for name, parameters, text in self._asked(query, key):
-            return self._case(name, parameters), str(text)
+        for visit in self._visits(_NAMED, key).values():
+            return visit.case, visit.text
         return None
 
     def add(self, visit: int, row: Row) -> None:
@@ -132,17 +144,23 @@ class Corpus:
         row = row.rounded()
         with self.transaction():
             texts = [self._place("texts", "text", (one,)) for one in texts_of(row)]
+            (place,) = self.connection.execute(
+                "SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = ?", (visit,)
+            ).fetchone()
+            is_of = self.connection.execute(
+                f"SELECT {IS_OF} FROM visits v {JOINED_CASES} WHERE v.number = ?", (visit,)
+            ).fetchone()
             self.connection.execute(
-                "INSERT OR IGNORE INTO rows SELECT number, "
-                "(SELECT coalesce(max(place) + 1, 0) FROM rows WHERE visit = number), "
+                "INSERT OR IGNORE INTO rows SELECT number, ?, "
                 "kase, machine, threads, ?, ?, ?, ?, ?, ?, ?, ? FROM visits WHERE number = ?",
                 (
+                    place,
                     *texts,
                     row.status.value,
                     row.seconds,
                     row.baseline_seconds,
                     row.detail,
-                    check_sum(row),
+                    row_sum(place, is_of, row),
                     visit,
                 ),
             )
@@ -153,32 +171,32 @@ class Corpus:
             self.connection.execute(
                 "UPDATE visits SET done = 1, others = ? WHERE number = ?", (others, visit)
             )
+            seal_visits(self.connection, visit)
 
     def tick(self, machine: str, moment: float, seconds: float) -> None:
         """Note how long the program took that is measured now and then."""
         with self.transaction():
-            values = (machine, moment, seconds)
-            self.connection.execute("INSERT INTO clocks VALUES (?, ?, ?)", values)
+            values = (machine, float(moment), float(seconds))
+            self.connection.execute(
+                "INSERT INTO clocks (machine, moment, seconds, sum) VALUES (?, ?, ?, ?)",
+                (*values, total(*values)),
+            )
 
     def finished(self, machine: str, threads: int, seed: int) -> set[int]:
         """Return the visits of a seed that are finished, with so many threads on such machines."""
-        query = (
-            "SELECT place FROM visits WHERE machine = ? AND threads = ? AND seed = ? AND done = 1"
-        )
-        return {int(place) for (place,) in self._asked(query, (machine, threads, seed))}
+        where = " WHERE v.machine = ? AND v.threads = ? AND v.seed = ? AND v.done = 1"
+        found = self._visits(where, (machine, threads, seed))
+        return {visit.number for visit in found.values()}
 
     def rows_of(self, visit: int) -> tuple[Row, ...]:
         """Return the rows of a visit, in the order in which they were measured."""
         query = f"{SELECT_ROWS} WHERE r.visit = ? ORDER BY r.place"
-        return tuple(self._row(values) for _, *values in self._asked(query, (visit,)))
+        return tuple(self._row(values) for values in self._asked(query, (visit,)))
 
     def known(self, visit: int) -> dict[tuple[str, str], Row]:
         """Return what is known of the case of a visit, by schedule and mapping, from any visit."""
-        query = (
-            f"{SELECT_ROWS} JOIN visits v ON v.number = ? "
-            "WHERE r.kase = v.kase AND r.machine = v.machine AND r.threads = v.threads"
-        )
-        found = (self._row(values) for _, *values in self._asked(query, (visit,)))
+        asked = self._asked(SELECT_ROWS + _CASE_OF_VISIT, (visit,))
+        found = (self._row(values) for values in asked)
         return {(one.schedule, one.mapping): one for one in found}
 
     def count(self) -> int:
@@ -191,7 +209,13 @@ class Corpus:
 
         Each time stands behind the key of the machine and the moment.
         """
-        return [(key, moment, seconds) for key, moment, seconds in self._asked(_CLOCKS)]
+        found = []
+        for values in self._asked(SELECT_CLOCKS):
+            clock = clock_of_values(values)
+            if clock is None:
+                raise self._damaged(f"clocks: row {values[0]} is damaged")
+            found.append(clock)
+        return found
 
     def all(self, machine: str | None = None) -> Iterator[Found]:
         """Yield all rows, visit by visit, of one kind of machine or of each."""
@@ -200,19 +224,34 @@ class Corpus:
                 yield Found(visit, row)
 
     def visits(self, machine: str | None = None) -> Iterator[tuple[Visit, tuple[Row, ...]]]:
-        """Yield all visits with their rows, those of one kind of machine or of each."""
-        query = (
-            "SELECT v.number, p.name, p.text, c.parameters, v.place, v.seed, v.threads, v.machine, "
-            "v.moment, v.others FROM visits v JOIN cases c ON c.number = v.kase "
-            "JOIN programs p ON p.number = c.program ORDER BY v.number"
-        )
-        for number, name, text, parameters, *rest in self._asked(query):
-            place, seed, threads, key, moment, others = rest
-            if machine is not None and key != machine:
-                continue
-            case = self._case(name, parameters)
-            visit = Visit(case, place, seed, threads, key, moment, others, text)
-            yield visit, self.rows_of(number)
+        """Yield all visits with their rows, those of one kind of machine or of each.
+
+        Raises:
+            InputError: anything in the corpus is damaged.
+        """
+        self.expect_whole()
+        for number, visit in self._visits(" ORDER BY v.number").items():
+            if machine is None or visit.machine == machine:
+                yield visit, self.rows_of(number)
+
+    def _visits(self, where: str, values: Sequence[object] = ()) -> dict[int, Visit]:
+        """Return visits by their numbers."""
+        found = {}
+        for number, *rest in self._asked(f"{SELECT_VISITS}{where}", values):
+            visit = visit_of_values((number, *rest))
+            if visit is None:
+                raise self._damaged(f"visits: number {number} is damaged")
+            found[number] = visit
+        return found
+
+    def expect_whole(self) -> None:
+        """Refuse a corpus of which anything is not what was written.
+
+        Raises:
+            InputError: it says what, and what can be done.
+        """
+        if found := damage(self._asked).complaints:
+            raise self._damaged(found[0])
 
     def expect_another(self, path: Path) -> None:
         """Refuse to have something else written over the corpus.
@@ -229,57 +268,27 @@ class Corpus:
         try:
             said = [text for (text,) in self.connection.execute("PRAGMA integrity_check(5)")]
             found += [f"SQLite: {one}" for one in said if one != "ok"]
-            damaged = self._damaged()
-            # What rows refer to is looked at with them.
-            broken = [one for one in self._asked("PRAGMA foreign_key_check") if one[0] != "rows"]
-            found += [f"{table}: row {row} refers to nothing" for table, row, *_ in broken[:5]]
-            found += self._unreadable()
+            found += damage(self._asked).complaints
         except (sqlite3.Error, InputError) as error:
             return [*found, f"SQLite: {error}"]
-        found += [f"rows: number {place} of visit {visit} is damaged" for visit, place in damaged]
         return found
 
-    def mend(self) -> int:
-        """Take out the rows that are damaged, and return how many they were.
+    def mend(self) -> TakenOut:
+        """Take out what is damaged, and return how much that was.
 
-        The visits that they were of are not finished any more, so a collection measures them again.
+        The visits that rows were of are not finished any more, so a collection measures them again.
 
         Raises:
             InputError: the file itself is damaged.
         """
-        damaged = self._damaged()
-        visits = {visit for visit, _ in damaged}
-        with self.transaction():
-            self.connection.executemany("DELETE FROM rows WHERE visit = ? AND place = ?", damaged)
-            self.connection.executemany(
-                "UPDATE visits SET done = 0 WHERE number = ?", [(one,) for one in visits]
-            )
-        return len(damaged)
-
-    def _unreadable(self) -> list[str]:
-        """Return what is wrong with what is kept as JSON."""
-        found = []
+        found = damage(self._asked)
+        # What refers to what is taken out is taken out too, in any order.
+        self.connection.execute("PRAGMA foreign_keys = OFF")
         try:
-            self.machines()
-        except InputError:
-            found.append("machines: one that is no kind of machine")
-        for number, text in self._asked("SELECT number, parameters FROM cases"):
-            try:
-                self._case("", text)
-            except InputError:
-                found.append(f"cases: number {number} has no sizes")
-        return found[:5]
-
-    def _damaged(self) -> list[tuple[int, int]]:
-        """Return the visit and the place of rows that are not what was written.
-
-        Their texts may be gone, or their visit, or they may say of another case than it does.
-        """
-        return [
-            (visit, place)
-            for visit, place, is_of_visit, *values in self._asked(ROWS_WITH_VISITS)
-            if not is_of_visit or read_row(values) is None
-        ]
+            with self.transaction():
+                return take_out(self.connection, found)
+        finally:
+            self.connection.execute("PRAGMA foreign_keys = ON")
 
     def _asked(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what the database answers.
@@ -290,44 +299,22 @@ class Corpus:
         with explained(self.path, _WHAT):
             return self.connection.execute(query, tuple(values)).fetchall()
 
-    def _damage(self, table: str, found: str) -> InputError:
+    def _damaged(self, found: str) -> InputError:
         """Return what to say of what is not as it was written."""
         return InputError(
-            f"{self.path}: {table}: expected what was written, found {found[:200]}; "
-            "`polygym corpus check --mend` takes out the rows that are damaged"
+            f"{self.path}: expected {_WHAT}, found {found}; "
+            "`polygym corpus check --mend` takes out what is damaged"
         )
 
-    def _case(self, program: str, parameters: object) -> Case:
-        try:
-            sizes = json.loads(str(parameters))
-        except ValueError:
-            sizes = None
-        if not isinstance(sizes, dict) or any(type(one) is not int for one in sizes.values()):
-            raise self._damage("cases", f"{program} with the sizes {parameters!r}")
-        return Case(program, tuple(sizes.items()))
-
     def _row(self, values: Sequence[object]) -> Row:
-        found = read_row(values)
+        found = row_of_values(values)
         if found is None:
-            raise self._damage("rows", str(values))
+            raise self._damaged(f"rows: number {values[1]!r} of visit {values[0]!r} is damaged")
         return found
 
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        """Return the corpus; leaving the block closes it."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the file."""
-        self.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -347,9 +334,6 @@ class Corpus:
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
 
-_CLOCKS = "SELECT machine, moment, seconds FROM clocks"
-
-
 def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
     """Open the file of a corpus, or begin one.
 
@@ -362,9 +346,13 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
         _create(path)
     with explained(path, _WHAT):
         connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE_SECONDS)
+        # What is no UTF-8 is damage, which its sum says.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         try:
             connection.execute("PRAGMA foreign_keys = ON")
-            row = connection.execute("SELECT format, version FROM corpus").fetchone()
+            row = connection.execute(_SELECT_VERSION).fetchone()
+            if row == (FORMAT, FORMER_VERSION):
+                row = _converted(path, connection)
         except BaseException:
             connection.close()
             raise
@@ -377,12 +365,25 @@ def open_corpus(path: Path, *, begin: bool = False) -> Corpus:
     return Corpus(path, connection)
 
 
+_SELECT_VERSION = "SELECT format, version FROM corpus"
+
+
+def _converted(path: Path, connection: sqlite3.Connection) -> tuple[str, int]:
+    """Make a corpus of version 2 one of this version, unless another process has done so."""
+    with transaction(connection, path, _WHAT):
+        row: tuple[str, int] = connection.execute(_SELECT_VERSION).fetchone()
+        if row != (FORMAT, FORMER_VERSION):
+            return row
+        convert(connection)
+    return FORMAT, VERSION
+
+
 def _create(path: Path) -> None:
     """Make an empty corpus: under another name until it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-        connection.execute("INSERT INTO corpus VALUES (1, ?, ?, ?)", (FORMAT, VERSION, __version__))
+        seal_corpus(connection, __version__)
 
     create(path, _WHAT, fill)

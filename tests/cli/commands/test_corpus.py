@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import SHIPPED, pack
 from polygym.search.corpus.plan import TEST_KERNELS
 from polygym.search.corpus.store import open_corpus
@@ -103,6 +105,42 @@ def test_the_corpus_that_comes_with_polygym(
         found = {visit.case.program for visit, _ in corpus.visits()}
         assert found
         assert not found & set(TEST_KERNELS)
+
+
+def test_nothing_is_merged_where_one_of_all_is_no_corpus(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """All are looked at before anything is written; none goes into itself."""
+    whole, damaged, new = (tmp_path / f"{name}.sqlite" for name in ("whole", "damaged", "new"))
+    for path in (whole, damaged):
+        with open_corpus(path, begin=True) as corpus:
+            corpus.add_machine(fingerprint(), Machine())
+    with open_corpus(damaged) as corpus:
+        corpus.connection.execute("UPDATE machines SET document = '{}'")
+    for other, message in (
+        (tmp_path / "none", "expected a corpus, found no such file"),
+        (damaged, "expected a whole corpus, found machines"),
+        (new, "expected another file than the corpus"),
+    ):
+        code, _, said = call(capsys, "corpus", "merge", str(new), str(whole), str(other))
+        assert (code, message in said) == (2, True), said
+        assert not new.exists()
+    code, _, said = call(capsys, "corpus", "merge", str(whole), str(whole))
+    assert (code, "expected another file than the corpus" in said) == (2, True)
+
+
+def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = str(tmp_path / "c.sqlite")
+    with open_corpus(Path(file), begin=True) as corpus:
+        corpus.add_machine(fingerprint(), Machine())
+        corpus.tick(fingerprint().key, 1.0, 1.0)
+        corpus.connection.execute("UPDATE clocks SET seconds = 'abc'")
+    code, _, said = call(capsys, "corpus", "stats", file)
+    assert (code, "found clocks: row 1 is damaged" in said) == (2, True)
+    assert call(capsys, "corpus", "check", file)[0] == 1
+    code, text, _ = call(capsys, "corpus", "check", "--mend", file)
+    assert (code, "taken out: 0 rows, 1 time of the clock" in text) == (0, True)
+    assert call(capsys, "corpus", "stats", file)[0] == 0
 
 
 def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
+from polygym.search.corpus.damage import TakenOut
 from polygym.search.corpus.export import export
 from polygym.search.corpus.merge import merge
 from polygym.search.corpus.packed import pack
@@ -137,7 +138,7 @@ def test_damaged_rows_are_found_and_taken_out(tmp_path: Path) -> None:
         assert corpus.check() == [f"rows: number {place} of visit 1 is damaged" for place in (3, 5)]
         with pytest.raises(InputError, match="corpus check --mend"):
             list(corpus.all())
-        assert corpus.mend() == 2
+        assert corpus.mend() == TakenOut(2, 0, 0, 0)
         assert corpus.check() == []
         assert len(list(corpus.all())) == 18
 
@@ -155,7 +156,7 @@ def test_a_row_that_says_of_another_case_than_its_visit_is_damaged(tmp_path: Pat
             f"rows: number {place} of visit 1 is damaged" for place in (2, 4, 7)
         ]
         assert corpus.finished(HERE.key, 2, 7) == {0}
-        assert corpus.mend() == 3
+        assert corpus.mend() == TakenOut(3, 0, 0, 0)
         assert corpus.check() == []
         assert corpus.finished(HERE.key, 2, 7) == set()
         assert corpus.count() == 17
@@ -164,8 +165,8 @@ def test_a_row_that_says_of_another_case_than_its_visit_is_damaged(tmp_path: Pat
 @pytest.mark.parametrize(
     ("table", "damage"),
     [
-        ("cases", "UPDATE cases SET parameters = 'no JSON'"),
-        ("cases", """UPDATE cases SET parameters = '{"n": "many"}'"""),
+        ("visits", "UPDATE cases SET parameters = 'no JSON'"),
+        ("visits", """UPDATE cases SET parameters = '{"n": "many"}'"""),
         ("machines", "UPDATE machines SET document = '[]'"),
         ("machines", "UPDATE machines SET document = '{'"),
     ],
@@ -177,8 +178,10 @@ def test_damage_is_said_with_the_file_wherever_it_is_read(
     with open_corpus(path) as corpus:
         corpus.connection.execute(damage)
         assert len(corpus.check()) == 1
-        for read in (statistics, groups, lambda one: merge(one, one)):
-            with pytest.raises(InputError, match=rf"c\.sqlite: {table}: expected what was"):
+        other = open_corpus(tmp_path / "other.sqlite", begin=True)
+        for read in (statistics, groups, lambda one: merge(other, one)):
+            said = rf"c\.sqlite: expected a whole corpus, found {table}: "
+            with pytest.raises(InputError, match=said):
                 read(corpus)
 
 
@@ -231,7 +234,7 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.sqlite", HERE, range(2))
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE corpus SET version = 99")
-    with pytest.raises(InputError, match="expected a corpus of version 2, found"):
+    with pytest.raises(InputError, match="expected a corpus of version 3, found"):
         open_corpus(path)
 
 
@@ -303,4 +306,4 @@ def test_a_machine_that_does_not_say_so_is_damage(tmp_path: Path) -> None:
     with open_corpus(path) as corpus, corpus.transaction():
         document = json.dumps(asdict(HERE))
         corpus.connection.execute("UPDATE machines SET document = ?", (document,))
-        assert any("no kind of machine" in one for one in corpus.check())
+        assert corpus.check() == [f"machines: {HERE.key!r} is damaged"]
