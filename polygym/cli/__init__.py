@@ -7,8 +7,9 @@ into messages. ``output`` and ``tables`` print (colours on a terminal, plain tex
 ``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
 how far both are and ``sweeping`` how far a sweep is, ``stopping`` lets signals end them,
 ``ranking`` says what came of it and ``invocation`` how to go on; ``entries`` are what ``bench``
-measures, ``outputs`` what the arrays hold in the end. ``alarm`` says in red that a legal schedule crashed or computed something else, and
-``small_files`` reads files that a user names. The ``commands`` themselves are a package.
+measures, ``outputs`` what the arrays hold in the end. ``alarm`` says in red that a legal schedule
+crashed or computed something else, and ``small_files`` reads files that a user names. The
+``commands`` themselves are a package.
 """
 
 __all__: list[str] = []

@@ -44,8 +44,8 @@ from polygym.errors import InputError, LimitError, PolygymError, SourceError
 _MAXIMUM_OPERATIONS = 1_000_000
 _OPERATIONS_FOR_A_TOKEN = 300
 
-# What a process can address; and what an array may have at the least where sizes are parameters,
-# whose usual values are a thousand or two.
+# What an array may have: where its sizes are constants, what a process can address; and at the
+# least, where they are parameters, what many machines hold. Usual values are a thousand or two.
 _MOST_BYTES = 2**47
 _MOST_LEAST_BYTES = 2**33
 
@@ -216,17 +216,20 @@ class _Translation:
         return [assumption.text]
 
     def _refuse_endless_arrays(self, sizes: dict[Symbol, Extents], domain: Any) -> None:
-        """Refuse arrays that are larger than any memory for all values of the parameters."""
+        """Refuse arrays that are too large for all values of the parameters."""
         for symbol, extents in sizes.items():
             scalar = self.bindings.shape(symbol, symbol.declaration).type
             least = scalar.size * least_elements(extents, domain)
             is_constant = all(function.is_cst() for function in extents.functions)
-            if least > (_MOST_BYTES if is_constant else _MOST_LEAST_BYTES):
-                raise self.source.error(
-                    symbol.declaration,
-                    f"{symbol.name} has at least {least:,} bytes, which no memory holds",
-                    "" if is_constant else "the least sizes follow from what is stated of them",
-                )
+            most = _MOST_BYTES if is_constant else _MOST_LEAST_BYTES
+            if least <= most:
+                continue
+            found = f"{least:,} bytes"
+            if not is_constant:
+                found = f"at least {found} for all sizes that the conditions allow"
+            raise self.source.error(
+                symbol.declaration, f"{symbol.name} has {found}: expected at most {most:,}"
+            )
 
     def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:
         """Return the statements that run for some of the admitted parameter values."""

@@ -167,23 +167,48 @@ def test_the_hint_names_a_condition_that_would_do(region: str, hint: str) -> Non
     assert bool(hint) == bool(caught.value.hint)
 
 
+CONDITIONS = "for all sizes that the conditions allow: expected at most 8,589,934,592"
+
+
 @pytest.mark.parametrize(
-    ("stated", "argument", "access"),
+    ("stated", "argument", "access", "words"),
     [
-        ("n >= 3000000 && m >= 7000000", "double A[n][m]", "A[0][0]"),
-        ("n > m && m >= 2000000000", "float A[2 * n][m][4]", "A[0][0][0]"),
-        ("n > 0", "double A[30000000][30000000]", "A[0][0]"),
-        ("n >= 2147483548", "double A[n]", "A[0]"),
-        ("m > 3 && n >= 200000", "double A[n][n]", "A[0][0]"),
+        ("n >= 3000000 && m >= 7000000", "double A[n][m]", "A[0][0]", CONDITIONS),
+        ("n > m && m >= 2000000000", "float A[2 * n][m][4]", "A[0][0][0]", CONDITIONS),
+        ("n >= 2147483548", "double A[n]", "A[0]", CONDITIONS),
+        ("m > 3 && n >= 200000", "double A[n][n]", "A[0][0]", CONDITIONS),
+        (
+            "m > 0 && n >= 1100000000",
+            "double A[n]",
+            "A[0]",
+            f"A has at least 8,800,000,000 bytes {CONDITIONS}",
+        ),
+        (
+            "n > 0",
+            "double A[30000000][30000000]",
+            "A[0][0]",
+            "A has 7,200,000,000,000,000 bytes: expected at most 140,737,488,355,328",
+        ),
     ],
 )
-def test_what_no_memory_can_hold_is_refused(stated: str, argument: str, access: str) -> None:
+def test_arrays_that_are_too_large_whatever_the_sizes_are_refused(
+    stated: str, argument: str, access: str, words: str
+) -> None:
     text = (
         f"void f(long n, long m, {argument}) {{ assert({stated});\n#pragma scop\n"
         f"{access} = n + m;\n#pragma endscop\n}}"
     )
-    with pytest.raises(SourceError, match=r"A has at least .* bytes, which no memory holds"):
+    with pytest.raises(SourceError) as caught:
         parse_text(text)
+    assert words in str(caught.value)
+
+
+def test_an_array_of_the_most_that_is_taken() -> None:
+    for text in (
+        "void f(long n, double A[n]) { assert(n >= 1073741824);",
+        "void f(long n, double A[17592186044416]) {",
+    ):
+        assert parse_text(f"{text}\n#pragma scop\nA[0] = 1.0;\n#pragma endscop\n}}")
 
 
 ADVICE = [
