@@ -88,6 +88,20 @@ def lifted(scop: Scop) -> Lifted | None:
     return Lifted(made, sizes)
 
 
+def has_numbers_for_sizes(scop: Scop) -> bool:
+    """Say whether a bound or a condition compares with a large number and with no parameter.
+
+    So do those of ``i < 40``, and not those of ``i < n - 8`` or ``i < 2``.
+    """
+    return any(
+        abs(constant(constraint)) >= _SMALLEST_SIZE
+        and not any(coefficients(constraint, isl.dim_type.param))
+        for statement in scop.statements
+        for piece in basic_sets(isl.Set(statement.domain))
+        for constraint in piece.get_constraints()
+    )
+
+
 def _sizes(numbers: list[int], scop: Scop) -> tuple[Size, ...]:
     """Return sizes for sorted numbers, for the largest if there are many."""
     groups: list[list[int]] = []

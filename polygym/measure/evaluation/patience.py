@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original, prepare, schedule_by
+from polygym.compiler.poly.lifted import has_numbers_for_sizes
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import Original, Strategy
 from polygym.errors import InputError, LimitError
@@ -37,9 +38,9 @@ _SPACE_SECONDS = 300.0
 
 _LONGER = f"{PATIENCE_VARIABLE}=SECONDS in the environment gives it longer"
 _SCHEDULER = "isl's scheduler"
-_OTHER_SCHEDULES = (
-    "it may find one with sizes as parameters instead of numbers, or told otherwise ('isl "
-    f"fusion=minimum', say); `original` is the order of the text; {_LONGER}"
+_WITH_PARAMETERS = "it may find one with sizes as parameters instead of numbers, or "
+_TOLD_OTHERWISE = (
+    f"told otherwise ('isl fusion=minimum', say); `original` is the order of the text; {_LONGER}"
 )
 _OTHER_CODE = (
     f"a simpler schedule or --mapping sequential may take less; {_LONGER}, {MEMORY_VARIABLE}="
@@ -87,13 +88,21 @@ class Patience:
             return original(scop)
         left = self.seconds - self._spent
         if left <= 0:
-            raise LimitError(f"{_SCHEDULER}: gave up after {self.seconds:g} s; {_OTHER_SCHEDULES}")
+            raise LimitError(
+                f"{_SCHEDULER}: gave up after {self.seconds:g} s; {_other_schedules(scop)}"
+            )
         start = time.monotonic()
         try:
             work = partial(schedule_by, strategy, scop)
-            return apart(_SCHEDULER, work, left, _OTHER_SCHEDULES, is_stopped)
+            return apart(_SCHEDULER, work, left, _other_schedules(scop), is_stopped)
         finally:
             self._spent += time.monotonic() - start
+
+
+def _other_schedules(scop: Scop) -> str:
+    """Say what else there is to do about a program for which isl takes too long."""
+    first = _WITH_PARAMETERS if has_numbers_for_sizes(scop) else "it may find one "
+    return first + _TOLD_OTHERWISE
 
 
 def schedule_within(

@@ -8,7 +8,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule
 from polygym.compiler.poly.evaluate import admits, fixed
 from polygym.compiler.poly.legality import is_legal
-from polygym.compiler.poly.lifted import lifted
+from polygym.compiler.poly.lifted import has_numbers_for_sizes, lifted
 from polygym.compiler.poly.schedule import Row, Schedule, StatementSchedule
 from polygym.compiler.poly.strategy import parse_strategy
 
@@ -101,3 +101,20 @@ def test_a_stencil_with_numbers_for_sizes_is_scheduled(size: str, steps: str) ->
         (2, 0, 1, 0),
         (2, 0, 0, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("region", "found"),
+    [
+        ("for (int i = 0; i < 40; i++) x[i] = 1;", True),
+        ("for (int i = 0; i < n; i++) if (i >= 9) x[i] = 1;", True),
+        ("for (int i = 0; i < n - 8; i++) x[i] = 1;", False),
+        ("for (int i = 8; i < n; i++) x[i] = 1; for (int u = 0; u < 3; u++) x[u] = 2;", True),
+        ("for (int i = 1; i < n; i++) x[i] = 1; for (int u = 0; u < 3; u++) x[u] = 2;", False),
+    ],
+)
+def test_numbers_that_are_sizes(region: str, found: bool) -> None:
+    scop = parse_text(
+        f"void f(int n, double x[n + 40]) {{\n#pragma scop\n{region}\n#pragma endscop\n}}"
+    )
+    assert has_numbers_for_sizes(scop) == found

@@ -47,6 +47,25 @@ def test_strategies_share_their_seconds() -> None:
     assert children() == before
 
 
+@pytest.mark.parametrize("numbers", [True, False])
+def test_parameters_are_advised_where_sizes_are_numbers(
+    monkeypatch: pytest.MonkeyPatch, numbers: bool
+) -> None:
+    advice = []
+
+    def apart(what: str, work: object, seconds: float, otherwise: str, *_: object) -> None:
+        advice.append(otherwise)
+
+    monkeypatch.setattr("polygym.measure.evaluation.patience.apart", apart)
+    text = TEXT if numbers else HEAT.replace("heat(", "heat(long N, long T, ")
+    schedule_within(ISL, parse_text(text))
+    assert advice[0].startswith(
+        "it may find one with sizes as parameters instead of numbers, or told otherwise ('isl "
+        if numbers
+        else "it may find one told otherwise ('isl fusion=minimum', say); `original` is"
+    )
+
+
 def test_the_least_of_what_is_usual_and_what_is_given_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
