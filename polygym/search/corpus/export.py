@@ -1,9 +1,14 @@
-"""A corpus as a Parquet file: a row for every row, columns for all that is known of it."""
+"""A corpus as a Parquet file: a row for every row, columns for all that is known of it.
+
+That is enough to compute features again: ``text`` is the source of a program that is a file,
+``planned_for`` that for which loops are planned on the machine, as JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,8 @@ def export(corpus: Corpus, path: Path) -> int:
             "Parquet files need the package pyarrow: pip install 'polygym[cost]'"
         ) from None
     corpus.expect_another(path)
+    fingerprints = {key: json.dumps(asdict(one)) for key, one in corpus.machines().items()}
+    planned_for = {key: json.dumps(asdict(one)) for key, one in corpus.planned_for().items()}
     columns: dict[str, list[Any]] = {}
     count = 0
     for found in corpus.all():
@@ -34,9 +41,12 @@ def export(corpus: Corpus, path: Path) -> int:
         values = {
             "program": visit.case.program,
             "kind": kind_of(visit.case.program),
+            "text": visit.text,
             "parameters": json.dumps(dict(visit.case.parameters)),
             "threads": visit.threads,
             "machine": visit.machine,
+            "fingerprint": fingerprints[visit.machine],
+            "planned_for": planned_for[visit.machine],
             "seed": visit.seed,
             "visit": visit.number,
             "moment": visit.moment,

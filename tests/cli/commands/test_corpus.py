@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import lzma
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet
@@ -10,8 +12,11 @@ import pytest
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.measure.worker.outcome import Status
+from polygym.search.corpus.export import export
 from polygym.search.corpus.packed import SHIPPED, pack
 from polygym.search.corpus.plan import TEST_KERNELS
+from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.store import open_corpus
 from tests.cli.calling import call, call_json
 
@@ -127,6 +132,22 @@ def test_nothing_is_merged_where_one_of_all_is_no_corpus(
         assert not new.exists()
     code, _, said = call(capsys, "corpus", "merge", str(whole), str(whole))
     assert (code, "expected another file than the corpus" in said) == (2, True)
+
+
+def test_features_can_be_computed_again_from_what_is_exported(tmp_path: Path) -> None:
+    """The text of a file is there, and for what loops are planned on the machine."""
+    here = fingerprint()
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        corpus.add_machine(here, Machine(vector_bits=512))
+        visit = corpus.begin(
+            Visit(Case("mine.c", (("n", 4),)), 0, 0, 1, here.key, 1.0, text="the text")
+        )
+        corpus.add(visit, Row("schedule", "default", "default", Status.OK, 1.0, 1.0))
+        export(corpus, tmp_path / "c.parquet")
+    (found,) = pyarrow.parquet.read_table(tmp_path / "c.parquet").to_pylist()
+    assert found["text"] == "the text"
+    assert json.loads(found["planned_for"]) == asdict(Machine(vector_bits=512))
+    assert json.loads(found["fingerprint"])["processor"] == here.processor
 
 
 def test_damage_is_taken_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
