@@ -56,6 +56,8 @@ def generated(target: str) -> str:
         raise InputError(
             f"{target[:60]}: expected {PREFIX} and a number from 0 on, such as {PREFIX}17"
         )
+    if (name := f"{PREFIX}{int(seed)}") != target:  # a program has one name
+        raise InputError(f"{target}: expected a number without zeros before it, such as {name}")
     return generate(int(seed))
 
 

@@ -82,8 +82,8 @@ def outliers(rows: Iterable[Row]) -> set[Row]:
 
 
 def statistics(corpus: Corpus) -> Statistics:
-    """Count what is in a corpus."""
-    cases: dict[tuple[Case, str, int], list[float]] = defaultdict(list)
+    """Count what is in a corpus; two files of one name are two programs if their texts differ."""
+    cases: dict[tuple[Case, str, str, int], list[float]] = defaultdict(list)
     kinds: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     by_machine: Counter[str] = Counter()
@@ -93,7 +93,7 @@ def statistics(corpus: Corpus) -> Statistics:
         if not rows:
             continue
         strange += len(outliers(rows))
-        cases[visit.case, visit.machine, visit.threads] += [row.speedup for row in rows]
+        cases[visit.case, visit.text, visit.machine, visit.threads] += [row.speedup for row in rows]
         kinds[kind_of(visit.case.program)] += len(rows)
         statuses.update(row.status.value for row in rows)
         by_machine[visit.machine] += len(rows)
@@ -106,8 +106,8 @@ def statistics(corpus: Corpus) -> Statistics:
     ]
     return Statistics(
         sum(by_machine.values()),
-        len({case.program for case, *_ in cases}),
-        len({case for case, *_ in cases}),
+        len({(case.program, text) for case, text, *_ in cases}),
+        len({(case, text) for case, text, *_ in cases}),
         dict(kinds.most_common()),
         dict(statuses.most_common()),
         strange,

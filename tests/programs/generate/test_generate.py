@@ -17,6 +17,7 @@ from polygym.compiler.poly.evaluate import admits
 from polygym.errors import InputError
 from polygym.programs import load_program
 from polygym.programs.generate import generate
+from polygym.programs.selection import selected
 from tests.oracles.interpreter import interpret
 from tests.oracles.native import random_arrays, run_in_order, run_natively
 
@@ -92,3 +93,12 @@ def test_a_name_stands_for_one() -> None:
 def test_names_that_stand_for_none(name: str) -> None:
     with pytest.raises(InputError, match="expected random: and a number from 0 on"):
         load_program(name)
+
+
+@pytest.mark.parametrize("name", ["random:007", "random:00", "random:01"])
+def test_a_program_has_one_name(name: str) -> None:
+    expected = f"expected a number without zeros before it, such as random:{int(name[7:])}"
+    with pytest.raises(InputError, match=expected):
+        load_program(name)
+    with pytest.raises(InputError, match=expected):
+        selected((name,))

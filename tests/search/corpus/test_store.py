@@ -100,6 +100,16 @@ def test_merging_takes_what_is_new(tmp_path: Path) -> None:
         assert corpus.finished(HERE.key, 2, 7) == {0}
 
 
+def test_files_of_one_name_and_other_texts_are_other_programs(tmp_path: Path) -> None:
+    with open_corpus(tmp_path / "c.sqlite", begin=True) as corpus:
+        corpus.add_machine(HERE, Machine())
+        for number, text in enumerate(("one", "another", "one")):
+            asked = replace(visit(number, case=Case("mine.c", (("n", 9),))), text=text)
+            corpus.add(corpus.begin(asked), row(number))
+        found = statistics(corpus)
+    assert (found.rows, found.programs, found.cases) == (3, 2, 2)
+
+
 def test_as_many_threads_are_visits_of_their_own(tmp_path: Path) -> None:
     with open_corpus(filled(tmp_path / "c.sqlite", HERE, range(3))) as corpus:
         alone = corpus.begin(replace(visit(0), threads=1))
