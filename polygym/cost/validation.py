@@ -23,6 +23,8 @@ from polygym.cost.model import Samples
 from polygym.cost.nests import Floats
 from polygym.errors import InputError
 
+_FOLDS = 5
+
 Score = Callable[[Floats, Forest | None], Floats]
 """What gives the candidates of a case a score each, by their features, and by their loops if there
 are any."""
@@ -38,6 +40,27 @@ class Validation:
     spearman_quarter: float
     share: float
     share_quarter: float
+
+
+def usual_folds(programs: int) -> int:
+    """Return into how many folds programs are dealt if nothing is said: 0, no test, of one alone.
+
+    >>> [usual_folds(programs) for programs in (1, 2, 5, 99)]
+    [0, 2, 5, 5]
+    """
+    return min(_FOLDS, programs) if programs > 1 else 0
+
+
+def expect_programs(programs: int, folds: int) -> None:
+    """Refuse more folds than programs.
+
+    Raises:
+        InputError: there are fewer programs than folds.
+    """
+    if programs < folds:
+        raise InputError(
+            f"folds: expected at most as many as programs, found {folds} of {programs}"
+        )
 
 
 def validated(
@@ -56,10 +79,7 @@ def validated(
     """
     of_case = np.array(programs)
     names = sorted({programs[int(case)] for case in np.unique(samples.cases)})
-    if len(names) < folds:
-        raise InputError(
-            f"folds: expected at most as many as programs, found {folds} of {len(names)}"
-        )
+    expect_programs(len(names), folds)
     order = np.random.default_rng(seed).permutation(len(names))
     fold_of = {names[int(place)]: number % folds for number, place in enumerate(order)}
     fold = np.array([fold_of.get(name, -1) for name in of_case])[samples.cases]

@@ -18,7 +18,7 @@ from polygym.cost.saved import load_model
 from polygym.cost.shipped import expect_path, learned_on
 from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
-from polygym.cost.validation import Score, Validation, validated
+from polygym.cost.validation import Score, Validation, expect_programs, usual_folds, validated
 from polygym.errors import InputError
 from polygym.search.corpus.plan import TEST_KERNELS
 from polygym.search.corpus.samples import Group, groups, learnable, machine_of
@@ -84,11 +84,9 @@ def command() -> None:
 @click.option(
     "--folds",
     type=click.IntRange(0, 1000),
-    default=5,
-    show_default=True,
     metavar="N",
     help="Parts into which programs are dealt to test on each what was learned from the others; "
-    "0 or 1 tests nothing.",
+    "0 or 1 tests nothing. If nothing is said, 5, or as many as there are programs.",
 )
 @click.option(
     "--machine",
@@ -106,7 +104,7 @@ def train_command(
     objective: str,
     rounds: int | None,
     members: int,
-    folds: int,
+    folds: int | None,
     machines: tuple[str, ...],
     seed: int,
     as_json: bool,
@@ -120,8 +118,12 @@ def train_command(
         raise InputError(f"{model}: expected another file than the corpus, found the same")
     recipe = _Recipe(Kind(kind), Objective(objective), rounds, members, seed)
     recipe.expect_library()
-    found, about = _samples(corpus, machines, recipe, quiet=as_json)
+    found, about = _samples(corpus, machines, recipe, folds, quiet=as_json)
     samples, programs = found
+    learned = len({programs[int(case)] for case in set(samples.cases)})
+    if folds is None and learned < 2 and not as_json:
+        say("one program: there is no other to test on what is learned from it")
+    folds = usual_folds(learned) if folds is None else folds
 
     def fitted(part: Samples) -> Score:
         made = recipe.made(part)
@@ -188,7 +190,7 @@ class _Recipe:
 
 
 def _samples(
-    path: Path, machines: Sequence[str], recipe: _Recipe, *, quiet: bool
+    path: Path, machines: Sequence[str], recipe: _Recipe, folds: int | None, *, quiet: bool
 ) -> tuple[tuple[Samples, list[str]], Card]:
     """Return what there is to learn from, and the beginning of the model's card."""
     with open_corpus(path) as corpus:
@@ -198,6 +200,8 @@ def _samples(
         chosen = [one for key in keys for one in groups(corpus, key)]
     test = [one for one in chosen if one.visit.case.program in TEST_KERNELS]
     chosen = [one for one in chosen if one not in test]
+    programs = [one.visit.case.program for one in chosen]
+    _expect_programs(path, len(set(programs)), folds or 0)
     done = 0
 
     def show(_: Group, rows: int) -> None:
@@ -207,7 +211,6 @@ def _samples(
             say(f"features: {done} of {len(chosen)} cases, {rows} rows")
 
     found = learnable(chosen, show, with_loops=recipe.kind is Kind.TREE_GRU)
-    programs = [one.visit.case.program for one in chosen]
     about = Card(
         recipe.kind.value,
         recipe.objective.value,
@@ -224,6 +227,19 @@ def _samples(
         },
     )
     return (found.samples, programs), about
+
+
+def _expect_programs(path: Path, programs: int, folds: int) -> None:
+    """Refuse what cannot be learned or tested, before features take their time."""
+    if not programs:
+        raise InputError(
+            f"{path}: expected cases with some rows that ran, of programs from which models may "
+            "learn, found none"
+        )
+    try:
+        expect_programs(programs, folds)
+    except InputError as error:
+        raise InputError(f"--{error}; --folds 0 tests nothing") from None
 
 
 def _size(path: Path) -> int:

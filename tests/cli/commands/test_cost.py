@@ -72,6 +72,44 @@ def test_a_model_is_made_and_shown(
     assert "validation" not in shown["notes"]
 
 
+def few_of(corpus: Path, path: Path, programs: set[str]) -> str:
+    """Return a corpus of some of the programs of another."""
+    with open_corpus(corpus) as whole, open_corpus(path, begin=True) as made:
+        made.add_machine(HERE, Machine())
+        for visit, rows in whole.visits():
+            if visit.case.program in programs:
+                number = made.begin(visit)
+                for row in rows:
+                    made.add(number, row)
+    return str(path)
+
+
+def test_a_small_corpus_has_as_many_folds_as_programs(
+    capsys: pytest.CaptureFixture[str],
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If nothing is said; what cannot be tested is refused before there are features."""
+    out, few = str(tmp_path / "m.model"), ("--rounds", "4")
+    code, text, _ = call(capsys, "cost", "train", str(corpus), out, *few)
+    assert (code, "on programs left out" in text) == (0, True)
+    one = few_of(corpus, tmp_path / "one.sqlite", {"mvt"})
+    code, text, _ = call(capsys, "cost", "train", one, out, *few)
+    assert code == 0
+    assert "one program: there is no other to test on" in text
+    assert "on programs left out" not in text
+    none = few_of(corpus, tmp_path / "none.sqlite", {"bicg"})
+    monkeypatch.setattr("polygym.cli.commands.cost.learnable", None)
+    for words, message in (
+        ((one, out, "--folds", "2"), "found 2 of 1; --folds 0 tests nothing"),
+        ((str(corpus), out, "--folds", "4"), "found 4 of 3; --folds 0 tests nothing"),
+        ((none, out), "expected cases with some rows that ran"),
+    ):
+        code, _, said = call(capsys, "cost", "train", *words)
+        assert (code, message in said) == (2, True), said
+
+
 def test_a_tree_gru_is_made_and_shown(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
@@ -122,7 +160,10 @@ def test_what_makes_no_sense_is_refused(
     for arguments, message in (
         (("train", str(tmp_path / "none.sqlite"), out), "expected a corpus, found no such file"),
         (("train", str(corpus), out, "--machine", "abc"), "--machine: expected one of"),
-        (("train", str(corpus), out, "--folds", "9"), "expected at most as many as programs"),
+        (
+            ("train", str(corpus), out, "--folds", "9"),
+            "--folds: expected at most as many as programs, found 9 of 3; --folds 0 tests nothing",
+        ),
         (("show", str(corpus)), "expected a model of trees"),
         (("train", str(corpus), str(corpus)), "expected another file than the corpus"),
     ):
