@@ -69,7 +69,7 @@ from polygym.files import write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import SHIPPED as PACKED
 from polygym.search.corpus.packed import unpack
-from polygym.search.corpus.samples import groups, learnable, machine_of
+from polygym.search.corpus.samples import groups, learnable, machine_of, without_tests
 from polygym.search.corpus.store import open_corpus
 
 FINALS = "finals.jsonl"
@@ -271,11 +271,13 @@ def answer(options: argparse.Namespace) -> int:
             unpack(PACKED, path)
         with open_corpus(path) as corpus:
             keys = options.machine or list(corpus.machines())
-            chosen = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
+            every = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
+        chosen, _ = without_tests(every)
         tell, number = _counting("features", len(chosen)), count(1)
         found = learnable(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
-    rows = unseen.answers(found.samples, names, options.seeds)
+    alike = unseen.like_kernels(names)
+    rows = unseen.answers(found.samples, names, options.seeds, alike)
     text = f"{len(found.samples)} rows, {options.seeds} seeds\n\n{unseen.table(rows)}"
     write_atomically(options.out / "unseen.md", f"{text}\n".encode())
     print(f"\n{text}")

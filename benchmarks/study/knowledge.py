@@ -26,7 +26,7 @@ from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.programs.generate import PREFIX
 from polygym.search.corpus.packed import SHIPPED as PACKED
 from polygym.search.corpus.packed import unpack
-from polygym.search.corpus.samples import groups, learnable, legal_of
+from polygym.search.corpus.samples import groups, learnable, legal_of, without_tests
 from polygym.search.corpus.store import Corpus, open_corpus
 from study.contenders import OF_LAYERS, OF_RANDOM, SHIPPED
 from study.journal import Search
@@ -65,12 +65,13 @@ def of_random(folder: Path) -> TreeModel:
         file = Path(scratch, "corpus.sqlite")
         unpack(PACKED, file)
         with open_corpus(file) as corpus:
-            chosen = [one for one in groups(corpus) if one.name.startswith(PREFIX)]
+            found = [one for one in groups(corpus) if one.name.startswith(PREFIX)]
             machines, planned_for = corpus.machines(), corpus.planned_for()
-    found = learnable(chosen)
+    chosen, _ = without_tests(found)
+    samples = learnable(chosen).samples
     programs = len({one.visit.case.program for one in chosen})
     learned = [(machines[key], planned_for[key]) for key in machines]
-    made = train(found.samples, TreeOptions(), _card(found.samples, programs, learned))
+    made = train(samples, TreeOptions(), _card(samples, programs, learned))
     made.save(path)
     return made
 

@@ -1,7 +1,9 @@
 """What a model of random programs says about kernels: none of these, nor any like them, was seen.
 
-Trees that put pairs in order learn from a corpus's random programs, or from these and the
-comprehensions, and are asked about the kernels' candidates. A kernel counts once, whatever the
+Trees that put pairs in order learn from a corpus's random programs, from those of them alone whose
+innermost loops do what no kernel's do (:mod:`polygym.cost.bodies`: a product of two matrices is
+written by dice as well), or from random programs and comprehensions, and are asked about the
+kernels' candidates. A kernel counts once, whatever the
 number of its cases: of each there is the mean of the rank correlations and the geometric mean of
 the shares of the best (:mod:`polygym.cost.validation`). Beside them stand who learns nothing: the
 formula of total cycles, and dice.
@@ -10,7 +12,7 @@ formula of total cycles, and dice.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, median
@@ -18,11 +20,13 @@ from statistics import fmean, median
 import numpy as np
 
 import polybench
+from polygym.cost.bodies import bodies
 from polygym.cost.candidate import NAMES
 from polygym.cost.model import Samples
 from polygym.cost.nests import Floats
 from polygym.cost.trees import TreeOptions, train
 from polygym.cost.validation import spearman
+from polygym.programs import load_program
 from polygym.programs.generate import PREFIX
 from study.curves import Ratio, interval
 
@@ -44,12 +48,27 @@ class Answer:
     share: Ratio
 
 
-def answers(samples: Samples, programs: Sequence[str], seeds: int) -> list[Answer]:
-    """Return what models, a formula and dice say; ``programs`` names that of every case."""
+def like_kernels(names: Iterable[str]) -> frozenset[str]:
+    """Return those of random programs in which some innermost loop does what a kernel's does."""
+    of_kernels = frozenset().union(*(bodies(load_program(name)) for name in KERNELS))
+    random = {name for name in names if name.startswith(PREFIX)}
+    return frozenset(name for name in random if bodies(load_program(name)) & of_kernels)
+
+
+def answers(
+    samples: Samples, programs: Sequence[str], seeds: int, alike: Collection[str] = ()
+) -> list[Answer]:
+    """Return what models, a formula and dice say; ``programs`` names that of every case.
+
+    ``alike`` are the random programs in which there is something of a kernel.
+    """
     is_kernel = np.array([name in KERNELS for name in programs])
     is_random = np.array([name.startswith(PREFIX) for name in programs])
     asked = np.flatnonzero(is_kernel[samples.cases])
     learners = {"random programs": is_random, "random programs and comprehensions": ~is_kernel}
+    is_other = is_random & np.array([name not in alike for name in programs])
+    if alike and is_other.any():
+        learners["random programs with nothing of a kernel"] = is_other
     found = []
     for who, chosen in learners.items():
         part = samples.taken(np.flatnonzero(chosen[samples.cases]))

@@ -17,7 +17,7 @@ logarithmic scale, slog(x) = sign(x)·log2(1 + |x|).
 Relations. With the points (x, y), touch count and reuse ratio say, and thresholds β₀ < β₁ < …,
 each a power of 2, the relation is R(t) = max { y : x < β_t }: the best reuse that fits β_t
 bytes. Touch counts are in bytes here, of whole lines of a cache, since that is what fits or not.
-Example: 10, 1000, 100000 bytes with reuse 1, 8, 64 and thresholds 2⁴, 2¹², 2²⁰ give 1, 8, 64; a
+Example: 64, 1000, 100000 bytes with reuse 1, 8, 64 and thresholds 2⁷, 2¹², 2²⁰ give 1, 8, 64; a
 nest with one loop more between them gives the same.
 """
 
@@ -39,8 +39,8 @@ from polygym.compiler.codegen.common.loop_annotation import (
 )
 from polygym.cost.nests import Floats, Nest, touched
 
-THRESHOLDS = tuple(2.0**power for power in range(2, 32, 2))
-"""What touch counts, in bytes, and lengths are compared with."""
+THRESHOLDS = tuple(2.0**power for power in range(7, 37, 2))
+"""What touch counts are compared with, in bytes; no array touches less than a line of 2⁶."""
 
 # Bytes of caches that there are somewhere; the model learns which matter here.
 CACHES = (2.0**12, 2.0**15, 2.0**17, 2.0**19, 2.0**21, 2.0**24)

@@ -4,7 +4,8 @@ The tree says which rows the loops count and in which tiles; everything else fol
 statement's corners (:mod:`polygym.cost.reach`), without isl:
 
 * The *length* of a loop is how many values its row takes between its least and its greatest, in
-  tiles of s the number of tiles, and inside a tile of the same row no more than the tile's size.
+  tiles of s the number of tiles, and inside a tile of the same row no more than there are in it. A
+  row whose factors have a common divisor takes every so many-th value: 2·i at i < 5 takes 5.
 * The rows of the innermost loops, those that are independent of rows further out, form a matrix A
   with θ = A·x, so that x = A⁻¹·θ: an access with subscripts F·x moves by the columns of F·A⁻¹, one
   for each loop, and by s times that for a loop over tiles of s.
@@ -15,8 +16,12 @@ Example: C[i][j] += A[i][k] * B[k][j] in tiles of 32 of all loops at n = 1000, f
 
 How many elements an access touches inside loops: every subscript takes no more values than lie
 between its ends, 1 + Σ |c|·(length - 1), no more than the array has, and all together no more than
-the loops on which they depend have iterations. For accesses whose subscripts each follow loops of
-their own that is the exact number (the tests enumerate).
+the loops on which they depend have iterations. Where loops run over a box and the subscripts each
+follow loops of their own that is the exact number (the tests enumerate). Elsewhere it is a bound,
+that of the box around: a triangle, for i < 8 for j <= i, has lengths 8 and 8 and touches 64
+elements of A[i][j], not 36 (which share of a box has instances is a feature of its own); a star of
+five points touches the square around it; A[4·i + 2·j] touches no more than it has iterations. Two
+accesses of one array are one reference where they move alike; A[i][k] and A[j][k] are two.
 """
 
 from __future__ import annotations
@@ -121,7 +126,9 @@ def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]
             points.append(rows[place])
         else:
             tiles += [(part.rows[0].iterators, part.size) for part in member.parts]
-    sizes = np.array([member.parts[0].size for member in members], dtype=np.float64)
+    sizes = np.array(
+        [max(member.parts[0].size, _step(_row(member))) for member in members], dtype=np.float64
+    )
     return Nest(
         work,
         np.array(lengths, dtype=np.float64),
@@ -138,15 +145,29 @@ def untiled(
 
     ``plane`` are the equations of a domain that lies in a plane of its own: no loop leaves it.
     """
-    lengths = [float(max(1, high - low + 1)) for low, high in (work.span(row, 0) for row in rows)]
+    steps = [_step(row) for row in rows]
+    spans = [work.span(row, 0) for row in rows]
+    lengths = [
+        float(max(1, (high - low) // step + 1))
+        for (low, high), step in zip(spans, steps, strict=True)
+    ]
     _, inverse = _basis((*plane, *rows), work.depth)
     return Nest(
         work,
         np.array(lengths, dtype=np.float64),
         (Sequential(),) * len(rows),
         (False,) * len(rows),
-        inverse[:, len(plane) :],
+        inverse[:, len(plane) :] * np.array(steps, dtype=np.float64),
     )
+
+
+def _step(row: Factors) -> int:
+    """Return by how much a row grows at the least: the common divisor of its factors.
+
+    >>> _step((4, 6)), _step((0, 0))
+    (2, 1)
+    """
+    return math.gcd(*row) or 1
 
 
 def settled(moves: Floats) -> Floats:
@@ -178,6 +199,8 @@ def _length(
     if len(member.parts) > 1:
         return float(found)
     (part,) = member.parts
+    least, greatest = work.span(part.rows[0].iterators, constants[0])
+    found = min(found, max(1, (greatest - least) // _step(part.rows[0].iterators) + 1))
     larger = [one for one in tiles if one[1] > part.size]
     return float(min(found, _inside(part.rows[0].iterators, part.size, larger, points)))
 
@@ -204,7 +227,7 @@ def _inside(
         if one in sizes and one not in points
     )
     values = math.floor(reach + 1e-9) + 1
-    return -(-values // size)
+    return min(-(-values // size), math.floor((reach + 1e-9) / _step(row)) + 1)
 
 
 @lru_cache(maxsize=65536)

@@ -49,7 +49,7 @@ from polygym.cost.reach import reach
 from polygym.programs import Program
 
 # A loop by the constants of the original order that stand before it and before those around it.
-_Loop: TypeAlias = tuple[tuple[int, ...], ...]
+Loop: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def shape(program: Program) -> Shape:
     """
     scop = program.scop
     sizes = own_sizes(scop, dict(program.parameters))
-    paths = tuple(_path(original(scop).rows(one.name)) for one in scop.statements)
+    paths = tuple(loops_around(original(scop).rows(one.name)) for one in scop.statements)
     with bounded("looking at a program's shape"):
         order = properties(scop, original(scop)).statements
         return Shape(
@@ -110,7 +110,7 @@ def shape(program: Program) -> Shape:
         )
 
 
-def _path(rows: tuple[Row, ...]) -> _Loop:
+def loops_around(rows: tuple[Row, ...]) -> Loop:
     """Return the loops around a statement: the innermost, whose beginnings are those around it.
 
     Each of them is given by the constants between it and the loop around it. With S: (0, i, 0) and
@@ -127,9 +127,9 @@ def _path(rows: tuple[Row, ...]) -> _Loop:
     return tuple(found)
 
 
-def _is_imperfect(paths: tuple[_Loop, ...]) -> bool:
+def _is_imperfect(paths: tuple[Loop, ...]) -> bool:
     """Whether a loop has another one in its body, and something beside that."""
-    loops_in: defaultdict[_Loop, set[_Loop]] = defaultdict(set)
+    loops_in: defaultdict[Loop, set[Loop]] = defaultdict(set)
     for path in paths:
         beginnings = [path[: place + 1] for place in range(len(path))]
         for outer, inner in pairwise(beginnings):

@@ -55,9 +55,10 @@ def loops(stack: Stack, rows: Floats) -> RowLoops:
     vectors = every[places, chosen] * is_loop[:, :, None]
     values = stack.corners @ vectors.transpose(0, 2, 1)
     high, low = np.floor(values.max(axis=1) + _CLOSE), np.ceil(values.min(axis=1) - _CLOSE)
-    lengths = np.where(is_loop, np.maximum(1.0, high - low + 1.0), 1.0)
+    steps = np.maximum(1.0, np.gcd.reduce(vectors.astype(np.int64), axis=2, initial=0))
+    lengths = np.where(is_loop, np.maximum(1.0, (high - low) // steps + 1.0), 1.0)
     square = np.where(is_loop[:, :, None], vectors, stack.planes.fillers)
-    inverse = np.linalg.inv(square) * is_loop[:, None, :]
+    inverse = np.linalg.inv(square) * (is_loop * steps)[:, None, :]
     moves = settled(stack.references.moves @ inverse[stack.references.owners])
     strides = np.einsum("re,rel->rl", stack.references.strides, moves)
     return RowLoops(stack.counts, lengths, moves, strides, chosen, vectors)

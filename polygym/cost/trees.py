@@ -14,6 +14,7 @@ with t = 1 a pair whose faster one has half of the best's speed counts half.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import time
 import zlib
@@ -85,12 +86,14 @@ class TreeModel:
 
     def save(self, path: Path) -> None:
         """Write the model to one file."""
+        members = [member.model_to_string() for member in self.members]
         document = {
             "format": _FORMAT,
             "version": VERSION,
             "names": list(self.names),
             "card": asdict(self.made),
-            "members": [member.model_to_string() for member in self.members],
+            "members": members,
+            "sum": _sum(members),
         }
         packed = gzip.compress(json.dumps(document).encode(), mtime=0)
         write_atomically(path, packed)
@@ -116,15 +119,27 @@ class TreeModel:
                     f"found one of {len(names)} of version {version}; it has to be trained again"
                 )
             card = Card.from_json(document["card"])
-            members = [_booster(str(one)) for one in document["members"]]
-            if not members:
+            texts = list(map(str, document["members"]))
+            if not texts:
                 raise ValueError("a model without trees")
+            # LightGBM ends the process where a text is cut, and follows what is changed for ever.
+            if document["sum"] != _sum(texts):
+                raise ValueError("trees that are not as they were written")
+            members = [_booster(one) for one in texts]
         except (
             OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, zlib.error,
             lightgbm.basic.LightGBMError,
         ) as error:  # fmt: skip
             raise InputError(f"{path}: expected a model of trees, found: {error}") from None
         return TreeModel(tuple(members), card, names)
+
+
+def _sum(members: Sequence[str]) -> str:
+    """Return the check sum of trees as texts."""
+    found = hashlib.sha256()
+    for one in members:
+        found.update(f"{len(one)}\0{one}".encode())
+    return found.hexdigest()
 
 
 def _booster(text: str) -> Any:

@@ -19,6 +19,7 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import nests
 from polygym.cost.nests import Nest, touched
 from polygym.cost.reach import Work, reach
@@ -149,3 +150,20 @@ def test_triangles_and_stencils_are_bounded(name: str, text: str, size: int) -> 
         assert (found.lengths >= truth.lengths).all()
         for reference, counts in zip(found.references, truth.elements.values(), strict=True):
             assert (touched(found, reference)[0] >= counts).all()
+
+
+def test_rows_with_common_divisors_take_as_many_values_as_there_are() -> None:
+    scop = kernel_scop("gemm")
+    rows = "S0[i, j] -> [0, 2i, 3j, 0]; S1[i, k, j] -> [1, 2i, 3j, k]"
+    schedule = parse(f"[ni, nj, nk] -> {{ {rows} }}", scop)
+    legal, sizes = LegalSchedule(scop, schedule), {"ni": 9, "nj": 7, "nk": 5}
+    for text in ("sequential", "tile=4 unroll_jam=1 vector_bits=off", "tile=2x5x3 registers=off"):
+        tree = plan(build_tree(legal), legal, parse_mapping(text), MACHINE, sizes)
+        for work, found in zip(reach(scop, sizes), nests(legal, tree, sizes), strict=True):
+            members = path(tree, work.name)
+            truth = walked(scop, work, members, schedule.parameters, sizes)
+            for length, there, member in zip(found.lengths, truth.lengths, members, strict=True):
+                assert length == there, f"{text}: {member}"
+            if text == "sequential":
+                moves = [one.moves for one in found.references if len(one.moves)]
+                assert np.unique(np.concatenate(moves, axis=None)).tolist() == [0.0, 1.0]

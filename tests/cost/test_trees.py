@@ -207,6 +207,24 @@ def test_a_strange_model_is_refused(change: dict[str, object], found: str, tmp_p
             TreeModel.load(path)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("split_feature=", "split_feature=9"), ("left_child=", "left_child=0 "), ("", "")],
+)
+def test_damaged_trees_are_refused_before_lightgbm_sees_them(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    """It ends the process where a text is cut, and goes round for ever in a circle."""
+    path = tmp_path / "m.model"
+    train(samples(3, 4, 8), FEW).save(path)
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    (text,) = document["members"]
+    damaged = text.replace(before, after, 1) if before else text[: len(text) // 2]
+    path.write_bytes(gzip.compress(json.dumps(document | {"members": [damaged]}).encode()))
+    with pytest.raises(InputError, match="trees that are not as they were written"):
+        TreeModel.load(path)
+
+
 def test_of_several_models_that_of_this_machine_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,8 @@ from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
-from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, TEST_KERNELS, Choice
+from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
 from polygym.search.corpus.store import open_corpus
 
 _HELP = f"""Measure many candidates of many programs, for models to learn from.

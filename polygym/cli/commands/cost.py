@@ -20,8 +20,8 @@ from polygym.cost.tree_gru import GRUOptions, TreeGRU, expect_torch, fit
 from polygym.cost.trees import TreeModel, TreeOptions, expect_lightgbm, importances, train
 from polygym.cost.validation import Score, Validation, expect_programs, usual_folds, validated
 from polygym.errors import InputError
-from polygym.search.corpus.plan import TEST_KERNELS
-from polygym.search.corpus.samples import Group, groups, learnable, machine_of
+from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.samples import Group, groups, learnable, machine_of, without_tests
 from polygym.search.corpus.store import open_corpus
 
 _HELP = f"""Make models of cost from a corpus, and look at them.
@@ -30,7 +30,8 @@ A model ranks candidates (a schedule under a mapping) of a program that it has n
 running anything. `polygym tune --search model` uses the one that comes with polygym, or the one of
 --model, and corrects it by what it measures.
 
-Kernels on which models are tested are never learned from: {", ".join(TEST_KERNELS)}.
+Kernels on which models are tested are never learned from, nor programs whose innermost loops do the
+same: {", ".join(TEST_KERNELS)}.
 
 \b
 Examples:
@@ -198,8 +199,7 @@ def _samples(
         own = [corpus.machines()[key] for key in keys]
         planned_for = [corpus.planned_for()[key] for key in keys]
         chosen = [one for key in keys for one in groups(corpus, key)]
-    test = [one for one in chosen if one.visit.case.program in TEST_KERNELS]
-    chosen = [one for one in chosen if one not in test]
+    chosen, left_out = without_tests(chosen)
     programs = [one.visit.case.program for one in chosen]
     _expect_programs(path, len(set(programs)), folds or 0)
     done = 0
@@ -222,7 +222,7 @@ def _samples(
         "; ".join(f"{one.processor}, {one.cores} cores, LLVM {one.llvm}" for one in own),
         notes={
             "threads": sorted({one.visit.threads for one in chosen}),
-            "left_out": len(test),
+            "left_out": left_out,
             **learned_on(zip(own, planned_for, strict=True)),
         },
     )

@@ -1,10 +1,10 @@
 """Corpora: measurements of many candidates of many programs, for models to learn from.
 
-``plan`` says which program at which sizes comes next, ``candidates`` which of its schedules and
-mappings, ``collect`` measures them, ``store`` keeps every row once, by kind of machine (``rows``
-are the values, ``schema`` the tables, ``kept_rows`` a row in them); ``sums`` are check sums of all
-that is kept, ``damage`` is found by them and taken out, ``former`` converts corpora of the version
-before; ``samples`` are what models learn from;
+``plan`` says which program at which sizes comes next (``held_out`` which never does),
+``candidates`` which of its schedules and mappings, ``collect`` measures them, ``store`` keeps every
+row once, by kind of machine (``rows`` are the values, ``schema`` the tables, ``kept_rows`` a row in
+them); ``sums`` are check sums of all that is kept, ``damage`` is found by them and taken out,
+``former`` converts corpora of the version before; ``samples`` are what models learn from;
 ``statistics`` says what is in a corpus, ``merge`` puts two together, ``export`` writes Parquet,
 ``packed`` small files to be handed on, one of which comes with polygym.
 """
@@ -17,7 +17,7 @@ from polygym.lazy import lazily
 
 if TYPE_CHECKING:
     from polygym.search.corpus.collect import Collection, CollectPlan
-    from polygym.search.corpus.plan import TEST_KERNELS
+    from polygym.search.corpus.held_out import TEST_KERNELS
     from polygym.search.corpus.rows import Case, Row, Visit
     from polygym.search.corpus.store import Corpus, open_corpus
 else:
@@ -25,7 +25,7 @@ else:
         __name__,
         {
             "collect": ("CollectPlan", "Collection"),
-            "plan": ("TEST_KERNELS",),
+            "held_out": ("TEST_KERNELS",),
             "rows": ("Case", "Row", "Visit"),
             "store": ("Corpus", "open_corpus"),
         },

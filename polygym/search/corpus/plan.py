@@ -2,7 +2,8 @@
 
 Programs come in three kinds, each with its share: kernels of the suite, comprehensions of the
 library, random programs, each of which is another one. Ten kernels are there to test what is
-learned, and are never taken by themselves: :data:`TEST_KERNELS`.
+learned, and are never taken by themselves, nor what does the same
+(:mod:`polygym.search.corpus.held_out`).
 
 Sizes are drawn so that the original order has to do about as many operations as dice say, between
 :data:`LEAST_WORK` and :data:`MOST_WORK`, any order of magnitude as likely as another: first one
@@ -31,13 +32,8 @@ from polygym.programs import Program, is_path, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
 from polygym.programs.generate import PREFIX as RANDOM
 from polygym.programs.selection import selected
+from polygym.search.corpus.held_out import TEST_KERNELS, is_held_out
 from polygym.search.corpus.rows import Case
-
-TEST_KERNELS = (
-    "syr2k", "trmm", "gemver", "bicg", "lu", "gramschmidt", "adi", "jacobi-2d", "nussinov",
-    "covariance",
-)  # fmt: skip
-"""What is learned is tested on these, so nothing is learned from them."""
 
 LEAST_WORK, MOST_WORK = 3e5, 1e8
 _SHARES = (("random", 0.6), ("kernels", 0.25), ("comprehensions", 0.15))
@@ -93,14 +89,16 @@ class Chosen:
 def chosen(choice: Choice, seed: int, number: int) -> Chosen:
     """Return what a visit is of.
 
-    What cannot be read, or is far too large at all sizes, is replaced by the next that the dice
-    say.
+    What cannot be read, is far too large at all sizes, or does what a test kernel does though
+    nobody asked for it, is replaced by the next that the dice say.
     """
     dice = np.random.default_rng([seed, number])
     for _ in range(_ATTEMPTS):
         name = choice.program(dice)
         try:
             program = sized(name, dice)
+            if not choice.names and is_held_out(name, program):
+                raise InputError(f"{name}: does what a test kernel does")
             return Chosen(program, Case(_short(name), program.parameters), _text(name))
         except PolygymError as error:
             last = error

@@ -28,6 +28,7 @@ from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Samples
 from polygym.errors import InputError, PolygymError
 from polygym.programs import Program, load_program
+from polygym.search.corpus.held_out import is_held_out
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.statistics import outliers
 from polygym.search.corpus.store import Corpus
@@ -89,6 +90,33 @@ def groups(corpus: Corpus, machine: str | None = None, fewest: int = _FEWEST) ->
         for case, rows in by_case.items()
         if len(rows) >= fewest
     ]
+
+
+def without_tests(found: Iterable[Group]) -> tuple[list[Group], int]:
+    """Return the groups from which models may learn, and how many others there are.
+
+    Nothing is learned from test kernels, nor from programs that do what one of them does.
+    """
+    held: dict[tuple[str, str], bool] = {}
+    kept: list[Group] = []
+    left = 0
+    for group in found:
+        key = group.visit.case.program, group.visit.text
+        if key not in held:
+            held[key] = _is_held_out(group.visit)
+        if held[key]:
+            left += 1
+        else:
+            kept.append(group)
+    return kept, left
+
+
+def _is_held_out(visit: Visit) -> bool:
+    try:
+        with TemporaryDirectory() as folder:
+            return is_held_out(visit.case.program, program_of(visit, folder))
+    except PolygymError:
+        return False  # what cannot be read any more teaches nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,49 @@
+"""What models are tested on, and so never learn from: ten kernels, and programs that do the same.
+
+A random program or a user's file may do what a test kernel does under other names. So a program is
+held out if its name is a test kernel's, or one of its nests has a body (:mod:`polygym.cost.bodies`)
+that a test kernel has and none of the other kernels: what those have is learned from anyway.
+Example: a file with lu's loops is held out, and so is a random program that begins with a rank-one
+update of a triangle as in trmm; one with a product of a matrix and a vector, as in gemver and in
+atax, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import polybench
+from polygym.cost.bodies import Body, bodies
+from polygym.errors import PolygymError
+from polygym.programs import Program, load_program
+
+TEST_KERNELS = (
+    "syr2k", "trmm", "gemver", "bicg", "lu", "gramschmidt", "adi", "jacobi-2d", "nussinov",
+    "covariance",
+)  # fmt: skip
+"""What is learned is tested on these, so nothing is learned from them."""
+
+
+def is_held_out(name: str, program: Program) -> bool:
+    """Whether nothing is to be learned from a program; one out of isl's reach is not learned from.
+
+    ``name`` is what it is called in a corpus, or by its user.
+    """
+    if name in TEST_KERNELS:
+        return True
+    try:
+        return not _own_bodies().isdisjoint(bodies(program))
+    except PolygymError:
+        return True
+
+
+@cache
+def _own_bodies() -> frozenset[Body]:
+    """Return the bodies that test kernels have and the others have not."""
+    others = [one.name for one in polybench.KERNELS if one.name not in TEST_KERNELS]
+    return _bodies_of(TEST_KERNELS) - _bodies_of(others)
+
+
+def _bodies_of(names: Iterable[str]) -> frozenset[Body]:
+    return frozenset().union(*(bodies(load_program(name)) for name in names))
