@@ -3,31 +3,69 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
-from contextlib import suppress
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+@contextmanager
+def put_in_place(path: Path, *, replaces: bool = True) -> Iterator[Path]:
+    """Yield the path of a file to be written, which has the name ``path`` when the block ends.
+
+    Until then it stands beside it, under a name of this thread's own; so nobody sees half a file.
+    It is on the disk before it has its name. What fails inside (a full disk) leaves what was there
+    before as it was, and nothing else; what processes have left that were killed inside goes with
+    the next file of the same name.
+
+    Raises:
+        FileExistsError: there is one by now, and it ``replaces`` none.
+        OSError: what is written inside cannot be written; it says so of ``path``.
+    """
+    _remove_left_behind(path)
+    beside = path.with_name(f".{path.name}.{threading.get_native_id()}.new")
+    try:
+        beside.unlink(missing_ok=True)  # of another thread that had this number
+        yield beside
+        _put_on_disk(beside, os.O_RDONLY)
+        if replaces:
+            os.replace(beside, path)
+        else:
+            os.link(beside, path)
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, beside, str(beside)):
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what processes that were killed while they wrote such a file have left.
+
+    Their number is free, or another process has it by now, and then it is for another time. SQLite
+    may have left a journal beside its file.
+    """
+    name = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.new(-journal)?")
+    for beside in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
+        found = name.fullmatch(beside.name)
+        if found is not None and not Path("/proc", found[1]).exists():
+            with suppress(OSError):
+                beside.unlink()
 
 
 def write_atomically(path: Path, contents: bytes) -> None:
     """Replace a file's contents in one step, on the disk before this returns.
 
-    The new contents go to a file beside it, which takes the other's name when it is complete. What
-    fails (a full disk) leaves the old contents as they are.
+    What fails (a full disk) leaves the old contents as they are.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "wb") as file:
-            file.write(contents)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException as error:
-        with suppress(OSError):
-            beside.unlink()
-        if isinstance(error, OSError) and error.filename is None:
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise
-    sync_folder(path.parent)
+    with put_in_place(path) as beside:
+        beside.write_bytes(contents)
 
 
 def locked(descriptor: int) -> bool:
@@ -41,10 +79,15 @@ def locked(descriptor: int) -> bool:
 
 def sync_folder(path: Path) -> None:
     """Put the names in a folder on the disk, where the file system can do that."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    with suppress(OSError):
+        _put_on_disk(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _put_on_disk(path: Path, flags: int) -> None:
+    """Return when what a path names is on the disk."""
+    descriptor = os.open(path, flags)
     try:
-        with suppress(OSError):
-            os.fsync(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

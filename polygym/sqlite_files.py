@@ -7,14 +7,13 @@ full.
 from __future__ import annotations
 
 import errno
-import glob
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from polygym.errors import InputError
+from polygym.files import put_in_place
 
 # SQLite's names of what is the machine's trouble and not the file's.
 _OF_THE_SYSTEM = {
@@ -67,20 +66,6 @@ def transaction(connection: sqlite3.Connection, path: Path, what: str) -> Iterat
 
 def create(path: Path, what: str, fill: Callable[[sqlite3.Connection], None]) -> None:
     """Make a file, under another name until it is whole: who is killed leaves no half a file."""
-    _remove_left_behind(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    beside.unlink(missing_ok=True)  # of another process that had this number
-    try:
-        with explained(path, what), closing(sqlite3.connect(beside, isolation_level=None)) as file:
+    with put_in_place(path) as beside, explained(path, what):
+        with closing(sqlite3.connect(beside, isolation_level=None)) as file:
             fill(file)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _remove_left_behind(path: Path) -> None:
-    """Remove what processes that were killed while they made the file have left."""
-    for beside in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
-        number = beside.name.split(".")[-2]
-        if number.isdigit() and not Path("/proc", number).exists():
-            beside.unlink(missing_ok=True)

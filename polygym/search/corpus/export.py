@@ -7,12 +7,12 @@ That is enough to compute features again: ``text`` is the source of a program th
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError
+from polygym.files import put_in_place
 from polygym.search.corpus.statistics import kind_of
 from polygym.search.corpus.store import Corpus
 
@@ -63,10 +63,6 @@ def export(corpus: Corpus, path: Path) -> int:
         for name, value in values.items():
             columns.setdefault(name, []).append(value)
         count += 1
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
+    with put_in_place(path) as beside:
         pyarrow.parquet.write_table(pyarrow.table(columns), beside, compression="zstd")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
     return count

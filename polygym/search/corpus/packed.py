@@ -11,13 +11,12 @@ checked before it has its name.
 from __future__ import annotations
 
 import lzma
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.files import write_atomically
+from polygym.files import put_in_place, write_atomically
 from polygym.search.corpus.store import Corpus, open_corpus
 from polygym.sqlite_files import explained
 
@@ -70,16 +69,13 @@ def unpack(path: Path, into: Path) -> int:
             f"{path}: expected a whole packed corpus of up to {_MOST_BYTES >> 20} MB, found more, "
             "or less than one"
         )
-    beside = into.with_name(f".{into.name}.{os.getpid()}.unpacked")
     try:
-        write_atomically(beside, contents)
-        with open_corpus(beside) as corpus:
-            if found := corpus.check():
-                raise InputError(f"{path}: expected {_WHAT}, found {found[0]}")
-            rows = corpus.count()
-        os.link(beside, into)  # and not in the place of what was begun meanwhile
+        with put_in_place(into, replaces=False) as beside:  # others may begin one
+            beside.write_bytes(contents)
+            with open_corpus(beside) as corpus:
+                if found := corpus.check():
+                    raise InputError(f"{path}: expected {_WHAT}, found {found[0]}")
+                rows = corpus.count()
     except FileExistsError:
         raise InputError(f"{into}: expected no such file yet, found one") from None
-    finally:
-        beside.unlink(missing_ok=True)
     return rows

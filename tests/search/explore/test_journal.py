@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from polygym.errors import InputError
-from polygym.files import make_new_folder, write_atomically
 from polygym.search.explore.conditions import differences
 from polygym.search.explore.journal import Journal, read
 from polygym.search.explore.setting import FORMAT, VERSION
@@ -125,22 +124,6 @@ def test_every_line_is_on_the_disk_before_the_next(
     with journal:
         journal.append(line(3))
         assert synced == [path.stat().st_size]
-
-
-def test_files_are_whole_or_as_before(tmp_path: Path) -> None:
-    path = tmp_path / "best.json"
-    write_atomically(path, b"first")
-    with full_disk(10, path), pytest.raises(OSError, match=r"best\.json"):
-        write_atomically(path, b"second" * 1000)
-    assert path.read_bytes() == b"first"
-    assert [file.name for file in tmp_path.iterdir()] == ["best.json"]
-    write_atomically(path, b"third")
-    assert path.read_bytes() == b"third"
-
-
-def test_new_folders_are_new(tmp_path: Path) -> None:
-    names = [make_new_folder(tmp_path, "polygym-lu").name for _ in range(3)]
-    assert names == ["polygym-lu", "polygym-lu-2", "polygym-lu-3"]
 
 
 def test_differences_name_what_differs() -> None:
