@@ -273,6 +273,7 @@ def answer(options: argparse.Namespace) -> int:
             keys = options.machine or list(corpus.machines())
             every = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
         chosen, _ = without_tests(every)
+        unseen.expect_both(one.visit.case.program for one in chosen)
         tell, number = _counting("features", len(chosen)), count(1)
         found = learnable(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]

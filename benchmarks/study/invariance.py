@@ -5,7 +5,8 @@ the loops of the heaviest statement, row after row; the *relations* between colu
 which do not care how many loops there are; and all *features*, of every statement, with what the
 compiler knows. Trees that put pairs in order are asked about candidates
 
-* of *other programs*: these are dealt into folds, so none of a program's has been seen;
+* of *other programs*: these are dealt into five folds, or as many as there are programs, so none of
+  a program's has been seen;
 * of the *same case*: of each case a part was seen, the others are asked about.
 
 Each time rank correlation (the median of the cases) and share of the best, as in
@@ -15,7 +16,7 @@ Each time rank correlation (the median of the cases) and share of the best, as i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -28,12 +29,12 @@ from polygym.cost.columns import CONTEXT, RELATIONS
 from polygym.cost.configuration import configuration
 from polygym.cost.model import Samples
 from polygym.cost.trees import TreeOptions, train
-from polygym.cost.validation import spearman, validated
+from polygym.cost.validation import spearman, usual_folds, validated
+from polygym.errors import PolygymError
 from polygym.search.corpus.samples import groups, looked_at, machine_of
 from polygym.search.corpus.store import open_corpus
 
 MOST_LOOPS = 12
-FOLDS = 5
 TREES = TreeOptions()
 
 
@@ -67,7 +68,11 @@ class Shown:
 
 
 def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str], None]) -> Shown:
-    """Return a corpus's candidates, those of the first ``most`` cases."""
+    """Return a corpus's candidates, those of the first ``most`` cases.
+
+    Raises:
+        PolygymError: they are of fewer than two programs.
+    """
     columns: dict[str, list[list[float]]] = {name: [] for name in SHOWN}
     seconds: list[float] = []
     cases: list[int] = []
@@ -75,6 +80,7 @@ def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str
     with open_corpus(path) as corpus:
         key = machine_of(corpus, machine)
         chosen = groups(corpus, key)[:most]
+    _expect_two(one.visit.case.program for one in chosen)
     for number, group in enumerate(chosen, start=1):
         programs.append(group.visit.case.program)
         for row, seen in looked_at(group):
@@ -84,11 +90,18 @@ def shown(path: Path, machine: str | None, most: int | None, tell: Callable[[str
             seconds.append(row.seconds)
             cases.append(len(programs) - 1)
         tell(f"{number} of {len(chosen)} cases, {len(seconds)} rows")
+    _expect_two(programs[case] for case in cases)
     times, of = np.array(seconds), np.array(cases, dtype=np.int64)
     return Shown(
         {name: Samples(np.array(rows), times, of) for name, rows in columns.items()},
         tuple(programs),
     )
+
+
+def _expect_two(programs: Iterable[str]) -> None:
+    """Refuse what leaves no other program to ask about."""
+    if (found := len(set(programs))) < 2:
+        raise PolygymError(f"invariance: expected rows of at least two programs, found {found}")
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,7 @@ class Holds:
 def asked(found: Shown, way: str, seeds: int) -> Holds:
     """Return how good models are, in the mean of the seeds."""
     samples = found.samples[way]
+    folds = usual_folds(len({found.programs[int(case)] for case in samples.cases}))
     other, same = [], []
     for seed in range(seeds):
         options = replace(TREES, seed=seed)
@@ -114,7 +128,7 @@ def asked(found: Shown, way: str, seeds: int) -> Holds:
             model = train(part, options)
             return lambda features, _: model.scores(features).mean(axis=0)
 
-        other.append(validated(samples, found.programs, FOLDS, fit, seed))
+        other.append(validated(samples, found.programs, folds, fit, seed))
         same.append(within(samples, fit, seed))
     return Holds(
         way,
@@ -129,7 +143,11 @@ def asked(found: Shown, way: str, seeds: int) -> Holds:
 def within(
     samples: Samples, fit: Callable[[Samples], Callable[..., np.ndarray]], seed: int
 ) -> tuple[float, float]:
-    """Return rank correlation and share for the half of every case that was not seen."""
+    """Return rank correlation and share for the half of every case that was not seen.
+
+    Raises:
+        PolygymError: no case has enough rows that were not.
+    """
     dice = np.random.default_rng(seed)
     is_seen = dice.random(len(samples)) < 0.5
     model = fit(samples.taken(np.flatnonzero(is_seen)))
@@ -142,6 +160,10 @@ def within(
         scores = model(part.features, None)
         correlations.append(spearman(scores, -part.seconds))
         shares.append(float(part.seconds.min() / part.seconds[int(scores.argmax())]))
+    if not shares:
+        raise PolygymError(
+            "invariance: expected cases of which three rows are left out, found none"
+        )
     return float(np.median(correlations)), float(np.exp(np.mean(np.log(shares))))
 
 

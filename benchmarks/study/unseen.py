@@ -26,6 +26,7 @@ from polygym.cost.model import Samples
 from polygym.cost.nests import Floats
 from polygym.cost.trees import TreeOptions, train
 from polygym.cost.validation import spearman
+from polygym.errors import PolygymError
 from polygym.programs import load_program
 from polygym.programs.generate import PREFIX
 from study.curves import Ratio, interval
@@ -55,6 +56,21 @@ def like_kernels(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in random if bodies(load_program(name)) & of_kernels)
 
 
+def expect_both(names: Iterable[str]) -> None:
+    """Refuse programs among which there is nothing to ask about, or nothing to learn from.
+
+    Raises:
+        PolygymError: there is no kernel, or no random program.
+    """
+    found = set(names)
+    for what, is_there in (
+        ("kernels that are no test kernels", bool(found & KERNELS)),
+        ("random programs", any(name.startswith(PREFIX) for name in found)),
+    ):
+        if not is_there:
+            raise PolygymError(f"unseen: expected rows of {what} in the corpus, found none")
+
+
 def answers(
     samples: Samples, programs: Sequence[str], seeds: int, alike: Collection[str] = ()
 ) -> list[Answer]:
@@ -62,6 +78,7 @@ def answers(
 
     ``alike`` are the random programs in which there is something of a kernel.
     """
+    expect_both(programs[int(case)] for case in np.unique(samples.cases))
     is_kernel = np.array([name in KERNELS for name in programs])
     is_random = np.array([name.startswith(PREFIX) for name in programs])
     asked = np.flatnonzero(is_kernel[samples.cases])

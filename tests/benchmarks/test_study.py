@@ -251,6 +251,24 @@ def test_models_that_are_shown_different_things_are_asked(
     assert all(-1 <= row["other_spearman"] <= 1 and 0 < row["other_share"] <= 1 for row in rows)
 
 
+def test_a_small_corpus_is_asked_about_in_fewer_folds_and_one_program_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before there are features, which take their time."""
+
+    def some(corpus: Corpus, machine: str | None) -> list[Group]:
+        found = {one.visit.case.program: one for one in groups(corpus, machine)}
+        return [replace(one, rows=one.rows[::4]) for one in found.values()][:3]
+
+    monkeypatch.setattr(invariance, "groups", some)
+    monkeypatch.setattr(invariance, "TREES", TreeOptions(rounds=2))
+    words = ("invariance", "--out", str(tmp_path), "--seeds", "1")
+    assert run(monkeypatch, *words) == 0
+    monkeypatch.setattr(invariance, "looked_at", None)
+    assert run(monkeypatch, *words, "--cases", "1") == 2
+    assert "expected rows of at least two programs, found 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("sign", "share"), [(1.0, 1.0), (-1.0, 0.25)])
 def test_what_was_not_seen_of_a_case_is_asked_about(sign: float, share: float) -> None:
     """A model that knows all, and one that has all the wrong way round."""

@@ -123,3 +123,30 @@ def test_kernels_are_asked_about(
     kept = (tmp_path / "unseen.md").read_text()
     assert "| the formula of cycles |" in kept
     assert kept in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("programs", "missing"),
+    [(["random:1", "tc:mlp1"], "kernels that are no test kernels"), (["gemm"], "random programs")],
+)
+def test_a_corpus_with_nothing_to_ask_about_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    programs: list[str],
+    missing: str,
+) -> None:
+    said = f"unseen: expected rows of {missing} in the corpus, found none"
+    with pytest.raises(PolygymError, match=said):
+        unseen.answers(samples(programs, 9, known=True), programs, 1)
+
+    def few(corpus: Corpus, machine: str) -> list[Group]:
+        chosen = {one.visit.case.program: one for one in groups(corpus, machine)}
+        return [chosen[name] for name in programs if name in chosen]
+
+    monkeypatch.setattr(cost, "groups", few)
+    monkeypatch.setattr(cost, "learnable", None)  # features would take their time
+    monkeypatch.setattr(sys, "argv", ["cost.py", "unseen", "--seeds", "1", "--out", str(tmp_path)])
+    assert cost.main() == 2
+    captured = capsys.readouterr()
+    assert "unseen: expected rows of" in captured.err
