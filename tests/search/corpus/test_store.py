@@ -248,15 +248,6 @@ def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
         open_corpus(path)
 
 
-def test_the_fingerprint_of_this_machine() -> None:
-    found = fingerprint()
-    assert found.processor
-    assert found.cores >= 1
-    assert len(found.key) == 12
-    assert found.is_like(replace(found, llvm="1.0", cores=99))
-    assert not found.is_like(THERE)
-
-
 def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:
     path = filled(tmp_path / "c.sqlite", HERE, range(2))
     with open_corpus(path) as corpus:
