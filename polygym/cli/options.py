@@ -273,7 +273,8 @@ def size_options(function: F) -> F:
         metavar="SIZE",
         callback=_parse_dataset,
         help="mini, small, medium, large (default) or extralarge. For a file of your own these "
-        "set every parameter to 16, 64, 256, 1024 or 2048, or to what is possible below.",
+        "set every parameter to 16, 64, 256, 1024 or 2048, or to what is possible below, or else "
+        "above.",
     )(function)
 
 

@@ -19,7 +19,7 @@ import polybench
 from polybench import Dataset, Part
 from polygym.compiler.frontend.c import parse_file, parse_text, regions
 from polygym.compiler.ir.scop import Array, Scop
-from polygym.compiler.poly.evaluate import admits, admitted_below, evaluate
+from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
 from polygym.errors import InputError, SourceError
 from polygym.pickles import pickled_by_name
 from polygym.programs.comprehensions import (
@@ -218,12 +218,13 @@ def _fitting_sizes(
 ) -> dict[str, int]:
     """Return sizes for the parameters that are not given: those known by name, one for the others.
 
-    Where the program is not defined for them, the largest below for which it is.
+    Where the program is not defined for them, the largest below for which it is, or the smallest
+    above if there are none.
     """
     size = _fitting_size(scop, FILE_SIZES[dataset])
     names = [one.name for one in (*scop.parameters, *initial.parameters)]
     wanted = {name: known.get(name, size) for name in names if name not in given}
-    return admitted_below(scop.context, given, wanted)
+    return admitted_near(scop.context, given, wanted)
 
 
 def _fitting_size(scop: Scop, size: int) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from polybench import Dataset
+from polygym.errors import InputError
 from polygym.measure.evaluation.compiling import compile_problem
 from polygym.measure.worker.timing import Repetition
 from polygym.measure.worker.worker import Worker
@@ -65,3 +66,36 @@ def test_sizes_of_a_file_stay_moderate_when_it_is_deep(tmp_path: Path) -> None:
     )
     assert load_program(str(path), dataset=Dataset.LARGE).value("n") == 32
     assert load_program(str(path), parameters={"n": 500}).value("n") == 500
+
+
+@pytest.mark.parametrize(
+    ("stated", "given", "found"),
+    [
+        ("n >= 30000 && m >= 10000", {}, (30000, 10000)),
+        ("n >= 30000 && m >= 10000", {"n": 40000}, (40000, 10000)),
+        ("n >= 3 * m && m >= 500", {}, (1500, 500)),
+        ("m > n", {}, (255, 256)),
+        ("n <= 100 && m >= 20 * n", {}, (12, 256)),
+        ("n >= 0", {}, (256, 256)),
+    ],
+)
+def test_sizes_are_the_nearest_for_which_a_program_is_defined(
+    tmp_path: Path, stated: str, given: dict[str, int], found: tuple[int, int]
+) -> None:
+    path = tmp_path / "stated.c"
+    path.write_text(
+        f"void f(int m, int n, double A[n][m]) {{\n  assert({stated});\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = 0;\n#pragma endscop\n}\n"
+    )
+    program = load_program(str(path), dataset=Dataset.MEDIUM, parameters=given)
+    assert (program.value("n"), program.value("m")) == found
+
+
+def test_sizes_that_leave_nothing_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "stated.c"
+    path.write_text(
+        "void f(int n, int m, double A[n][m]) {\n  assert(n >= 30000 && m < n - 20000);\n"
+        "#pragma scop\nA[0][0] = 0;\n#pragma endscop\n}\n"
+    )
+    with pytest.raises(InputError, match=r"f is not defined for n = 100, m = 256: .*30000"):
+        load_program(str(path), dataset=Dataset.MEDIUM, parameters={"n": 100})

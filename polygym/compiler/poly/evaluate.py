@@ -8,7 +8,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.isl_numbers import coordinates, highest, length
+from polygym.compiler.poly.isl_numbers import coordinates, highest, length, lowest
 
 _Points = TypeVar("_Points", isl.Set, isl.Map)
 
@@ -53,16 +53,19 @@ def admits(context: str, parameters: Mapping[str, int]) -> bool:
     return not fixed(isl.Set(context), parameters).is_empty()
 
 
-def admitted_below(
+def admitted_near(
     context: str, given: Mapping[str, int], wanted: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return values that a set of parameter values holds beside given ones, none above the wanted.
+    """Return values that a set of parameter values holds beside given ones, near the wanted.
 
-    One after the other is as large as it can be. Where nothing does, they are what was wanted.
+    One after the other is as large as it can be, but not above the wanted; where it must be above,
+    as small as it can be. Where the set holds none, they are what was wanted.
 
-    >>> admitted_below("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
+    >>> admitted_near("[n, k] -> { : 2k < n and k > 0 }", {"n": 16}, {"k": 16})
     {'k': 7}
-    >>> admitted_below("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
+    >>> admitted_near("[n, k] -> { : n > 20 and k > n }", {}, {"n": 16, "k": 16})
+    {'n': 21, 'k': 22}
+    >>> admitted_near("[n, k] -> { : 2k < n and k > 0 }", {"n": 1}, {"k": 16})
     {'k': 16}
     """
     left = fixed(isl.Set(context), given)
@@ -72,12 +75,12 @@ def admitted_below(
         position = left.find_dim_by_name(isl.dim_type.param, name)
         if position < 0:
             continue
-        left = left.upper_bound_val(isl.dim_type.param, position, isl.Val(most))
         value = left.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
         values = value.project_out(isl.dim_type.param, 0, value.dim(isl.dim_type.param))
         if values.is_empty():
             return dict(wanted)
-        found[name] = highest(values, 0)
+        below = values.upper_bound_val(isl.dim_type.set, 0, isl.Val(most))
+        found[name] = lowest(values, 0) if below.is_empty() else highest(below, 0)
         left = fixed(left, {name: found[name]})
     return found
 
