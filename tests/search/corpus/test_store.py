@@ -15,7 +15,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.poly.schedule import parse
 from polygym.cost.candidate import NAMES
 from polygym.errors import InputError
-from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
+from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
 from polygym.search.corpus.damage import TakenOut
