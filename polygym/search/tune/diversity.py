@@ -5,8 +5,14 @@ Of a set S of b candidates with scores f (AutoTVM, equation 3)
     L(S) = Σ f(s) + α · Σ_j |{ s_j : s ∈ S }|
 
 is to be large, where s_j is entry number j of a candidate, a tile or a width of vectors: every
-value that no other one has counts. L is submodular, for a value counts once, however many have it;
-so taking again and again the candidate that adds most reaches (1 - 1/e) of the best there is.
+value that no other one has counts. L is submodular, for a value counts once, however many have it.
+Where no score is below 0 it is monotone as well, and taking again and again the candidate that adds
+most reaches (1 - 1/e) of the best there is (Nemhauser, Wolsey and Fisher 1978).
+
+A model's scores may be below 0, as those of ranks are. What the greedy way chooses is the same with
+any constant c added to all of them, which adds c to every gain; with c = -min f the condition
+holds. So for scores of any sign (1 - 1/e) is promised of L(S) - b · min f, the sets being of b
+candidates, and not of L itself.
 
 Example, α = 1: of a, b, c with scores 3, 2.9, 2.5 and entries (32, on), (32, on), (8, off) the
 first is a, then c, which adds 2.5 + 2, while b adds 2.9.
