@@ -64,6 +64,19 @@ def transaction(connection: sqlite3.Connection, path: Path, what: str) -> Iterat
             raise
 
 
+@contextmanager
+def moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is asked inside is of one moment, whatever other processes write meanwhile."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.rollback()
+
+
 def create(path: Path, what: str, fill: Callable[[sqlite3.Connection], None]) -> None:
     """Make a file, under another name until it is whole: who is killed leaves no half a file."""
     with put_in_place(path) as beside, explained(path, what):

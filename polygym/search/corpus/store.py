@@ -41,7 +41,7 @@ from polygym.search.corpus.sums import (
     total,
     visit_of_values,
 )
-from polygym.sqlite_files import create, explained, transaction
+from polygym.sqlite_files import create, explained, moment, transaction
 from polygym.version import __version__
 
 _PATIENCE_SECONDS = 60.0
@@ -250,7 +250,9 @@ class Corpus(Closing):
         Raises:
             InputError: it says what, and what can be done.
         """
-        if found := damage(self._asked).complaints:
+        with moment(self.connection):
+            found = damage(self._asked).complaints
+        if found:
             raise self._damaged(found[0])
 
     def expect_another(self, path: Path) -> None:
@@ -268,7 +270,8 @@ class Corpus(Closing):
         try:
             said = [text for (text,) in self.connection.execute("PRAGMA integrity_check(5)")]
             found += [f"SQLite: {one}" for one in said if one != "ok"]
-            found += damage(self._asked).complaints
+            with moment(self.connection):
+                found += damage(self._asked).complaints
         except (sqlite3.Error, InputError) as error:
             return [*found, f"SQLite: {error}"]
         return found
@@ -281,12 +284,11 @@ class Corpus(Closing):
         Raises:
             InputError: the file itself is damaged.
         """
-        found = damage(self._asked)
         # What refers to what is taken out is taken out too, in any order.
         self.connection.execute("PRAGMA foreign_keys = OFF")
         try:
             with self.transaction():
-                return take_out(self.connection, found)
+                return take_out(self.connection, damage(self._asked))
         finally:
             self.connection.execute("PRAGMA foreign_keys = ON")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -211,3 +212,26 @@ def test_what_was_damaged_in_version_2_stays_damaged(tmp_path: Path, damage: str
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(damage)
     expect_found_and_mended(path, whole)
+
+
+def test_what_is_written_meanwhile_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine and its first visit, begun while another process looks at all that there is."""
+    path, new = filled(tmp_path / "c.sqlite"), replace(HERE, processor="a new CPU")
+    with open_corpus(path) as corpus, open_corpus(path) as collection:
+        collection.connection.execute("PRAGMA busy_timeout = 0")
+        asked = Corpus._asked
+
+        def meanwhile(self: Corpus, query: str, values: Sequence[object] = ()) -> list[Any]:
+            found = asked(self, query, values)
+            if "FROM machines" in query:
+                with suppress(OSError):  # it may have to wait until all is looked at
+                    collection.add_machine(new, Machine())
+                    collection.begin(Visit(Case("gemm", ()), 9, 7, 2, new.key, 1.0))
+            return found
+
+        monkeypatch.setattr(Corpus, "_asked", meanwhile)
+        assert corpus.check() == []
+        corpus.expect_whole()
+        assert corpus.mend().visits == 0
