@@ -1,8 +1,9 @@
 """What candidates cost: features of their loops, and models that learn from measurements.
 
 ``ground`` is what all schedules of a program share, ``shape`` what it looks like before, ``bodies``
-what its innermost loops do, whatever things are called. ``reach`` is what statements do at given sizes, whatever the schedule; ``nests`` the loops around them in a
-planned tree; ``columns`` says which numbers of these there are, ``nest_columns`` works them out for
+what its innermost loops do, whatever things are called. ``reach`` is what statements
+do at given sizes, whatever the schedule; ``nests`` the loops around them in a planned
+tree; ``columns`` says which numbers of these there are, ``nest_columns`` works them out for
 many nests, by what all of them touch (``touches``); ``candidate`` has the numbers of a schedule
 under a mapping; ``loop_tree`` keeps the loops themselves, ``configuration`` the entries of the
 mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones, one of which
