@@ -153,7 +153,7 @@ def columns(
     }
     known = np.stack([by_name[name] for name in KNOWLEDGE], axis=1)
     known = np.asarray(np.where(AS_THEY_ARE, known, slog(known)))
-    return known, relations(statements.references, found, seen)
+    return known, relations(statements.references, statements.instances, found, seen)
 
 
 _PER_OPERATION = tuple(

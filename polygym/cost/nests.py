@@ -16,12 +16,13 @@ Example: C[i][j] += A[i][k] * B[k][j] in tiles of 32 of all loops at n = 1000, f
 
 How many elements an access touches inside loops: every subscript takes no more values than lie
 between its ends, 1 + Σ |c|·(length - 1), no more than the array has, and all together no more than
-the loops on which they depend have iterations. Where loops run over a box and the subscripts each
-follow loops of their own that is the exact number (the tests enumerate). Elsewhere it is a bound,
-that of the box around: a triangle, for i < 8 for j <= i, has lengths 8 and 8 and touches 64
-elements of A[i][j], not 36 (which share of a box has instances is a feature of its own); a star of
-five points touches the square around it; A[4·i + 2·j] touches no more than it has iterations. Two
-accesses of one array are one reference where they move alike; A[i][k] and A[j][k] are two.
+the loops on which they depend have iterations, nor than all instances touch, which is counted
+exactly. Where loops run over a box and the subscripts each follow loops of their own that is the
+exact number for every loop, and everywhere it is for the outermost (the tests enumerate). For inner
+loops it is a bound, that of the box around: in for i < 8 for j <= i, lengths are 8 and 8, the outer
+loop has 36 instances and touches 36 elements of A[i][j], the inner one 8 and 8 in its longest
+execution; the rows of a star of five points touch their three lines. Two accesses of one array are
+one reference where they move alike; A[i][k] and A[j][k] are two.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Reference:
     """Accesses of one array that move alike, as A[i - 1] and A[i + 1] do.
 
     ``moves`` has a row for every subscript and a column for every loop; ``spread`` says how far
-    apart the accesses are in every subscript. ``free`` are subscripts that may be anything.
+    apart the accesses are in every subscript. ``free`` are subscripts that may be anything. All
+    instances together touch ``most`` elements.
     """
 
     array: str
@@ -67,6 +69,7 @@ class Reference:
     spread: tuple[int, ...]
     extents: tuple[int, ...]
     free: tuple[bool, ...]
+    most: float
 
     @property
     def stride(self) -> Floats:
@@ -93,7 +96,7 @@ class Nest:
     @cached_property
     def references(self) -> tuple[Reference, ...]:
         """The accesses, those that move alike together."""
-        return references(self.work.touches, self.directions)
+        return references(self.work, self.directions)
 
     @cached_property
     def outer(self) -> Floats:
@@ -103,7 +106,8 @@ class Nest:
     @cached_property
     def inner(self) -> Floats:
         """For every loop how many instances one of its executions has at most (bottomup)."""
-        return np.asarray(np.cumprod(self.lengths[::-1])[::-1])
+        box = np.cumprod(self.lengths[::-1])[::-1]
+        return np.asarray(np.minimum(box, max(1.0, float(self.work.instances))))
 
 
 def nest(work: Work, members: Sequence[Member], offsets: Sequence[Sequence[int]]) -> Nest:
@@ -278,10 +282,10 @@ def _directions(
     return frozenset(kept), found
 
 
-def references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference, ...]:
-    """Return the accesses, those that move alike together."""
+def references(work: Work, directions: Floats) -> tuple[Reference, ...]:
+    """Return the accesses of a statement, those that move alike together."""
     groups: dict[tuple[str, tuple[tuple[int, ...] | None, ...]], list[Touch]] = {}
-    for touch in touches:
+    for touch in work.touches:
         groups.setdefault((touch.array, touch.subscripts), []).append(touch)
     found = []
     for (array, subscripts), group in groups.items():
@@ -300,6 +304,7 @@ def references(touches: Sequence[Touch], directions: Floats) -> tuple[Reference,
                 tuple(max(values) - min(values) for values in offsets),
                 group[0].extents,
                 tuple(row is None for row in subscripts),
+                float(max(1, work.elements.get((array, subscripts), math.inf))),
             )
         )
     return tuple(found)
@@ -339,7 +344,7 @@ def touched(nest: Nest, reference: Reference) -> tuple[Floats, Floats]:
         ]
         found = math.prod(ranges)
         if not any_free:
-            found = min(found, most * accesses)
+            found = min(found, most * accesses, reference.most)
         # Along a line of memory: the last subscript, as far as it is dense.
         along = min(ranges[-1], found)
         dense = max(1.0, min(along, reach[-1] * reference.bytes / LINE + 1.0))

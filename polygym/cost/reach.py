@@ -10,7 +10,8 @@ order. So it is counted at small sizes of the same region, as many as the polyno
 has coefficients, and evaluated: { S[i, j] : 0 <= j < i < n } at n = 2000 follows from its points at
 n = 10, 11, 12 (45, 55, 66), and is 1,999,000. A further count is the proof of it; where that is
 another number, a modulo say, or where the polynomial has too many coefficients, the share of the
-box around it that the points at small sizes have is taken for the share at the large ones.
+box around it that the points at small sizes have is taken for the share at the large ones. The
+elements of an array that a statement touches are counted so, too.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from polygym.compiler.poly.isl_numbers import (
     constant,
     count,
     integer,
+    isl_text,
 )
 
 # Calls of math.h take as long as so many additions.
@@ -50,6 +52,9 @@ _MOST_UNKNOWNS = 84
 
 Corner: TypeAlias = int | Fraction
 """A coordinate of a corner."""
+
+Place: TypeAlias = tuple[str, tuple[tuple[int, ...] | None, ...]]
+"""An array and subscripts, as those of accesses that move alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,10 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """A statement at given sizes."""
+    """A statement at given sizes; ``elements`` says how many accesses that move alike touch.
+
+    Where a subscript may be anything, there is no number.
+    """
 
     name: str
     depth: int
@@ -78,6 +86,7 @@ class Work:
     operations: int
     touches: tuple[Touch, ...]
     sums: bool
+    elements: Mapping[Place, int]
 
     def span(self, row: Sequence[int], offset: int, size: int = 1) -> tuple[int, int]:
         """Return the least and the greatest value of ⌊(row + offset) / size⌋."""
@@ -119,18 +128,34 @@ def _work(
 ) -> Work:
     domain = at_sizes(isl.Set(statement.domain), sizes)
     accesses = [(statement.write, True), *((read, False) for read in statement.reads)]
+    touches = tuple(
+        _touch(scop, statement, access, sizes, extents[access.array], writes=writes)
+        for access, writes in accesses
+    )
     return Work(
         statement.name,
         statement.depth,
         tuple(_corners(domain)) if statement.depth else ((),),
         instances(statement.domain, sizes),
         max(1, sum(_cost(node) for node in walk(statement.body))),
-        tuple(
-            _touch(scop, statement, access, sizes, extents[access.array], writes=writes)
-            for access, writes in accesses
-        ),
+        touches,
         bool(statement.own_reads),
+        _elements(statement, touches, [access for access, _ in accesses], sizes),
     )
+
+
+def _elements(
+    statement: Statement, touches: Sequence[Touch], accesses: Sequence[Access], sizes: Sizes
+) -> dict[Place, int]:
+    """Return how many elements accesses that move alike touch."""
+    together: dict[Place, isl.Set] = {}
+    domain = isl.Set(statement.domain)
+    for touch, access in zip(touches, accesses, strict=True):
+        if touch.extents and None not in touch.subscripts:
+            image = domain.apply(isl.Map(access.relation))
+            key = touch.array, touch.subscripts
+            together[key] = together[key].union(image) if key in together else image
+    return {key: instances(isl_text(image.coalesce()), sizes) for key, image in together.items()}
 
 
 def _cost(node: object) -> int:

@@ -114,7 +114,7 @@ def row_features(known: Ground, schedule: Schedule) -> RowFeatures:
         [
             weights @ columns,
             columns[main],
-            weights @ relations(stack.references, found, touched),
+            weights @ relations(stack.references, known.instances, found, touched),
             whole(known, found, order),
             slog(np.sum(np.exp2(columns[:, _TOTALS]) - 1.0, axis=0)),
         ]

@@ -39,12 +39,13 @@ class References:
     reads: Floats
     writes: Flags
     is_array: Flags
+    most: Floats
 
     @staticmethod
     def of(works: Sequence[Work]) -> References:
         """Put the references of statements on top of each other, as their iterators move them."""
         depth = max(1, *(work.depth for work in works))
-        statements = [references(work.touches, np.eye(work.depth)) for work in works]
+        statements = [references(work, np.eye(work.depth)) for work in works]
         every = [one for found in statements for one in found]
         lengths = [len(found) for found in statements]
         most, count = max(1, *(len(one.extents) for one in every)), len(every)
@@ -69,6 +70,7 @@ class References:
             reads=np.array([one.reads for one in every], dtype=np.float64),
             writes=np.array([one.writes for one in every], dtype=np.bool_),
             is_array=np.array([len(one.extents) > 0 for one in every], dtype=np.bool_),
+            most=np.array([one.most for one in every], dtype=np.float64),
         )
 
     def of_statements(self, chosen: Integers) -> References:
@@ -89,6 +91,7 @@ class References:
             reads=self.reads[places],
             writes=self.writes[places],
             is_array=self.is_array[places],
+            most=self.most[places],
         )
 
 

@@ -103,7 +103,7 @@ def touches(references: References, found: Loops) -> Touches:
     elements = np.where(
         np.asarray(references.anywhere.any(axis=1))[:, None],
         elements,
-        np.minimum(elements, bound),
+        np.minimum(np.minimum(elements, bound), references.most[:, None]),
     )
     along = np.minimum(ranges[:, -1], elements)
     dense = np.minimum(along, reach[:, -1] * references.bytes[:, None] / LINE + 1.0)
@@ -141,11 +141,12 @@ def traffic(references: References, found: Loops, seen: Touches, working: Floats
     return np.asarray(np.add.reduceat(sizes * times, references.starts, axis=0))
 
 
-def relations(references: References, found: Loops, seen: Touches) -> Floats:
+def relations(references: References, instances: Floats, found: Loops, seen: Touches) -> Floats:
     """Return the relation features of all statements (:mod:`polygym.cost.columns`)."""
     width = found.lengths.shape[1]
     lengths = found.lengths[references.owners]
-    inner = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    box = lengths[:, ::-1].cumprod(axis=1)[:, ::-1]
+    inner = np.minimum(box, np.maximum(1.0, instances)[references.owners, None])
     outer = lengths.cumprod(axis=1) / lengths
     is_loop = found.is_loop[references.owners]
     reuse = np.where(is_loop, slog(inner / seen.elements[:, :width]), 0.0)

@@ -148,8 +148,41 @@ def test_triangles_and_stencils_are_bounded(name: str, text: str, size: int) -> 
     mapping = parse_mapping(f"{text} diamond=off" if text != "sequential" else text)
     for found, truth in looked_at(scop, mapping, sizes, by_isl=name != "cholesky"):
         assert (found.lengths >= truth.lengths).all()
+        if len(found.lengths):
+            assert found.inner[0] == found.work.instances
         for reference, counts in zip(found.references, truth.elements.values(), strict=True):
-            assert (touched(found, reference)[0] >= counts).all()
+            said = touched(found, reference)[0]
+            assert (said >= counts).all()
+            assert said[0] == counts[0]
+
+
+def test_a_triangle_a_star_and_a_stride_by_hand() -> None:
+    """All that is touched is counted; in the longest execution of an inner loop, bounded."""
+    text = """
+    void f(int n, double x[n], double A[n][n], double B[n][n], double O[n], double I[6 * n]) {
+    #pragma scop
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+    T:    x[i] += A[i][j];
+      for (int i = 1; i < n - 1; i++)
+        for (int j = 1; j < n - 1; j++)
+    U:    B[i][j] = A[i][j] + A[i - 1][j] + A[i + 1][j] + A[i][j - 1] + A[i][j + 1];
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < 3; j++)
+    V:    O[i] += I[4 * i + 2 * j];
+    #pragma endscop
+    }
+    """
+    triangle, star, stride = (
+        {one.array: touched(found, one)[0].tolist() for one in found.references}
+        | {"inner": found.inner.tolist()}
+        for found, _ in looked_at(
+            parse_text(text), parse_mapping("sequential"), {"n": 8}, by_isl=False
+        )
+    )
+    assert triangle == {"x": [8, 1, 1], "A": [36, 8, 1], "inner": [36, 8]}
+    assert star == {"B": [36, 6, 1], "A": [60, 24, 5], "inner": [36, 6]}
+    assert stride == {"O": [8, 1, 1], "I": [17, 3, 1], "inner": [24, 3]}
 
 
 def test_rows_with_common_divisors_take_as_many_values_as_there_are() -> None:

@@ -38,7 +38,7 @@ def test_all_statements_at_once(name: str) -> None:
     for schedule in schedules(name):
         rows = row_features(known, schedule)
         seen = touches(stack.references, rows.loops)
-        related = relations_of_all(stack.references, rows.loops, seen)
+        related = relations_of_all(stack.references, known.instances, rows.loops, seen)
         for place, work in enumerate(stack.works):
             count = int(stack.counts[place])
             every = [r.iterators for r in schedule.rows(work.name)]
