@@ -58,8 +58,10 @@ def test_the_library_has_usual_sizes() -> None:
     program = load_program(target, dataset=Dataset.MINI, parameters={"sh": 3, "W": 4, "OH": 2})
     known = dict(program.parameters)
     assert [known[name] for name in ("H", "W", "OH", "OW", "sh", "sw")] == [16, 4, 2, 1, 3, 2]
+    known = dict(load_program(target, dataset=Dataset.MINI, parameters={"OH": 9}).parameters)
+    assert (known["OH"], known["H"]) == (9, 17)  # 16 is usual, and too small an image
     with pytest.raises(InputError, match=r"not defined for .* OH = 9"):
-        load_program(target, dataset=Dataset.MINI, parameters={"OH": 9})
+        load_program(target, dataset=Dataset.MINI, parameters={"OH": 9, "H": 16})
 
 
 def test_the_c_of_a_comprehension(capsys: pytest.CaptureFixture[str], file: str) -> None:
