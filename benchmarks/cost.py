@@ -111,7 +111,7 @@ def search(options: argparse.Namespace) -> int:
         for contender in part
         if part is early or program not in programs.SOURCES
     ]
-    missing = [task for task in tasks if task not in journal.searches]
+    missing = [task for task in tasks if not journal.has(task)]
     began = time.monotonic()
     failed = 0
     models: dict[str, tuple[Model, bool] | None] = {}

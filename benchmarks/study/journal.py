@@ -167,6 +167,10 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
+def _with_trials(task: Task, trials: int) -> Task:
+    return replace(task, setting=replace(task.setting, trials=trials))
+
+
 class Journal:
     """The searches of a folder, and of packed files from elsewhere."""
 
@@ -185,6 +189,17 @@ class Journal:
         """Keep a search."""
         add_line(self.path, json.dumps(search.to_json()))
         self.searches[search.task] = search
+
+    def has(self, task: Task) -> bool:
+        """Whether there is that search, or one that was given more trials.
+
+        What a search has after some trials does not depend on how many it was given.
+        """
+        trials = task.setting.trials
+        return any(
+            one.setting.trials >= trials and _with_trials(one, trials) == task
+            for one in self.searches
+        )
 
     def pack(self, path: Path) -> None:
         """Write all searches to one small file, without what they have tried."""

@@ -158,6 +158,17 @@ def test_of_the_same_search_the_longer_one_counts() -> None:
         assert curves.bests(both)["trees"]["a", 0, "here"] == [1.0, 2.0, 3.0, 4.0]
 
 
+def test_a_longer_search_says_what_a_shorter_one_would(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    made = search("a", "trees", 0, [1.0, 2.0])
+    journal.add(made)
+    task = made.task
+    for trials, there in ((SETTING.trials, True), (1, True), (SETTING.trials + 1, False)):
+        assert journal.has(replace(task, setting=replace(SETTING, trials=trials))) is there
+    assert not journal.has(replace(task, seed=1))
+    assert not journal.has(replace(task, setting=replace(SETTING, trials=1, machine="there")))
+
+
 def test_packed_searches_that_are_none_are_said(tmp_path: Path) -> None:
     (tmp_path / "packed").write_text("nothing")
     for name in ("packed", "missing"):
