@@ -15,8 +15,9 @@ measured; here too one in twenty is by dice alone.
 
 The model is the sum of two (AutoTVM, equation 4): one that has learned from other programs, if
 there is one, and the correction that this program's measurements ask for. Before there are enough
-of these the other one leads alone, or dice decide: where there is no other one, and where it has
-learned on another kind of machine. All of it follows from the seed and from what was measured.
+of these the other one leads alone; where it has learned on another kind of machine dice decide half
+of what is measured, and where there is no other one all of it. All of it follows from the seed and
+from what was measured.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from polygym.search.tune.plays import Plays
 _ENOUGH, _NEW = 12, 12
 _STEPS = 6
 _DICE = 0.05
+_DICE_ELSEWHERE = 0.5  # before what another machine teaches is corrected
 _OF_MAPPING = 0.85
 _STEPS_NEAR = 2
 _EDITS = 2  # new schedules before each run of the chains, while they are not too many
@@ -72,7 +74,7 @@ class ByModel(Random):
         super().__init__(genes, seeds, dice)
         self._looked_at = looked_at
         self._other = other
-        self._leads_at_once = other is not None and is_of_here
+        self._is_of_here = is_of_here
         self._model: Correction | None = None
         self._learning = learning
         self._best_score = 0.0
@@ -86,14 +88,15 @@ class ByModel(Random):
         """Return the seeds, then what the model expects to be fast."""
         ready: list[Candidate] = []
         wanted = count - len(self._seeds)
-        if wanted > 0 and (self._leads_at_once or self._has_enough):
+        if wanted > 0 and (self._other is not None or self._has_enough):
             self._learn_again()
             ready = [one for one in self._expected(wanted) if one not in self._seeds]
+        share = _DICE if self._is_of_here or self._model is not None else _DICE_ELSEWHERE
         return self._filled(
             count,
             lambda: (
                 ready.pop(0)
-                if ready and self.dice.random() >= _DICE
+                if ready and self.dice.random() >= share
                 else self.genes.random(self.dice)
             ),
         )
