@@ -15,7 +15,7 @@ from pathlib import Path
 import cost
 import numpy as np
 import pytest
-from study import contenders, curves, figures, invariance, layers, programs, tvm_tuner
+from study import contenders, curves, figures, invariance, programs
 from study.contenders import CONTENDERS, FIGURES, OF_LAYERS
 from study.journal import Journal, Search, Setting, Task, alone
 from study.knowledge import known, samples_of
@@ -176,25 +176,6 @@ def test_packed_searches_that_are_none_are_said(tmp_path: Path) -> None:
             Journal(tmp_path, [tmp_path / name])
 
 
-def test_layers_are_those_of_the_network() -> None:
-    work = {
-        name: np.prod(
-            [one.filters, one.channels, one.kernel**2, (one.side // one.stride) ** 2],
-            dtype=np.int64,
-        )
-        for name, one in programs.LAYERS.items()
-    }
-    assert len(work) == 12
-    # Multiplications and additions of a layer, in millions, by hand.
-    assert round(2 * work["C1"] / 1e6) == 236
-    assert {round(2 * work[name] / 1e6) for name in ("C2", "C6", "C9", "C12")} == {231}
-    for name in ("C4", "C12"):
-        program = programs.load(name, "mini")
-        shape = program.shape(program.scop.array("O"))
-        side = programs.LAYERS[name].side // programs.LAYERS[name].stride
-        assert shape == (1, programs.LAYERS[name].filters, side, side)
-
-
 def test_every_figure_names_contenders_that_there_are() -> None:
     assert not set(FIGURES) & set(CONTENDERS), "a name says one thing"
     for _, chosen in FIGURES.values():
@@ -324,76 +305,6 @@ def test_every_way_of_learning_makes_a_model() -> None:
         scores = made.scores(vectors, loops)
         assert scores.shape == (5 if name == "ei" else 1, len(looks)), name
         assert spearman(scores.mean(axis=0), -seconds) > 0.3, name
-
-
-def test_layers_are_put_beside_another_library(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("torch")
-    small = {"C1": programs.Layer(8, 4, 8, 3, 1), "C2": programs.Layer(8, 4, 8, 1, 2)}
-    monkeypatch.setattr(programs, "LAYERS", small)
-    monkeypatch.setattr(layers, "LAYERS", small)
-    words = ("layers", "C1", "C2", "--out", str(tmp_path), "--threads", "1", "--rounds", "1")
-    assert run(monkeypatch, *words) == 0
-    assert "| geometric mean |" in capsys.readouterr().out
-    (path,) = tmp_path.glob("layers-*.jsonl")
-    kept = path.read_text()
-    assert run(monkeypatch, *words) == 0
-    assert path.read_text() == kept
-    assert run(monkeypatch, *words[:1], "C99", *words[3:]) == 2
-    assert "C1 to C12" in capsys.readouterr().err
-    assert run(monkeypatch, *words, "--tvm") == 2
-    assert "--tvm needs --trials" in capsys.readouterr().err
-
-
-def test_the_default_is_not_what_a_search_has_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither the search of the row nor an earlier one is what is had without one."""
-    pytest.importorskip("torch")
-    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.Layer(8, 4, 8, 3, 1)})
-    monkeypatch.setattr(programs, "LAYERS", layers.LAYERS)
-    monkeypatch.setenv("POLYGYM_CACHE", str(tmp_path / "cache"))
-    words = ("layers", "C1", "--out", str(tmp_path / "study"), "--threads", "1", "--rounds", "1")
-    assert run(monkeypatch, *words, "--trials", "2", "--search", "random") == 0
-    assert not (tmp_path / "cache").exists()
-    (one,) = layers.remembered(next((tmp_path / "study").glob("layers-*"))).values()
-    assert one.tried >= one.trials == 2
-    assert one.tuned is not None
-
-
-def test_another_output_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(layers, "LAYERS", {"C1": programs.Layer(8, 4, 8, 3, 1)})
-    monkeypatch.setattr(programs, "LAYERS", layers.LAYERS)
-    real = torch.nn.functional.conv2d
-    monkeypatch.setattr(
-        torch.nn.functional, "conv2d", lambda *given, **named: 1.5 * real(*given, **named)
-    )
-    words = ("layers", "C1", "--out", str(tmp_path), "--threads", "1", "--rounds", "1")
-    assert run(monkeypatch, *words) == 2
-    assert "C1, default: expected PyTorch's output, found another" in capsys.readouterr().err
-
-
-def test_another_tuner_stands_beside_ours() -> None:
-    one = layers.Times("C1", 4e-3, 2e-3, 1e-3, 64, "model", 15, tvm=3e-3)
-    assert "| C1 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | 3.000 | 3.00 |" in layers.table([one])
-    other = replace(one, layer="C2", tvm=None)
-    assert "| C2 | 4.000 | 2.000 | 1.000 | 2.00 | 4.00 | - | - |" in layers.table([one, other])
-    means = "| geometric mean |  |  |  | 2.00 | 4.00 |  | 3.00 |"
-    assert layers.table([one, other]).endswith(means)
-    assert "tvm" not in layers.table([other])
-
-
-def test_a_tuner_that_is_not_installed_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "tvm", None)
-    image = np.zeros((1, 1, 3, 3), np.float32)
-    with pytest.raises(PolygymError, match=r"TVM: expected `pip install apache-tvm.* found: "):
-        tvm_tuner.tuned(programs.Layer(3, 1, 1, 1, 1), image, image, 1, 1, tmp_path)
 
 
 def test_two_do_not_search_in_one_folder(
