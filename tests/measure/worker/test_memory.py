@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,7 +110,8 @@ def test_what_moves_is_never_there_twice(size: int, monkeypatch: pytest.MonkeyPa
     expected = hashlib.sha256(memory.view(source.addresses[1], size)).digest()
     shared.take(source)
     assert hashlib.sha256(shared.view(1)).digest() == expected
-    assert ctypes.string_at(source.addresses[1], size).count(0) == size, "it is given back"
+    # Looked at where it is: a copy's memory may stay with the process, and count below.
+    assert not np.frombuffer(memory.view(source.addresses[1], size), np.uint8).any(), "given back"
     held.take(shared)
     assert hashlib.sha256(held.view(1)).digest() == expected
     assert bytes(shared.view(0)) == b"\1" * 1000, "what is not held stays"
