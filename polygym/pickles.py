@@ -29,7 +29,7 @@ def pickled_by_name(cls: Class) -> Class:
         return {_VERSION: __version__, _FIELDS: {name: getattr(self, name) for name in names}}
 
     def restore(self: Any, state: Any) -> None:
-        expect_version(f"a pickled {cls.__name__}", state)
+        _expect_version(f"a pickled {cls.__name__}", state)
         if list(state[_FIELDS]) != names:
             raise InputError(
                 f"a pickled {cls.__name__}: expected the fields {', '.join(names)}, found "
@@ -43,7 +43,7 @@ def pickled_by_name(cls: Class) -> Class:
     return cls
 
 
-def expect_version(what: str, state: Any) -> None:
+def _expect_version(what: str, state: Any) -> None:
     """Refuse a state that another version of polygym has written.
 
     Raises:

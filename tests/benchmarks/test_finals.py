@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from study.journal import Journal, Search, Setting, Study, Task
 
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.worker.outcome import Status
+from tests.benchmarks.calling import run
 
 pytest.importorskip("lightgbm")
 
@@ -88,11 +88,6 @@ def test_the_last_line_of_a_heat_counts_and_damage_is_said(
         file.write('{"heat": ["naive"]}\n')
     assert finals.remembered(path) == {HEAT: last}
     assert "finals.jsonl:3 is left out" in capsys.readouterr().err
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
-    return cost.main()
 
 
 def test_a_small_study_is_measured_again(

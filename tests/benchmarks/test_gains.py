@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cost
 import pytest
 from study import gains
 
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.tune import Tuned, tuner
+from tests.benchmarks.calling import run
 
 ROW = gains.Gain(
     "gemm", "mini", 1, 4, "random", 0, start=2.0, best=8.0, gain=4.0, tried=9, seconds=1.4,
     strategy="isl", schedule="", mapping="",
 )  # fmt: skip
 WORDS = ("gains", "mvt", "--trials", "4", "--search", "random", "--threads", "1")
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
-    return cost.main()
 
 
 def test_a_table_by_hand() -> None:

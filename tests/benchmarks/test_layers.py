@@ -6,19 +6,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import cost
 import numpy as np
 import pytest
 from study import layers, programs, tvm_tuner
 
 from polygym.errors import PolygymError
+from tests.benchmarks.calling import run
 
 pytest.importorskip("lightgbm")
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
-    return cost.main()
 
 
 def test_layers_are_those_of_the_network() -> None:

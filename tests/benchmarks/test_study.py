@@ -37,6 +37,7 @@ from polygym.search.corpus.samples import Group, groups
 from polygym.search.corpus.store import Corpus
 from polygym.search.tune.candidates import Genes, Way, schedules_of
 from polygym.search.tune.looked_at import LookedAt, together
+from tests.benchmarks.calling import run
 
 pytest.importorskip("lightgbm")
 
@@ -47,11 +48,6 @@ def search(
     program: str, contender: str, seed: int, speedups: Sequence[float], setting: Setting = SETTING
 ) -> Search:
     return Search(Task(setting, program, contender, seed), tuple(speedups), 1.0)
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["cost.py", *words])
-    return cost.main()
 
 
 def test_bests_ratios_and_trials_of_a_study_by_hand() -> None:
