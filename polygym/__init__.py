@@ -1,7 +1,7 @@
 """polygym: explore the legal schedules of a loop program, compile them, and measure the speedup.
 
-Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``
-and ``polygym/Schedule-v0``.
+Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``,
+``polygym/Schedule-v0`` and ``polygym/Optimize-v0``.
 
 The way of the data, room by room: in ``compiler``, a text becomes a program (``frontend``, ``ir``),
 a program has legal schedules (``poly``), and a schedule becomes machine code (``codegen``);

@@ -1,9 +1,9 @@
-"""The Gymnasium environments: polygym/Construct-v0, polygym/Explore-v0, polygym/Schedule-v0.
+"""The Gymnasium environments: Construct-v0, Explore-v0, Schedule-v0 and Optimize-v0 of polygym.
 
-Thin shells around :mod:`polygym.episodes`: ``base`` is what the three have in common (observation,
-masks, rendering by ``render``, export), ``construct``, ``explore`` and ``schedule`` are the
-environments, whose ``documentation`` has what their docstrings share, and ``registration`` names
-them to Gymnasium.
+Thin shells around :mod:`polygym.episodes`: ``base`` is what they have in common (observation,
+masks, rendering by ``render``, export), ``construct``, ``explore``, ``schedule`` and ``optimize``
+are the environments, whose ``documentation`` has what their docstrings share, and ``registration``
+names them to Gymnasium.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from polygym.envs.base import PolygymEnv
     from polygym.envs.construct import ConstructEnv
     from polygym.envs.explore import ExploreEnv
+    from polygym.envs.optimize import OptimizeEnv
     from polygym.envs.schedule import ScheduleEnv
 else:
     __getattr__ = lazily(
@@ -24,6 +25,7 @@ else:
             "base": ("PolygymEnv",),
             "construct": ("ConstructEnv",),
             "explore": ("ExploreEnv",),
+            "optimize": ("OptimizeEnv",),
             "schedule": ("ScheduleEnv",),
         },
     )
@@ -31,6 +33,7 @@ else:
 __all__ = [
     "ConstructEnv",
     "ExploreEnv",
+    "OptimizeEnv",
     "PolygymEnv",
     "ScheduleEnv",
 ]

@@ -1,4 +1,4 @@
-"""What the three environments have in common.
+"""What the environments have in common.
 
 An environment is a thin shell around an immutable :class:`~polygym.episodes.episode.Episode`:
 ``step`` replaces it, lets the environment's policy act in the phase that is not the agent's, and
@@ -25,7 +25,7 @@ from polygym.episodes.kernels import Source, Subject
 from polygym.episodes.policies import DETERMINISTIC, play
 from polygym.episodes.policies import policy as policy_named
 from polygym.episodes.reward import Reward
-from polygym.episodes.tables import VERSION, Array, Observation, tables
+from polygym.episodes.tables import VERSION, Array, Observation, Table, tables
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Evaluation, evaluator_for
 
@@ -36,7 +36,7 @@ NOT_MEASURED_STATUS = "not measured"
 
 
 class PolygymEnv(gymnasium.Env[Observation, np.int64]):
-    """The common part; use one of the three environments."""
+    """The common part; use one of the environments."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
         "render_modes": ["ansi", "rgb_array"],
@@ -72,6 +72,10 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
     ) -> None:
         self._targets = kernels.targets(kernel)
         self._reward = Reward.named(reward)
+        if self._reward is Reward.MODEL:
+            from polygym.episodes.predicted import expect_model
+
+            expect_model()
         self._policy = policy_named(arguments.text("policy", policy))
         self._seed = arguments.seed(seed)
         self._measuring = arguments.evaluation_options(threads, timeout_factor, mapping)
@@ -105,7 +109,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         self._actions = slice(self.FIRST_ACTION, last)
         count = last - self.FIRST_ACTION
         self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = _observation_space(self._options.max_dimensions, count)
+        self.observation_space = space_of(tables(self._options.max_dimensions, count))
         self._subject: Subject | None = None
         self._episode: Episode | None = None
         self._evaluation: Evaluation | None = None
@@ -263,7 +267,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         """Return what the agent sees, and what is always said beside it."""
         allowed = self.action_masks()
         info = {"action_mask": allowed.astype(np.int8), "kernel": self.subject.program.name}
-        return self.subject.observer.observe(self.episode, allowed), info
+        return self._observe(allowed), info
+
+    def _observe(self, allowed: Array) -> Observation:
+        """Return the observation of an agent that may take these actions."""
+        return self.subject.observer.observe(self.episode, allowed)
 
     def _settle(self, info: Info) -> float:
         """Fill in what the end of an episode says, and return its reward."""
@@ -277,15 +285,30 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
             info.update(_ending("does not compile", error=(type(error).__name__, str(error))))
             return reward.of_failure(self._reward, factor)
         self._check(schedule)
-        if self._reward is Reward.STATIC:
-            info.update(_ending(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
-            return reward.of_success(
-                self._reward, static_score(episode.task.scop, schedule), factor
-            )
+        if self._reward in (Reward.STATIC, Reward.MODEL):
+            return self._judge(schedule, info)
         evaluator = evaluator_for(self.subject.program, self._measuring)
-        self._evaluation = evaluator.evaluate(schedule)
+        self._evaluation = evaluator.evaluate(schedule, episode.mapping)
         info.update(_measured(self._evaluation))
         return reward.of_evaluation(self._reward, self._evaluation, factor)
+
+    def _judge(self, schedule: Schedule, info: Info) -> float:
+        """Return the reward of a schedule that is not run."""
+        episode, factor = self.episode, self._measuring.timeout_factor
+        try:
+            if self._reward is Reward.STATIC:
+                worth = static_score(episode.task.scop, schedule)
+            else:
+                from polygym.episodes.predicted import predicted_speedup
+
+                mapping = episode.mapping or self._measuring.mapping
+                worth = predicted_speedup(episode.task, schedule, mapping)
+        except LimitError as error:
+            known = (type(error).__name__, str(error))
+            info.update(_ending("does not compile", schedule=schedule, error=known))
+            return reward.of_failure(self._reward, factor)
+        info.update(_ending(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
+        return reward.of_success(self._reward, worth, factor)
 
     def _check(self, schedule: Schedule) -> None:
         """Refuse an illegal schedule, which the spaces cannot hold."""
@@ -294,10 +317,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
             raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")
 
 
-def _observation_space(max_dimensions: int, actions: int) -> spaces.Space[Observation]:
+def space_of(arrays: Mapping[str, Table]) -> spaces.Space[Observation]:
+    """Return the space of observations that have these arrays."""
     boxes: dict[str, spaces.Space[Any]] = {
         name: spaces.Box(table.low, table.high, (table.size,), table.dtype)
-        for name, table in tables(max_dimensions, actions).items()
+        for name, table in arrays.items()
     }
     return spaces.Dict(boxes)  # type: ignore[return-value]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from polygym.episodes.ids import CONSTRUCT, EXPLORE, SCHEDULE
+from polygym.episodes.ids import CONSTRUCT, EXPLORE, OPTIMIZE, SCHEDULE
 
 ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
     {
         CONSTRUCT: "polygym.envs.construct:ConstructEnv",
         EXPLORE: "polygym.envs.explore:ExploreEnv",
         SCHEDULE: "polygym.envs.schedule:ScheduleEnv",
+        OPTIMIZE: "polygym.envs.optimize:OptimizeEnv",
     }
 )
 

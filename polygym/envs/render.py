@@ -9,6 +9,7 @@ from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.construct import describe
 from polygym.compiler.poly.spaces.explore import combine_so_far
+from polygym.episodes.decisions import Subject as About
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject
 from polygym.episodes.tables import Array
@@ -25,11 +26,14 @@ def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -
     if episode.phase is Phase.INVALID:
         parts.append(f"invalid: {episode.reason}")
     schedule = _schedule(episode)
+    if episode.mapping is not None:
+        parts += ["mapping", f"  {episode.mapping}"]
     if schedule is not None:
         parts += ["schedule", f"  {schedule}"]
         if evaluation is not None:
             parts.append(f"{evaluation.status.value}: speedup {evaluation.speedup:.3g}")
-        parts += ["C", c_text(subject.program, schedule)]
+        if episode.is_over:
+            parts += ["C", c_text(subject.program, schedule)]
     return "\n".join(parts)
 
 
@@ -50,7 +54,7 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
             )
         )
     if number < 0:
-        return render(Scene(episode.task.scop, title=title))
+        return render(Scene(episode.task.scop, schedule=schedule, title=title))
     known = episode.dimensions[number].generators
     coefficients = episode.exploration.coefficients
     point: Sequence[int | Fraction] | None = None
@@ -74,9 +78,10 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
 
 
 def _schedule(episode: Episode) -> Schedule | None:
-    """Return the schedule of a complete episode, unless its numbers are too large to be one."""
+    """Return the schedule of an episode that has one; None where its numbers are too large."""
     try:
-        return episode.schedule() if episode.phase is Phase.COMPLETE else None
+        is_there = episode.phase in (Phase.COMPLETE, Phase.EDIT, Phase.MAP)
+        return episode.schedule() if is_there else None
     except LimitError:
         return None
 
@@ -93,10 +98,32 @@ def _stage(episode: Episode) -> str:
                 f"exploring dimension {explored + 1} of {total}, generator "
                 f"{len(episode.exploration.coefficients) + 1} of {known.choices}"
             )
+        case Phase.EDIT:
+            assert episode.editing is not None
+            edit = episode.editing.edit
+            begun = "" if edit is None else f", in the middle of {edit.value}"
+            return f"editing a schedule, {episode.editing.edits} edits so far{begun}"
+        case Phase.MAP:
+            return f"deciding the mapping: {_asked(episode)}"
+        case Phase.COMPLETE if episode.editing is not None:
+            return f"a schedule after {episode.editing.edits} edits"
         case Phase.COMPLETE:
             return f"a schedule from a space of {total} dimensions"
         case Phase.INVALID:
             return "ended in an invalid state"
+
+
+def _asked(episode: Episode) -> str:
+    """Return the question at hand in a few words."""
+    deciding = episode.deciding
+    if deciding is None or (question := deciding.question) is None:
+        return "nothing is left"
+    words = [question.subject.value.replace("_", " ")]
+    if question.subject is About.TILE:
+        words.append(f"of loop {question.loop + 1}")
+    if question.nest >= 0:
+        words.append(f"in the nest of {', '.join(deciding.nests[question.nest].statements)}")
+    return " ".join(words)
 
 
 def _dependences(episode: Episode) -> list[str]:

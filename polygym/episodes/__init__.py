@@ -1,16 +1,18 @@
 """Decision processes: building a schedule one decision at a time, as plain values.
 
 ``construction`` and ``exploration`` are the states, masks and transitions of the two processes;
-``episode`` runs one after the other for a program; ``observe`` turns an episode into arrays of
-fixed shapes (``tables`` has their columns, ``portrait`` what no action changes, ``nests`` the loops
-that statements share), and ``policies`` are rules that decide. Every state is an immutable value,
-so a copy for a tree search costs nothing.
+``episode`` runs one after the other for a program. Where a mapping is decided too, ``editing``
+changes a schedule and ``decisions`` asks about the mapping, nest by nest (``nest_shapes``).
+``observe`` turns an episode into arrays of fixed shapes (``tables`` has their columns, ``portrait``
+what no action changes, ``nests`` the loops that statements share; ``observe_decisions`` and
+``decision_tables`` do so for mappings), and ``policies`` are rules that decide. Every state is an
+immutable value, so a copy for a tree search costs nothing.
 
 ``kernels`` resolves which programs episodes are about and keeps what is computed once for each;
 ``record`` writes an episode as JSON and plays it again (``recorded`` checks what one says, entry by
 entry, by ``entries``; ``ids`` are the names that it may have). ``reward`` says what an episode is
-worth at its end, ``arguments`` checks what environments are made with. Nothing here knows
-Gymnasium.
+worth at its end (``predicted`` asks a model of cost for it), ``arguments`` checks what environments
+are made with. Nothing here knows Gymnasium.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.compiler.poly.strategy import Strategy, parse_strategy
 from polygym.episodes import kernels
 from polygym.episodes.episode import TaskOptions
 from polygym.episodes.policies import policy
@@ -68,6 +69,27 @@ def seed(value: object) -> int | None:
     if number < 0:
         raise InputError(f"seed: expected None or an integer from 0 on, found {value!r}")
     return number
+
+
+def start(value: object) -> Strategy | None:
+    """Return the strategy whose schedule is edited, if there is one."""
+    if value is None:
+        return None
+    try:
+        return parse_strategy(text("start", value))
+    except InputError as error:
+        if str(error).startswith("start: "):
+            raise
+        raise InputError(
+            f"start: expected None or {str(error).partition('expected ')[2]}"
+        ) from None
+
+
+def switch(name: str, value: object) -> bool:
+    """Return an argument that is True or False."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name}: expected True or False, found {value!r}")
+    return value
 
 
 def render_mode(value: object, modes: Sequence[str]) -> str | None:

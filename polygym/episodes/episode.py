@@ -4,6 +4,12 @@ Actions are numbers: 0 next_dim, 1 next_dep, 2 select_dep, and 3 + X for select_
 is an immutable value; :meth:`Episode.after` returns the next one. What is costly (dependences,
 generators) is remembered in the :class:`Task`, which all episodes of a program share.
 
+Where the options say so (:class:`Decides`) an episode goes on: the mapping is decided question by
+question (:mod:`polygym.episodes.decisions`), and instead of a space it may begin with a schedule
+that is there, which is edited (:mod:`polygym.episodes.editing`). The actions behind the
+coefficients are their answers: ``first_answer`` is *as the model says* (in an edit: drop it, or
+edit no more), the next one ends the episode with everything as it is, and the others choose.
+
 An action outside of the mask never raises. It has one of two meanings, and both cost:
 
 * it leads to an invalid state (an empty polyhedron, vertices that are all 0): the episode ends as
@@ -19,11 +25,16 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.baselines import original, schedule_by
+from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.completion import complete
 from polygym.compiler.poly.spaces.construct import Dimension
 from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
+from polygym.compiler.poly.strategy import Strategy
 from polygym.episodes import exploration as exploring
 from polygym.episodes.construction import (
     Construction,
@@ -32,8 +43,12 @@ from polygym.episodes.construction import (
     Emptied,
     Refused,
 )
+from polygym.episodes.decisions import ANSWERS, CHOICES, DONE, MODEL, NESTS, Deciding
+from polygym.episodes.editing import BACK, Editing
 from polygym.episodes.exploration import Exploration, NoPoint
-from polygym.errors import InputError
+from polygym.episodes.nest_shapes import NestShape, nest_shapes
+from polygym.errors import InputError, LimitError
+from polygym.lru import Memory
 from polygym.pickles import pickled_by_name
 
 CONSTRUCTION_ACTIONS = len(ConstructionAction)
@@ -48,18 +63,36 @@ class Phase(Enum):
 
     CONSTRUCT = "construct"
     EXPLORE = "explore"
+    EDIT = "edit"
+    MAP = "map"
     COMPLETE = "complete"
     INVALID = "invalid"
 
 
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
+class Decides:
+    """What is decided beside a schedule: a mapping, which begins with one.
+
+    With ``start`` the schedule of that strategy is edited; without, one is built from nothing.
+    """
+
+    mapping: Mapping
+    start: Strategy | None = None
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """The size of the processes: coefficients 0 … ``max_coefficient``, dimensions, limits."""
+    """The size of the processes: coefficients 0 … ``max_coefficient``, dimensions, limits.
+
+    ``decides`` has what is decided beside a schedule, if anything is.
+    """
 
     max_coefficient: int = 2
     max_dimensions: int = 4
     limits: Limits = field(default_factory=Limits)
+    decides: Decides | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no process."""
@@ -72,9 +105,14 @@ class TaskOptions:
             raise InputError(f"max_dimensions: expected 1 to 32, found {self.max_dimensions}")
 
     @property
+    def first_answer(self) -> int:
+        """The number of the first answer, behind all actions that build a schedule."""
+        return CONSTRUCTION_ACTIONS + self.max_coefficient + 1
+
+    @property
     def actions(self) -> int:
         """The number of actions."""
-        return CONSTRUCTION_ACTIONS + self.max_coefficient + 1
+        return self.first_answer + (0 if self.decides is None else ANSWERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +121,13 @@ class Task:
 
     scop: Scop
     options: TaskOptions = TaskOptions()
+    sizes: Sizes = field(default_factory=dict)
+    _nests: Memory[Schedule, tuple[NestShape, ...]] = field(
+        default_factory=lambda: Memory(256), init=False, repr=False
+    )
+    _legal: Memory[Schedule, bool] = field(
+        default_factory=lambda: Memory(4096), init=False, repr=False
+    )
 
     @cached_property
     def polyhedra(self) -> Polyhedra:
@@ -96,7 +141,41 @@ class Task:
 
     def start(self) -> Episode:
         """Return a new episode."""
-        return Episode(self, Phase.CONSTRUCT, self.rules.initial())
+        first = Episode(self, Phase.CONSTRUCT, self.rules.initial())
+        decides = self.options.decides
+        if decides is None or decides.start is None:
+            return first
+        return replace(first, phase=Phase.EDIT, editing=Editing(self.beginning, CHOICES))
+
+    @cached_property
+    def beginning(self) -> Schedule:
+        """The schedule that episodes begin to edit; the original order where isl gives up."""
+        decides = self.options.decides
+        assert decides is not None
+        assert decides.start is not None
+        try:
+            found = schedule_by(decides.start, self.scop)
+        except (InputError, LimitError):
+            found = original(self.scop)
+        return LegalSchedule(self.scop, found).schedule
+
+    def nests(self, schedule: Schedule) -> tuple[NestShape, ...]:
+        """Return the nests of a legal schedule about which mappings are decided."""
+        return self._nests.get(
+            schedule,
+            lambda: nest_shapes(LegalSchedule(self.scop, schedule), self.sizes, NESTS),
+        )
+
+    def is_legal(self, schedule: Schedule) -> bool:
+        """Whether a schedule is proved to be legal; what takes isl too long is not."""
+
+        def find() -> bool:
+            try:
+                return is_legal(self.scop, schedule)
+            except LimitError:
+                return False
+
+        return self._legal.get(schedule, find)
 
 
 @dataclass(frozen=True)
@@ -116,6 +195,8 @@ class Episode:
     actions: tuple[int, ...] = ()
     illegal: int = 0
     reason: str = ""
+    editing: Editing | None = None
+    deciding: Deciding | None = None
 
     @property
     def is_over(self) -> bool:
@@ -135,7 +216,18 @@ class Episode:
             construct = self.task.rules.mask(self.construction)
         elif self.phase is Phase.EXPLORE:
             explore = exploring.mask(self.dimensions, self.exploration, options.max_coefficient)
-        return construct + explore
+        return construct + explore + self._answers()
+
+    def _answers(self) -> tuple[bool, ...]:
+        """Return which of the answers are allowed, if there are any."""
+        if self.task.options.decides is None:
+            return ()
+        if self.phase is Phase.EDIT and self.editing is not None:
+            back, *others = self.editing.mask(self.task.is_legal)
+            return (back, True, *others)
+        if self.phase is Phase.MAP and self.deciding is not None:
+            return self.deciding.mask()
+        return (False,) * ANSWERS
 
     def after(self, action: int) -> Episode:
         """Return the episode after an action."""
@@ -148,16 +240,38 @@ class Episode:
         taken = replace(self, actions=(*self.actions, action))
         if self.phase is Phase.CONSTRUCT and action < CONSTRUCTION_ACTIONS:
             return taken._construct(ConstructionAction(action), self.mask()[action])
-        if self.phase is Phase.EXPLORE and action >= CONSTRUCTION_ACTIONS:
+        first_answer = self.task.options.first_answer
+        if self.phase is Phase.EXPLORE and CONSTRUCTION_ACTIONS <= action < first_answer:
             return taken._explore(action - CONSTRUCTION_ACTIONS)
+        if self.phase in (Phase.EDIT, Phase.MAP) and action >= first_answer:
+            if not self.mask()[action]:
+                return taken._refused("the question has no such answer")
+            return taken._answer(action - first_answer)
         return taken._refused(f"the process is at {self.phase.value}")
 
     def schedule(self) -> Schedule:
-        """Return the schedule of a complete episode, with inner dimensions where it leaves ties."""
-        if self.phase is not Phase.COMPLETE:
+        """Return the schedule of a complete episode, with inner dimensions where it leaves ties.
+
+        While a mapping is decided there is one already, and where one is edited always.
+        """
+        if self.editing is not None:
+            return self.editing.schedule
+        if self.phase not in (Phase.COMPLETE, Phase.MAP):
             raise InputError(
                 f"the schedule of an episode: expected a complete one, found {self.phase.value}"
             )
+        return self._completed
+
+    @property
+    def mapping(self) -> Mapping | None:
+        """The mapping as far as it is decided; None where none is."""
+        if self.deciding is not None:
+            return self.deciding.mapping
+        decides = self.task.options.decides
+        return None if decides is None else decides.mapping
+
+    @cached_property
+    def _completed(self) -> Schedule:
         polyhedra = self.task.polyhedra
         return complete(
             self.task.scop,
@@ -204,8 +318,34 @@ class Episode:
 
     def _finish_if_done(self) -> Episode:
         if exploring.is_finished(self.dimensions, self.exploration):
-            return replace(self, phase=Phase.COMPLETE)
+            return self._begin_to_decide()
         return self
+
+    def _begin_to_decide(self) -> Episode:
+        """Go on with the mapping, if there is one to be decided."""
+        decides, ready = self.task.options.decides, replace(self, phase=Phase.COMPLETE)
+        if decides is None:
+            return ready
+        try:
+            nests = self.task.nests(ready.schedule())
+        except LimitError:  # numbers too large for a schedule: the end of the episode says so
+            return ready
+        return replace(self, phase=Phase.MAP, deciding=Deciding(decides.mapping, nests))
+
+    def _answer(self, answer: int) -> Episode:
+        """Take an answer, which is allowed, in an edit or to a question."""
+        if self.phase is Phase.MAP:
+            assert self.deciding is not None
+            deciding = self.deciding.after(answer)
+            phase = Phase.COMPLETE if deciding.question is None else Phase.MAP
+            return replace(self, deciding=deciding, phase=phase)
+        assert self.editing is not None
+        if answer == DONE:
+            return replace(self, phase=Phase.COMPLETE)
+        if answer == MODEL and self.editing.is_at_rest:
+            return self._begin_to_decide()
+        edited = self.editing.after(BACK if answer == MODEL else answer - 1)
+        return replace(self, editing=edited)
 
     def _refused(self, reason: str) -> Episode:
         illegal = self.illegal + 1

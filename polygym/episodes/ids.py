@@ -5,5 +5,6 @@ from __future__ import annotations
 CONSTRUCT = "polygym/Construct-v0"
 EXPLORE = "polygym/Explore-v0"
 SCHEDULE = "polygym/Schedule-v0"
+OPTIMIZE = "polygym/Optimize-v0"
 
-IDS = (CONSTRUCT, EXPLORE, SCHEDULE)
+IDS = (CONSTRUCT, EXPLORE, SCHEDULE, OPTIMIZE)

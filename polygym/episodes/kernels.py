@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polybench import Dataset
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
 from polygym.errors import InputError, SourceError
@@ -24,6 +26,9 @@ from polygym.programs import Program, load_program
 from polygym.programs.generate import generated, is_generated
 from polygym.programs.selection import selected
 from polygym.programs.sizes import parse_size, parse_sizes
+
+if TYPE_CHECKING:
+    from polygym.episodes.observe_decisions import DecisionObserver
 
 
 @pickled_by_name
@@ -83,7 +88,8 @@ class Subject:
     @cached_property
     def task(self) -> Task:
         """The processes."""
-        return Task(self.program.scop, self.options)
+        sizes = own_sizes(self.program.scop, dict(self.program.parameters))
+        return Task(self.program.scop, self.options, sizes)
 
     @cached_property
     def openings(self) -> Memory[str, Episode]:
@@ -94,6 +100,13 @@ class Subject:
     def observer(self) -> Observer:
         """The view."""
         return Observer(self.task)
+
+    @cached_property
+    def decision_observer(self) -> DecisionObserver:
+        """The view of who decides a mapping as well."""
+        from polygym.episodes.observe_decisions import DecisionObserver
+
+        return DecisionObserver(self.task)
 
 
 def digest_of(path: Path) -> str:

@@ -97,7 +97,7 @@ class Observer:
 
     def observe(self, episode: Episode, allowed: Array) -> Observation:
         """Return what an agent sees that may take these of its actions."""
-        finished = self._finished_of(episode.exploration.points)
+        finished = self._finished_of(self._points(episode))
         generator, point, moved = self._current(episode)
         statements = self._statements.copy()
         statements[:, _RANK] = finished.ranks
@@ -113,6 +113,10 @@ class Observer:
             "point": point,
             "action_mask": allowed.astype(np.int8),
         }
+
+    def _points(self, episode: Episode) -> tuple[Vector, ...]:
+        """Return the rows of the dimensions that are finished."""
+        return episode.exploration.points
 
     def _current(self, episode: Episode) -> tuple[Array, Array, Array | int]:
         """Return the generator to decide on, the sum of those decided, and whom the first moves."""

@@ -175,7 +175,15 @@ def replay(record: Mapping[str, Any], name: str, file: str | None = None) -> Rep
     if said.schedule != _schedule_text(episode):
         _compare(said.schedule, episode, name, because)
     schedule = episode.schedule() if episode.phase is Phase.COMPLETE and said.schedule else None
-    return Replay(found, episode, schedule, said.measuring, changed, said.measured_for)
+    measuring = said.measuring
+    if episode.mapping is not None:
+        measuring = replace(measuring, mapping=episode.mapping)
+        if said.measured_under not in (None, measuring.mapping):
+            raise NoLongerError(
+                f"{name}: expected the actions to lead to the mapping {said.measured_under}, "
+                f"under which the schedule was measured, found {measuring.mapping}{because}"
+            )
+    return Replay(found, episode, schedule, measuring, changed, said.measured_for)
 
 
 def _compare_sizes(said: Recorded, found: Subject, name: str, because: str) -> None:

@@ -8,18 +8,19 @@ like the others: whoever edits it would otherwise believe that it counts. What a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.compiler.poly.strategy import Strategy
 from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options
 from polygym.episodes.entries import LARGEST_INTEGER, Entries
-from polygym.episodes.episode import LARGEST_COEFFICIENT, Phase, TaskOptions
-from polygym.episodes.ids import IDS
+from polygym.episodes.episode import LARGEST_COEFFICIENT, Decides, Phase, TaskOptions
+from polygym.episodes.ids import IDS, OPTIMIZE
 from polygym.episodes.kernels import Source
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
@@ -38,6 +39,9 @@ _OUTCOME = (
     "error_type", "error_details", "mapping", "done", "parameters",
 )  # fmt: skip
 
+# The argument that only the environment has in which mappings are decided.
+START = "start"
+
 # The phase of a record about a schedule that no episode led to.
 GIVEN = "given"
 
@@ -51,6 +55,7 @@ class Recorded:
 
     ``file`` and ``digest`` are of the C file; ``measured_for`` has the sizes of the outcome, None
     where there is no outcome. ``phase`` is None where the schedule is given, without an episode.
+    ``measured_under`` is the mapping of the outcome where the episode decides it.
     """
 
     source: Source
@@ -62,6 +67,7 @@ class Recorded:
     phase: Phase | None
     schedule: str
     measured_for: Mapping[str, int] | None
+    measured_under: MachineMapping | None = None
 
 
 def recorded(record: Mapping[str, Any], name: str) -> Recorded:
@@ -69,11 +75,14 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
     whole = Entries(name, "", record)
     whole.only((*_WHOLE, *_OF_A_SEARCH))
     whole.text("polygym")
-    whole.one_of("environment", IDS)
+    decides = whole.one_of("environment", IDS) == OPTIMIZE
     program, process = whole.part("program"), whole.part("process")
     source = _source(program)
     options = _options(process)
-    measuring = _arguments(whole.part("arguments"))
+    measuring = _arguments(whole.part("arguments"), (START,) if decides else ())
+    if decides:
+        begins = _start(whole.part("arguments"))
+        options = replace(options, decides=Decides(measuring.mapping, begins))
     _agree(whole.part("arguments"), program, process)
     actions = whole.items("actions")
     schedule = whole.text("schedule")
@@ -91,7 +100,10 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
         schedule,
         None
         if whole.any("outcome") is None
-        else _outcome(whole.part("outcome"), schedule, measuring.mapping),
+        else _outcome(whole.part("outcome"), schedule, None if decides else measuring.mapping),
+        _mapping(whole.part("outcome"), "mapping")
+        if decides and whole.any("outcome") is not None
+        else None,
     )
 
 
@@ -126,9 +138,16 @@ def _options(process: Entries) -> TaskOptions:
     )
 
 
-def _arguments(given: Entries) -> EvaluationOptions:
-    """Return how to measure; the arguments are those of an environment."""
-    given.only(arguments.NAMES)
+def _start(given: Entries) -> Strategy | None:
+    try:
+        return arguments.start(given.any(START))
+    except InputError as error:
+        raise InputError(f"{given.file}: the entry arguments: {error}") from None
+
+
+def _arguments(given: Entries, more: tuple[str, ...] = ()) -> EvaluationOptions:
+    """Return how to measure; the arguments are those of an environment, which may have more."""
+    given.only((*arguments.NAMES, *more))
     values = {key: given.any(key) for key in arguments.NAMES}
     try:
         arguments.check(values)
@@ -151,8 +170,11 @@ def _agree(given: Entries, program: Entries, process: Entries) -> None:
             raise given.wrong("parameters", f"{key} = {found} as {sizes.place(key)} has it")
 
 
-def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping) -> Mapping[str, int]:
-    """Check what was measured, and return the sizes for which it was."""
+def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping | None) -> Mapping[str, int]:
+    """Check what was measured, and return the sizes for which it was.
+
+    It was measured under the mapping of the arguments, unless the episode decides it (None).
+    """
     outcome.only(_OUTCOME)
     if outcome.text("schedule") != schedule:
         raise outcome.wrong("schedule", "the episode's schedule")
@@ -165,7 +187,7 @@ def _outcome(outcome: Entries, schedule: str, mapping: MachineMapping) -> Mappin
             samples.number(position)
     for key in ("error_type", "error_details"):
         outcome.text(key)
-    if _mapping(outcome, "mapping") != mapping:
+    if mapping is not None and _mapping(outcome, "mapping") != mapping:
         raise outcome.wrong("mapping", f"{str(mapping)!r} as the arguments have it")
     if outcome.values.get("done") is not None:  # older versions do not say
         _mapping(outcome, "done")

@@ -9,6 +9,7 @@ name         worth w of a schedule that ran             least worth         best
 speedup      t(original) / t(schedule)                  0                   unbounded
 log_speedup  ln(t(original) / t(schedule))              -ln(timeout factor) unbounded
 static       the static score, in (0, 1]                0                   1
+model        the speedup that a model of cost predicts  0                   1000
 ===========  =========================================  ==================  ==============
 
     success   max(least, w)
@@ -28,7 +29,9 @@ that any run of a long program can be, both are -2.3.
 Failed means every other end of a schedule: too slow (cut off), crashed, not compiled, out of memory
 or range, or a wrong output. The static score runs nothing: what fails there has numbers too large
 for a schedule, or too many rows. The original order is compiled by the same LLVM at -O3. The
-static score (:mod:`polygym.compiler.poly.score`) is a deterministic function of the schedule.
+static score (:mod:`polygym.compiler.poly.score`) is a deterministic function of the schedule; what
+a model predicts (:mod:`polygym.episodes.predicted`) one of the schedule, the mapping, the sizes and
+the kind of machine. Neither runs anything.
 """
 
 from __future__ import annotations
@@ -55,6 +58,7 @@ class Reward(Enum):
     SPEEDUP = "speedup"
     LOG_SPEEDUP = "log_speedup"
     STATIC = "static"
+    MODEL = "model"
 
     @staticmethod
     def named(name: str) -> Reward:
@@ -69,7 +73,7 @@ class Reward(Enum):
 def of_success(kind: Reward, number: float, timeout_factor: float) -> float:
     """Return what a schedule is worth whose speedup, or static score, is that number."""
     match kind:
-        case Reward.SPEEDUP | Reward.STATIC:
+        case Reward.SPEEDUP | Reward.STATIC | Reward.MODEL:
             worth = float(number)
         case Reward.LOG_SPEEDUP:
             worth = log(number) if number > 0 else -inf

@@ -7,7 +7,12 @@ import numpy as np
 
 from polygym.envs.base import PolygymEnv
 
-IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
+IDS = (
+    "polygym/Construct-v0",
+    "polygym/Explore-v0",
+    "polygym/Schedule-v0",
+    "polygym/Optimize-v0",
+)
 FINAL = {
     "status": str,
     "speedup": float,

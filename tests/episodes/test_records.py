@@ -129,7 +129,11 @@ def test_entries_of_a_wrong_kind_are_refused(whole: dict[str, Any]) -> None:
     ("path", "value", "message"),
     [
         ("environment", "polygym/Other-v0", "environment: expected one of polygym/Construct-v0,"),
-        ("phase", "done", "phase: expected one of construct, explore, complete, invalid,"),
+        (
+            "phase",
+            "done",
+            "phase: expected one of construct, explore, edit, map, complete, invalid,",
+        ),
         ("outcome.status", "fine", "outcome.status: expected one of ok,"),
         ("outcome.samples", [0.5, "x"], "outcome.samples.1: expected a number, found 'x'"),
         ("outcome.seconds", float("nan"), "outcome.seconds: expected a finite number"),

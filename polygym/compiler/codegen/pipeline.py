@@ -83,6 +83,7 @@ def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) ->
 
 
 def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
+    _expect_statements(mapping, legal)
     asked = Goal(legal, mapping, sizes)
     prepare(legal.scop, sizes)
     tree = BUILD.run(legal, asked)
@@ -150,8 +151,19 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
     if mapping.leaves_order:
         return
     yield mapping
-    yield replace(mapping, tile=(), sink=False)
-    yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1)
+    yield replace(mapping, tile=(), sink=False, nests=())
+    yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1, nests=())
+
+
+def _expect_statements(mapping: Mapping, legal: LegalSchedule) -> None:
+    """Refuse entries for nests of statements that there are not."""
+    known = [one.statement for one in legal.schedule.statements]
+    unknown = [name for name, _ in mapping.nests if name not in known]
+    if unknown:
+        raise InputError(
+            f"mapping: expected statements of {legal.scop.name}, {', '.join(known)}, found "
+            f"{', '.join(unknown)}"
+        )
 
 
 def _lowered(tree: Tree, goal: Goal) -> WayToLoops:

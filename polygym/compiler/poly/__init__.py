@@ -12,6 +12,7 @@ module                  what it knows
 ``schedule``            schedules as values: for every statement, a function to time vectors
 ``legality``            is a schedule legal? For all sizes, before any code is made
 ``distance``            how far apart a schedule puts the ends of a dependence
+``edits``               changes of a schedule that lead to another one nearby
 ``properties``          what a schedule carries, what is parallel, what moves how
 ``innermost``           where the innermost loop takes a statement, and how its accesses move
 ``score``               how good a schedule looks by its properties alone

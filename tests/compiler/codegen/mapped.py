@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from polygym.compiler.codegen.common.mapping import Mapping, Sharing
+from polygym.compiler.codegen.common.nest_entries import OF_NESTS, nests_of
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -178,8 +182,8 @@ def scop_of(name: str) -> Scop:
     return SCOPS[name]
 
 
-def random_mapping(generator: np.random.Generator) -> Mapping:
-    """Return any mapping, of small tiles."""
+def random_mapping(generator: np.random.Generator, scop: Scop | None = None) -> Mapping:
+    """Return any mapping, of small tiles; of a program, also with entries for single nests."""
 
     def switch() -> bool:
         return bool(generator.random() < 0.7)
@@ -187,7 +191,7 @@ def random_mapping(generator: np.random.Generator) -> Mapping:
     def sizes() -> tuple[int, ...]:
         return tuple(int(size) for size in generator.integers(1, 10, generator.integers(0, 4)))
 
-    return Mapping(
+    found = Mapping(
         threads=int(generator.choice([1, 1, 2, 4])),
         parallel=generator.choice(list(Sharing)),
         tile=None if generator.random() < 0.3 else sizes(),
@@ -203,6 +207,20 @@ def random_mapping(generator: np.random.Generator) -> Mapping:
         pack=switch(),
         # reassociate stays off: then results are to be the same bit for bit
     )
+    if scop is None or generator.random() < 0.6:
+        return found
+    others = random_mapping(generator)
+    names = [one.name for one in scop.statements if generator.random() < 0.5]
+    return replace(found, nests=nests_of({name: _some(others, generator) for name in names}))
+
+
+def _some(mapping: Mapping, generator: np.random.Generator) -> dict[str, Any]:
+    """Return some entries of a mapping, as they may stand for a nest of any other."""
+    entries = [entry for entry in OF_NESTS if generator.random() < 0.4]
+    values = {entry: getattr(mapping, entry) for entry in entries if entry != "parallel"}
+    if "parallel" in entries:
+        values["parallel"] = Sharing.OFF
+    return {entry: value for entry, value in values.items() if value is not None}
 
 
 def disagreement(name: str, seed: int, *, is_watched: bool = False) -> str | None:
@@ -220,7 +238,7 @@ def disagreement(name: str, seed: int, *, is_watched: bool = False) -> str | Non
             schedule = isl_schedule(scop)
         case _:
             schedule = random_legal_schedule(scop, generator, rows=int(generator.integers(1, 4)))
-    mapping = random_mapping(generator)
+    mapping = random_mapping(generator, scop)
     parameters = {p.name: int(generator.choice(SIZES)) for p in scop.parameters}
     if name == "six_deep":
         parameters = {p.name: int(generator.integers(1, 4)) for p in scop.parameters}

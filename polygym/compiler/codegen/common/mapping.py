@@ -32,6 +32,14 @@ machine. Its text lists what differs from the default, which decides everything 
 Every mapping keeps the results bit for bit, but for the last one: what is computed under it is
 compared to a tolerance, and whoever reports its times has to say so.
 
+Some entries may be others for a *nest*, the loops around a statement that it shares with others or
+has alone. The nest is named by one of its statements, whatever the schedule puts together::
+
+    threads=2 tile=32 S3:tile=16x256 S3:unroll_jam=2
+
+Where statements share a nest what is said of each of them counts for all, and of two values for one
+entry that of the statement whose name is last in the alphabet.
+
 Five words had other names once, which files hold that were written then: ``outer``, ``vector``,
 ``vectors``, ``jam`` and ``hold``. They are read as what they are called now, and never printed; so
 texts are compared as the mappings that they stand for.
@@ -39,12 +47,19 @@ texts are compared as the mappings that they stand for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
+from polygym.compiler.codegen.common.nest_entries import (
+    OF_NESTS,
+    Entries,
+    Nests,
+    nests_of,
+    together,
+)
 from polygym.errors import InputError
 from polygym.pickles import pickled_by_name
 
@@ -103,6 +118,7 @@ class Mapping:
     registers: bool = True
     pack: bool = True
     reassociate: bool = False
+    nests: Nests = ()
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
@@ -130,6 +146,38 @@ class Mapping:
         ):
             if count is not None:
                 _within(name, count, 1, _MOST_COPIES)
+        self._check_nests()
+
+    def _check_nests(self) -> None:
+        """Refuse nests that have no meaning, or another order than that of their names."""
+        names = [statement for statement, _ in self.nests]
+        if names != sorted(set(names)):
+            raise InputError(f"nests: expected statements in order, found {', '.join(names)}")
+        for statement, own in self.nests:
+            found = [entry for entry, _ in own]
+            if not own or found != [entry for entry in OF_NESTS if entry in found]:
+                raise InputError(
+                    f"{statement}: expected some of {', '.join(OF_NESTS)}, in that order, found "
+                    f"{', '.join(found) or 'nothing'}"
+                )
+            values = dict(own)
+            if None in values.values():
+                raise InputError(f"{statement}: expected values, found None")
+            Mapping(**values)
+            wants = values.get("parallel", Sharing.OFF) is not Sharing.OFF
+            if wants and self.parallel is Sharing.OFF:
+                raise InputError(
+                    f"{statement}:parallel: expected off where the whole is parallel=off, found "
+                    f"{values['parallel'].value}"
+                )
+
+    def of_nest(self, statements: Iterable[str]) -> Entries:
+        """Return the entries that are others for the nest of these statements.
+
+        >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").of_nest(["S0", "S1"])
+        (('tile', (4,)), ('unroll_jam', 2))
+        """
+        return together(self.nests, statements) if self.nests else ()
 
     @property
     def leaves_order(self) -> bool:
@@ -202,7 +250,12 @@ class Mapping:
         words = [
             f"{entry.name}={_printed(getattr(self, entry.name))}"
             for entry in fields(self)
-            if getattr(self, entry.name) != entry.default
+            if entry.name != "nests" and getattr(self, entry.name) != entry.default
+        ]
+        words += [
+            f"{statement}:{entry}={_printed(value)}"
+            for statement, own in self.nests
+            for entry, value in own
         ]
         return " ".join(words) or "default"
 
@@ -235,29 +288,36 @@ def parse_mapping(text: str) -> Mapping:
         InputError: a word is not understood, or stands there by its former name as well.
     """
     values: dict[str, Any] = {}
-    spelt: dict[str, str] = {}  # words as the text has them, by what they are called now
+    nests: dict[str, dict[str, Any]] = {}
+    spelt: dict[tuple[str, str], str] = {}  # words as the text has them, by their names now
     for word in text.replace(",", " ").split():
         if word in _PRESETS:
             values = {entry.name: getattr(_PRESETS[word], entry.name) for entry in fields(Mapping)}
+            nests.clear()
             continue
-        given, equals, value = word.partition("=")
+        key, equals, value = word.partition("=")
+        statement, _, given = key.rpartition(":")
         name = _FORMER.get(given, given)
-        if name not in _WORDS or not equals:
+        known = OF_NESTS if ":" in key else tuple(_WORDS)
+        if name not in known or not equals or (":" in key and not statement.isidentifier()):
+            own_words = ", ".join(f"{'S:' * (':' in key)}{entry}=..." for entry in known)
+            presets = "" if ":" in key else f"{', '.join(_PRESETS)} or "
+            whose = " for the nest of a statement S" if ":" in key else ""
             raise InputError(
-                f"mapping: expected {', '.join(_PRESETS)} or one of "
-                f"{', '.join(f'{known}=...' for known in _WORDS)}, found {word!r}"
+                f"mapping: expected {presets}one of {own_words}{whose}, found {word!r}"
             )
-        if spelt.setdefault(name, given) != given:
-            former = given if given != name else spelt[name]
+        if spelt.setdefault((statement, name), given) != given:
+            former = given if given != name else spelt[statement, name]
             raise InputError(
                 f"mapping: expected {name} once, found it as {former} too, which is its former name"
             )
         read, expected = _WORDS[name]
+        own = nests.setdefault(statement, {}) if statement else values
         try:
-            values[name] = read(value)
+            own[name] = read(value)
         except (ValueError, KeyError):
-            raise InputError(f"mapping: expected {expected} for {given}, found {value!r}") from None
-    return Mapping(**values)
+            raise InputError(f"mapping: expected {expected} for {key}, found {value!r}") from None
+    return Mapping(**{**values, "nests": nests_of(nests)})
 
 
 def in_former_words(mapping: Mapping) -> str:

@@ -108,7 +108,9 @@ class _Planner:
                     lambda branch: self.branch(branch.child, around.within(branch.statements))
                 )
             case Band():
-                return self.band(tree, (1,) * len(tree.members), around)
+                own = self.mapping.of_nest(tree.statements)
+                walk = self.under(replace(self.mapping, nests=(), **dict(own))) if own else self
+                return walk.band(tree, (1,) * len(tree.members), around)
 
     def branch(self, tree: Tree, around: Surroundings) -> Tree:
         """Return the mapped tree of a branch, which asks the mapping for what matters to it."""

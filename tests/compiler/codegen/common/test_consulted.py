@@ -28,6 +28,8 @@ QUESTIONS: tuple[Callable[[Mapping], Any], ...] = (
     lambda one: one.bits_of(512),
     lambda one: one.unroll_jam,
     lambda one: one.vector_copies,
+    lambda one: one.of_nest(("S0",)),
+    lambda one: one.of_nest(("S0", "S1")),
 )
 
 

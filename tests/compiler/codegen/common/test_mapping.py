@@ -1,5 +1,7 @@
 """A mapping is a value that prints and parses, and refuses what has no meaning."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +15,29 @@ from polygym.compiler.codegen.common.mapping import (
     in_former_words,
     parse_mapping,
 )
+from polygym.compiler.codegen.common.nest_entries import nests_of
 from polygym.errors import InputError
 
 SIZES = st.lists(st.integers(1, 1 << 20), max_size=4).map(tuple)
+NESTS = st.dictionaries(
+    st.sampled_from(["S0", "S1", "S10", "T"]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "parallel": st.just(Sharing.OFF),
+            "tile": SIZES,
+            "outer_tile": SIZES,
+            "sink": st.booleans(),
+            "vector_bits": st.sampled_from([0, 128, 512]),
+            "unroll_jam": st.integers(1, 16),
+        },
+    ),
+    max_size=3,
+).map(nests_of)
 MAPPINGS = st.builds(
     Mapping,
     threads=st.integers(1, 1024),
+    nests=NESTS,
     parallel=st.sampled_from(Sharing),
     tile=st.none() | SIZES,
     outer_tile=SIZES,
@@ -62,6 +81,12 @@ def test_different_mappings_have_different_texts(one: Mapping, other: Mapping) -
         ("tile=32x64x1,outer_tile=4", Mapping(tile=(32, 64, 1), outer_tile=(4,))),
         ("vector_bits=off parallel=off", Mapping(vector_bits=0, parallel=Sharing.OFF)),
         ("wavefront=off diamond=on", Mapping(wavefront=False)),
+        (
+            "S1:tile=4x8 S0:jam=2",
+            Mapping(nests=nests_of({"S0": {"unroll_jam": 2}, "S1": {"tile": (4, 8)}})),
+        ),
+        ("S0:tile=4 default", DEFAULT),
+        ("S0:tile=4 S0:tile=off", Mapping(nests=(("S0", (("tile", ()),)),))),
     ],
 )
 def test_texts_and_what_they_mean(text: str, mapping: Mapping) -> None:
@@ -192,3 +217,40 @@ def test_what_is_wrong_with_a_former_word_is_said_of_it(word: str) -> None:
     name, _, value = word.partition("=")
     with pytest.raises(InputError, match=f"for {name}, found {value!r}"):
         parse_mapping(word)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("S0:pack=off", "S0:pack=off"),
+        ("S0:threads=2", "S0:threads=2"),
+        (":tile=4", ":tile=4"),
+        ("S0:=4", "S0:=4"),
+        ("0S:tile=4", "0S:tile=4"),
+        ("S0:S1:tile=4", "S0:S1:tile=4"),
+        ("S0:tile=0", "tile: expected 1"),
+        ("S0:tile=x", "expected sizes such as 32x64, or off for S0:tile"),
+        ("parallel=off S0:parallel=static", "S0:parallel: expected off"),
+        ("S0:jam=2 S0:unroll_jam=2", "found it as jam too"),
+    ],
+)
+def test_what_is_said_of_nests_has_a_meaning(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        parse_mapping(text)
+
+
+def test_nests_stand_in_order_and_say_something() -> None:
+    for nests in (
+        (("S1", (("tile", ()),)), ("S0", (("tile", ()),))),
+        (("S0", ()),),
+        (("S0", (("unroll_jam", 2), ("tile", ()))),),
+        (("S0", (("tile", None),)),),
+        (("S0", (("threads", 2),)),),
+    ):
+        with pytest.raises(InputError):
+            Mapping(nests=nests)
+
+
+def test_a_sequential_mapping_with_a_nest_changes_the_order() -> None:
+    assert SEQUENTIAL.leaves_order
+    assert not parse_mapping("sequential S0:tile=4").leaves_order

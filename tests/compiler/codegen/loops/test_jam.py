@@ -204,7 +204,7 @@ def test_loops_of_random_mappings(name: str) -> None:
     for seed in range(2):
         generator = np.random.default_rng([seed, 77, len(name)])
         schedule = some_schedule(scop, generator)
-        mapping = replace(random_mapping(generator), threads=2)
+        mapping = replace(random_mapping(generator, scop), threads=2)
         check_loops(lowered(LegalSchedule(scop, schedule), mapping), run)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.codegen.common.nest_entries import nests_of
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory
 from polygym.compiler.codegen.trees.plan import plan
@@ -35,6 +36,10 @@ def test_a_memory_changes_no_plan(name: str) -> None:
     # Small steps: most of what a plan asks is what the one before it has asked.
     for _ in range(12):
         mappings.append(changed(mappings[-1 if dice.random() < 0.7 else 0], dice))
+    names = [one.name for one in scop.statements]
+    for mapping in mappings[1:8]:
+        own = {"tile": mapping.outer_tile, "sink": mapping.sink, "vector_bits": 128}
+        mappings.append(replace(mapping, nests=nests_of({str(dice.choice(names)): own})))
     orders = [LegalSchedule(scop, found(scop)) for found in (original, isl_schedule)]
     for mapping in mappings:
         for legal in orders:

@@ -11,6 +11,7 @@ from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel,
 from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping, parse_mapping
 from polygym.compiler.codegen.common.sizes import Sizes
+from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
 from polygym.compiler.codegen.trees.printer import print_tree
@@ -27,6 +28,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
+from polygym.errors import InputError
 from polygym.tc import define
 from tests.compiler.codegen.mapped import PROGRAMS, random_mapping, scop_of
 from tests.compiler.codegen.trees.tree_members import members_of
@@ -71,7 +73,7 @@ def test_random_mappings_keep_every_dependence(name: str) -> None:
     for seed in range(3):
         generator = np.random.default_rng([seed, len(name)])
         schedule = some_schedule(scop, generator)
-        mapping = replace(random_mapping(generator), threads=2)
+        mapping = replace(random_mapping(generator, scop), threads=2)
         sizes = run.sizes if generator.random() < 0.5 else None
         tree = planned(scop, schedule, mapping, LARGE if seed % 2 else SMALL, sizes)
         check_tree(tree, run, schedule.parameters)
@@ -268,3 +270,59 @@ def test_parallel_loops_are_not_nested(name: str) -> None:
 
     scop = scop_of(name)
     assert deepest(planned(scop, isl_schedule(scop), parse_mapping("threads=2 tile=4"))) <= 1
+
+
+TWO_NESTS = """
+void f(int n, double A[n][n], double B[n][n], double C[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      B[i][j] = A[j][i] * 2.0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += B[i][k] * A[k][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tile=8x4", "tile=off", "tile=8 outer_tile=4", "parallel=off", "vector_bits=128",
+        "unroll_jam=2 vector_copies=3", "sink=off tile=2x3x4", "wavefront=off diamond=off",
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_nest_is_done_there_alone(words: str) -> None:
+    scop = parse_text(TWO_NESTS)
+    first, second = (one.name for one in scop.statements)
+    before = "threads=2 tile=16"
+
+    def branches(text: str) -> tuple[Tree, ...]:
+        tree = planned(scop, original(scop), parse_mapping(text))
+        assert isinstance(tree, Sequence)
+        return tuple(branch.child for branch in tree.branches)
+
+    usual, whole = branches(before), branches(f"{before} {words}")
+    for place, name in enumerate((first, second)):
+        text = " ".join([before, *(f"{name}:{word}" for word in words.split())])
+        alone = branches(text)
+        assert alone[place] == whole[place]
+        assert alone[1 - place] == usual[1 - place]
+
+
+def test_one_nest_may_be_named_by_any_of_its_statements() -> None:
+    scop = scop_of("product")
+    schedule = original(scop)
+    whole = planned(scop, schedule, parse_mapping("threads=2 tile=5 unroll_jam=2"))
+    for one in scop.statements:
+        words = f"threads=2 {one.name}:tile=5 {one.name}:unroll_jam=2"
+        assert planned(scop, schedule, parse_mapping(words)) == whole
+
+
+def test_statements_that_there_are_not_are_refused() -> None:
+    scop = parse_text(TWO_NESTS)
+    legal = LegalSchedule(scop, original(scop))
+    with pytest.raises(InputError, match=r"expected statements of f, .*, found Q, R"):
+        lower(legal, parse_mapping("R:tile=4 Q:tile=4"))

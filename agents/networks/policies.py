@@ -1,0 +1,144 @@
+"""The network over sets as a policy of stable-baselines3 and sb3-contrib.
+
+    MaskablePPO(MaskableSetPolicy, env)
+    PPO(SetPolicy, env)
+
+What these call a features extractor is the whole network: its features are the context and the
+scores of the actions, side by side. The action's part of the policy takes the scores as they are,
+the value's part looks at the context.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
+from stable_baselines3.common.policies import MultiInputActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import Tensor, nn
+
+from agents.networks.sets import SetNetwork
+from polygym.episodes.decisions import ANSWERS
+from polygym.episodes.episode import CONSTRUCTION_ACTIONS
+from polygym.episodes.tables import ROW_COLUMNS, STATEMENTS
+from polygym.errors import InputError
+
+
+class SetExtractor(BaseFeaturesExtractor):
+    """Contexts and scores, as one vector.
+
+    ``actions`` are those of an episode; an environment in which an agent has a part of them takes
+    the ``first`` ones from there on.
+    """
+
+    def __init__(
+        self, observation_space: spaces.Dict, actions: int, first: int = 0, width: int = 64
+    ) -> None:
+        super().__init__(observation_space, width + actions)
+        decides = "choices" in observation_space.spaces
+        dimensions, rest = divmod(_size(observation_space["rows"]), STATEMENTS * len(ROW_COLUMNS))
+        coefficients = first + actions - CONSTRUCTION_ACTIONS - (ANSWERS if decides else 0)
+        if rest or (first + actions > CONSTRUCTION_ACTIONS and coefficients < 2):
+            raise InputError(
+                "a network over sets: expected the observation and the actions of one of "
+                f"polygym's environments, found {actions} actions from number {first} on"
+            )
+        self.network = SetNetwork(dimensions, max(2, coefficients), decides=decides, width=width)
+        self.first, self.actions = first, actions
+
+    def forward(self, observations: dict[str, Tensor]) -> Tensor:
+        """Return both, side by side."""
+        context, scores = self.network(observations)
+        return torch.cat([context, scores[:, self.first : self.first + self.actions]], -1)
+
+
+class _Part(nn.Module):
+    """A part of a vector."""
+
+    def __init__(self, begin: int, end: int | None = None) -> None:
+        super().__init__()
+        self._part = slice(begin, end)
+
+    def forward(self, vector: Tensor) -> Tensor:
+        return vector[..., self._part]
+
+
+def _arguments(action_space: spaces.Discrete, width: int, first: int) -> dict[str, Any]:
+    return {
+        "net_arch": [],
+        "ortho_init": False,
+        "features_extractor_class": SetExtractor,
+        "features_extractor_kwargs": {
+            "actions": int(action_space.n),
+            "first": first,
+            "width": width,
+        },
+    }
+
+
+class MaskableSetPolicy(MaskableMultiInputActorCriticPolicy):
+    """For MaskablePPO."""
+
+    def __init__(
+        self,
+        observation_space: spaces.Dict,
+        action_space: spaces.Discrete,
+        lr_schedule: Any,
+        *,
+        width: int = 64,
+        first: int = 0,
+        **others: Any,
+    ) -> None:
+        self._width = width
+        super().__init__(
+            observation_space,
+            action_space,
+            lr_schedule,
+            **{**others, **_arguments(action_space, width, first)},
+        )
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        _end(self, lr_schedule, self._width)
+
+
+class SetPolicy(MultiInputActorCriticPolicy):
+    """For PPO and A2C, which know no masks."""
+
+    def __init__(
+        self,
+        observation_space: spaces.Dict,
+        action_space: spaces.Discrete,
+        lr_schedule: Any,
+        *,
+        width: int = 64,
+        first: int = 0,
+        **others: Any,
+    ) -> None:
+        self._width = width
+        super().__init__(
+            observation_space,
+            action_space,
+            lr_schedule,
+            **{**others, **_arguments(action_space, width, first)},
+        )
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        _end(self, lr_schedule, self._width)
+
+
+def _end(policy: Any, lr_schedule: Any, width: int) -> None:
+    """Take scores and values from the network, and have the optimiser know of it."""
+    policy.action_net = _Part(width)
+    policy.value_net = nn.Sequential(_Part(0, width), policy.features_extractor.network.value)
+    policy.optimizer = policy.optimizer_class(
+        policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs
+    )
+
+
+def _size(box: spaces.Space[Any]) -> int:
+    assert isinstance(box, spaces.Box)
+    return int(box.shape[0])

@@ -1,0 +1,42 @@
+"""What a mapping says of single nests: entries that are others there, by one of its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+Entries: TypeAlias = tuple[tuple[str, Any], ...]
+"""Entries of a mapping by name, with their values, in the order of :data:`OF_NESTS`."""
+
+Nests: TypeAlias = tuple[tuple[str, Entries], ...]
+"""Entries by statement, in the order of the names."""
+
+OF_NESTS = (
+    "parallel", "tile", "outer_tile", "wavefront", "diamond", "sink", "vector_bits",
+    "vector_copies", "unroll_jam",
+)  # fmt: skip
+"""The entries that may be others for a nest."""
+
+
+def together(nests: Nests, statements: Iterable[str]) -> Entries:
+    """Return what is said of the nest of these statements; of two values the last one counts.
+
+    >>> together((("S0", (("tile", (8,)),)), ("S1", (("tile", (4,)),))), ["S0", "S1"])
+    (('tile', (4,)),)
+    """
+    names = frozenset(statements)
+    found = {entry: value for statement, own in nests if statement in names for entry, value in own}
+    return _ordered(found)
+
+
+def nests_of(entries: Mapping[str, Mapping[str, Any]]) -> Nests:
+    """Return entries by statement as a mapping has them.
+
+    >>> nests_of({"S1": {"unroll_jam": 2, "tile": ()}, "S0": {}})
+    (('S1', (('tile', ()), ('unroll_jam', 2))),)
+    """
+    return tuple((statement, _ordered(own)) for statement, own in sorted(entries.items()) if own)
+
+
+def _ordered(entries: Mapping[str, Any]) -> Entries:
+    return tuple((name, entries[name]) for name in OF_NESTS if name in entries)

@@ -1,0 +1,137 @@
+"""``polygym/Optimize-v0``: a schedule and its mapping are decided in one episode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from gymnasium import spaces
+
+from polygym.envs.base import Info, PolygymEnv, space_of
+from polygym.envs.documentation import documented
+from polygym.episodes import arguments
+from polygym.episodes.decision_tables import decision_tables
+from polygym.episodes.episode import Decides, Phase
+from polygym.episodes.ids import OPTIMIZE
+from polygym.episodes.tables import Array, Observation, tables
+
+
+@documented
+class OptimizeEnv(PolygymEnv):
+    """Decide everything that decides speed: the order of a loop program, and what is made of it.
+
+    ## Description
+
+    An episode has up to three phases. A schedule is built from nothing as in Schedule-v0, or, with
+    `start="isl"`, isl's schedule is edited: rows are skewed, interchanged, moved, reversed, put in
+    to part statements or left out to fuse them, shifted and changed number by number. Then its
+    mapping is decided question by question: threads, tiles, vectors, copies, for each nest of loops.
+    What results is compiled, run and timed, and its speedup is the reward. Every schedule on the
+    way is legal, and results stay the same bit for bit.
+
+    "As the model says" is an answer to every question: an agent that always gives it, or says once
+    that everything else shall be so, ends with the mapping that the argument `mapping` has, which
+    is polygym's default.
+
+    ## Action Space
+
+    `Discrete(4 + max_coefficient + 15)`, 21 actions with the default:
+
+    | number | action | phase |
+    |---|---|---|
+    | 0 … 2 | next_dim, next_dep, select_dep, as in Construct-v0 | construct |
+    | 3 + X | select_coeffX, as in Explore-v0 | explore |
+    | 4 + N | as the model says; in an edit: drop it, and before one: edit no more | edit, map |
+    | 5 + N | end: everything else as it is, or as the model says | edit, map |
+    | 6 + N + k | choice k, whose meaning row 2 + k of the table `choices` has | edit, map |
+
+    (N is `max_coefficient`.) The questions of the mapping, in their order, and what may be chosen:
+
+    | question | of | choices |
+    |---|---|---|
+    | registers, pack, separate | the program | the other of on and off |
+    | parallel (with threads) | each nest | the other ways to share iterations out: dynamic, static, off |
+    | wavefront (with threads) | each nest | wavefront and diamonds, wavefront alone, neither |
+    | vector | each nest | off, 128, 256, 512 bits |
+    | copies | each nest | 1, 2, 3, 4, 6, 8, 12 vectors together |
+    | jam | each nest | 1, 2, 3, 4, 6, 8, 12 iterations together |
+    | tile | each loop of a nest, until the model shall decide | off; 1 (whole), 4 … 512, and halves, thirds, quarters of the loop |
+    | outer_tile | each nest | 2, 4, 8 |
+    | sink | each nest | the other of on and off |
+
+    Nests are groups of statements with loops in common; the eight with most iterations are asked
+    about. An edit is chosen in steps: its kind, then rows, statements and amounts; only with the
+    last step does it happen, and then the mask has what is legal. A step with more to choose from
+    than there are actions asks first from which part. There are 64 steps of edits at most.
+
+    ## More Observations
+
+    Beside the arrays below there are these, float32 unless said otherwise; sizes, lengths and
+    numbers of things are log2(1 + x), columns `about_…`, `operand_…` and `edit_…` are 0 or 1:
+
+    `question` (27,): `editing`, `mapping`; `about_registers` … `about_sink`, what the question is
+    about (11 columns); `operand_kind` … `operand_amount`, what an edit needs next (6); `is_part`;
+    `nest` (from 1; 0: the program); `loop` (from 1); `length` of that loop; `threads`;
+    `questions_left` at most; `edits` made; `edit_steps` / 64.
+
+    `choices` (15 by 18), a row for every answer: `allowed`, `as_the_model_says`, `ends`, `value`,
+    `negative`, `share_of_loop` (tile size over the loop's length), `off`, `static`, `wavefront`,
+    `diamond`, `edit_skew` … `edit_coefficient`.
+
+    `nests` (8 by 34), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
+    `iterations`, `length_1` … `length_6`, `independent_1` … `independent_6`; and what the mapping so
+    far has for it: `is_static`, `is_shared`, `wavefront`, `diamond`, `sink`, `vectors`,
+    `vector_bits`, `vector_copies`, `unroll_jam` (0: the model's), `is_tiled`, `tile_1` … `tile_6`,
+    `outer_tile`.
+
+    `nest_of`, int8 (48,): the nest of each statement, from 1; 0 for none of them.
+
+    `candidate`: the features of the whole candidate, with what is not decided as the model says, as
+    `polygym.cost` has them (`polygym.cost.candidate.NAMES` names the columns); 0 before there is a
+    schedule, and with `features=False`.
+
+    ## More Arguments
+
+    | argument | default | meaning |
+    |---|---|---|
+    | `start` | None | the schedule that is edited: "isl", "isl fusion=maximum", "original"; None: built from nothing |
+    | `features` | True | whether `candidate` is filled in; a new schedule takes tens of milliseconds then |
+
+    `mapping` is the one that decisions begin with. The last `info` also holds `mapping` (str).
+    """
+
+    ID: ClassVar[str] = OPTIMIZE
+    PHASES: ClassVar[frozenset[Phase]] = frozenset(
+        {Phase.CONSTRUCT, Phase.EXPLORE, Phase.EDIT, Phase.MAP}
+    )
+    FIRST_ACTION: ClassVar[int] = 0
+    LAST_ACTION: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        kernel: str = "gemm",
+        *,
+        start: str | None = None,
+        features: bool = True,
+        **others: Any,
+    ) -> None:
+        super().__init__(kernel, **others)
+        begins = arguments.start(start)
+        self._shows_features = arguments.switch("features", features)
+        self._options = replace(self._options, decides=Decides(self._measuring.mapping, begins))
+        self._arguments["start"] = None if begins is None else str(begins)
+        count = self._options.actions
+        self._actions = slice(0, count)
+        self.action_space: spaces.Discrete = spaces.Discrete(count)
+        self.observation_space = space_of(
+            {**tables(self._options.max_dimensions, count), **decision_tables()}
+        )
+
+    def _observe(self, allowed: Array) -> Observation:
+        observer = self.subject.decision_observer
+        return observer.observe_all(self.episode, allowed, features=self._shows_features)
+
+    def _settle(self, info: Info) -> float:
+        value = super()._settle(info)
+        info["mapping"] = str(self.episode.mapping)
+        return value

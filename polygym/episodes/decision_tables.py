@@ -1,0 +1,241 @@
+"""The arrays that an observation has beside the usual ones where a mapping is decided.
+
+==============  ====================================================================================
+``question``    what is asked: what it is about, of which nest and loop, and how far the process is
+``choices``     a row for every answer: whether it is allowed, and what it would choose
+``nests``       the nests of the schedule: their loops, and what is decided of them so far
+``nest_of``     the nest of each statement, from 1 on; 0 for none
+``candidate``   the features of the whole candidate (:mod:`polygym.cost`), with everything that is
+                not decided as the model says; 0 before there is a schedule
+==============  ====================================================================================
+
+Numbers of things, sizes and lengths stand there as log2(1 + x). Nothing is said of names, and the
+nests are in the order in which they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
+from polygym.compiler.codegen.common.mapping import Sharing
+from polygym.cost.candidate import NAMES
+from polygym.episodes.decisions import ANSWERS, DONE, MODEL, NESTS, Deciding, Question, Subject
+from polygym.episodes.editing import EDITS, MOST_STEPS, Editing, Operand
+from polygym.episodes.nest_shapes import NestShape
+from polygym.episodes.tables import STATEMENTS, Array, Table
+
+_LOOPS = 6
+_LEVELS = tuple(range(1, _LOOPS + 1))
+_FAR = 1e6  # features are signed logarithms and shares
+
+QUESTION_COLUMNS = (
+    "editing",
+    "mapping",
+    *(f"about_{one.value}" for one in Subject),
+    *(f"operand_{one.value}" for one in Operand),
+    "is_part",
+    "nest",
+    "loop",
+    "length",
+    "threads",
+    "questions_left",
+    "edits",
+    "edit_steps",
+)
+CHOICE_COLUMNS = (
+    "allowed",
+    "as_the_model_says",
+    "ends",
+    "value",
+    "negative",
+    "share_of_loop",
+    "off",
+    "static",
+    "wavefront",
+    "diamond",
+    *(f"edit_{one.value}" for one in EDITS),
+)
+NEST_COLUMNS = (
+    "exists",
+    "at_hand",
+    "statements",
+    "depth",
+    "iterations",
+    *(f"length_{level}" for level in _LEVELS),
+    *(f"independent_{level}" for level in _LEVELS),
+    "is_static",
+    "is_shared",
+    "wavefront",
+    "diamond",
+    "sink",
+    "vectors",
+    "vector_bits",
+    "vector_copies",
+    "unroll_jam",
+    "is_tiled",
+    *(f"tile_{level}" for level in _LEVELS),
+    "outer_tile",
+)
+_QUESTION = {name: place for place, name in enumerate(QUESTION_COLUMNS)}
+_CHOICE = {name: place for place, name in enumerate(CHOICE_COLUMNS)}
+
+
+def decision_tables() -> Mapping[str, Table]:
+    """Return the arrays by name."""
+
+    def logarithms(*shape: int) -> Table:
+        return Table(shape, np.float32, 0.0, 64.0)
+
+    return MappingProxyType(
+        {
+            "question": logarithms(len(QUESTION_COLUMNS)),
+            "choices": logarithms(ANSWERS, len(CHOICE_COLUMNS)),
+            "nests": logarithms(NESTS, len(NEST_COLUMNS)),
+            "nest_of": Table((STATEMENTS,), np.int8, 0, NESTS),
+            "candidate": Table((len(NAMES),), np.float32, -_FAR, _FAR),
+        }
+    )
+
+
+def of_question(deciding: Deciding | None, editing: Editing | None) -> Array:
+    """Return the array ``question``; the editing counts where nothing is decided yet."""
+    found = np.zeros(len(QUESTION_COLUMNS), np.float32)
+    if editing is not None:
+        found[_QUESTION["edits"]] = _logarithm(editing.edits)
+        found[_QUESTION["edit_steps"]] = editing.steps / MOST_STEPS
+    if deciding is not None:
+        found[_QUESTION["mapping"]] = 1
+        found[_QUESTION["threads"]] = _logarithm(deciding.start.threads)
+        found[_QUESTION["questions_left"]] = _logarithm(deciding.questions_left)
+        question = deciding.question
+        if question is not None:
+            found[_QUESTION[f"about_{question.subject.value}"]] = 1
+            found[_QUESTION["nest"]] = question.nest + 1
+            found[_QUESTION["loop"]] = question.loop + (question.subject is Subject.TILE)
+            found[_QUESTION["length"]] = _logarithm(_length(question, deciding))
+    elif editing is not None:
+        found[_QUESTION["editing"]] = 1
+        found[_QUESTION[f"operand_{editing.operand.value}"]] = 1
+        found[_QUESTION["is_part"]] = editing.chooses_part
+    return found
+
+
+def of_choices(
+    deciding: Deciding | None, editing: Editing | None, allowed: tuple[bool, ...]
+) -> Array:
+    """Return the table ``choices``; ``allowed`` says which answers the mask has."""
+    found = np.zeros((ANSWERS, len(CHOICE_COLUMNS)), np.float32)
+    if deciding is None and editing is None:
+        return found
+    found[: len(allowed), _CHOICE["allowed"]] = allowed
+    found[MODEL, _CHOICE["as_the_model_says"]] = 1
+    found[DONE, _CHOICE["ends"]] = 1
+    if deciding is not None:
+        question = deciding.question
+        for row, value in zip(found[DONE + 1 :], deciding.values, strict=False):
+            assert question is not None
+            _show_value(row, question, value, deciding)
+    elif editing is not None:
+        for row, value in zip(found[DONE + 1 :], editing.values, strict=False):
+            if editing.edit is None:
+                row[_CHOICE[f"edit_{EDITS[value].value}"]] = 1
+            else:
+                row[_CHOICE["value"]] = _logarithm(abs(value))
+                row[_CHOICE["negative"]] = value < 0
+    return found
+
+
+def _show_value(row: Array, question: Question, value: Any, deciding: Deciding) -> None:
+    """Write down what an answer would choose."""
+    match value:
+        case Sharing():
+            row[_CHOICE["static"]] = value is Sharing.STATIC
+            row[_CHOICE["off"]] = value is Sharing.OFF
+        case bool():
+            row[_CHOICE["value"]] = value
+            row[_CHOICE["off"]] = not value
+        case (bool() as wavefront, bool() as diamond):
+            row[_CHOICE["wavefront"]], row[_CHOICE["diamond"]] = wavefront, diamond
+            row[_CHOICE["off"]] = not wavefront
+        case () | 0:
+            row[_CHOICE["off"]] = 1
+        case (int(size),):
+            row[_CHOICE["value"]] = _logarithm(size)
+            if question.subject is Subject.TILE:
+                row[_CHOICE["share_of_loop"]] = size / _length(question, deciding)
+        case _:
+            row[_CHOICE["value"]] = _logarithm(value)
+
+
+def of_nests(
+    nests: tuple[NestShape, ...], mapping: MachineMapping, question: Question | None
+) -> Array:
+    """Return the table ``nests``: shapes, and what the mapping so far has for each."""
+    found = np.zeros((NESTS, len(NEST_COLUMNS)), np.float32)
+    for place, (row, nest) in enumerate(zip(found, nests, strict=False)):
+        own = dict(mapping.of_nest(nest.statements))
+
+        def entry(name: str, own: dict[str, Any] = own) -> Any:
+            return own.get(name, getattr(mapping, name))
+
+        tile, outer = entry("tile"), entry("outer_tile")
+        row[:] = (
+            1,
+            question is not None and question.nest == place,
+            _logarithm(len(nest.statements)),
+            nest.depth,
+            np.log2(1.0 + float(min(nest.iterations, 2**60))),
+            *_padded([_logarithm(one) for one in nest.lengths]),
+            *_padded(nest.coincident),
+            entry("parallel") is Sharing.STATIC,
+            mapping.threads > 1 and entry("parallel") is not Sharing.OFF,
+            entry("wavefront"),
+            entry("diamond"),
+            entry("sink"),
+            entry("vector_bits") != 0,
+            _logarithm(entry("vector_bits") or 0),
+            _logarithm(entry("vector_copies") or 0),
+            _logarithm(entry("unroll_jam") or 0),
+            tile != (),
+            *_padded([_logarithm(size) for size in tile or ()]),
+            _logarithm(outer[0]) if outer else 0,
+        )
+    return found
+
+
+def of_statements(nests: tuple[NestShape, ...], statements: tuple[str, ...]) -> Array:
+    """Return the array ``nest_of``."""
+    found = np.zeros(STATEMENTS, np.int8)
+    for number, nest in enumerate(nests, start=1):
+        for name in nest.statements:
+            place = statements.index(name)
+            if place < STATEMENTS:
+                found[place] = number
+    return found
+
+
+def of_candidate(vector: Array | None) -> Array:
+    """Return the array ``candidate``; None where there are no features."""
+    if vector is None:
+        return np.zeros(len(NAMES), np.float32)
+    return np.nan_to_num(vector).clip(-_FAR, _FAR).astype(np.float32)
+
+
+def _length(question: Question, deciding: Deciding) -> int:
+    """Return how long the loop is for which a tile is chosen; 0 for other questions."""
+    if question.subject is not Subject.TILE:
+        return 0
+    return deciding.nests[question.nest].lengths[question.loop]
+
+
+def _logarithm(value: int) -> float:
+    return float(np.log2(1.0 + value))
+
+
+def _padded(values: Any) -> tuple[float, ...]:
+    return (*map(float, values), *(0.0,) * _LOOPS)[:_LOOPS]

@@ -1,0 +1,294 @@
+"""Optimize-v0: the mapping is the agent's, isl's schedule can be edited, and records have both."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import parse
+from polygym.cost.candidate import NAMES, features
+from polygym.envs.optimize import OptimizeEnv
+from polygym.envs.schedule import ScheduleEnv
+from polygym.episodes import record
+from polygym.episodes.decision_tables import (
+    CHOICE_COLUMNS,
+    NEST_COLUMNS,
+    QUESTION_COLUMNS,
+    decision_tables,
+)
+from polygym.episodes.decisions import ANSWERS, DONE, MODEL
+from polygym.episodes.episode import Phase
+from polygym.episodes.record import NoLongerError
+from polygym.errors import InputError
+from tests.envs.playing import make
+
+ID = "polygym/Optimize-v0"
+
+
+def optimize(**arguments: Any) -> OptimizeEnv:
+    env = make(ID, **{"kernel": "mvt", "threads": 2, **arguments})
+    assert isinstance(env, OptimizeEnv)
+    return env
+
+
+def answer(env: OptimizeEnv, number: int) -> tuple[Any, ...]:
+    return env.step(env.subject.options.first_answer + number)
+
+
+def table(observation: dict[str, np.ndarray], name: str) -> np.ndarray:
+    return observation[name].reshape(decision_tables()[name].shape)
+
+
+def test_the_default_is_measured_as_schedule_v0_measures_it() -> None:
+    ours = optimize(reward="speedup", start="isl", kernel="gemm")
+    ours.reset(seed=0)
+    _, reward, over, _, info = answer(ours, DONE)
+    assert over
+    assert info["status"] == "ok"
+    assert reward == info["speedup"] > 0
+    assert info["mapping"] == "threads=2"
+    assert parse(info["schedule"], ours.subject.program.scop) == isl_schedule(
+        ours.subject.program.scop
+    )
+
+
+def test_the_neutral_policy_is_schedule_v0_under_the_default_mapping() -> None:
+    for kernel in ("gemm", "lu", "jacobi-2d"):
+        endings = []
+        for env in (optimize(kernel=kernel), make("polygym/Schedule-v0", kernel=kernel, threads=2)):
+            _, info = env.reset(seed=0)
+            over = False
+            generator = np.random.default_rng(7)
+            while not over:
+                if env.episode.phase is Phase.MAP:
+                    action = env.subject.options.first_answer + MODEL
+                else:
+                    action = int(generator.choice(np.flatnonzero(info["action_mask"])))
+                _, reward, over, _, info = env.step(action)
+            endings.append((info["schedule"], reward))
+            assert info.get("mapping", "threads=2") == "threads=2"
+        assert endings[0] == endings[1]
+
+
+def test_a_decided_mapping_is_what_is_measured() -> None:
+    env = optimize(reward="speedup", start="isl")
+    env.reset(seed=1)
+    answer(env, MODEL)
+    while env.episode.phase is Phase.MAP:
+        deciding = env.episode.deciding
+        assert deciding is not None
+        number = 2 if deciding.values else MODEL
+        *_, info = answer(env, number)
+    assert info["status"] == "ok", info["error_details"]
+    mapping = parse_mapping(info["mapping"])
+    assert mapping == env.episode.mapping
+    assert mapping.nests
+    assert env.export()["outcome"]["mapping"] == info["mapping"]
+
+
+def test_what_is_said_is_what_the_tables_name() -> None:
+    assert len(QUESTION_COLUMNS) == 27
+    assert len(CHOICE_COLUMNS) == 18
+    assert len(NEST_COLUMNS) == 34
+    env = optimize(kernel="gemm", start="isl", features=True)
+    observation, _ = env.reset(seed=0)
+    question = dict(zip(QUESTION_COLUMNS, observation["question"], strict=True))
+    assert question["editing"] == 1
+    assert question["operand_kind"] == 1
+    choices = table(observation, "choices")
+    assert choices.shape == (ANSWERS, len(CHOICE_COLUMNS))
+    allowed = choices[:, CHOICE_COLUMNS.index("allowed")]
+    first = env.subject.options.first_answer
+    assert np.array_equal(allowed, observation["action_mask"][first:])
+    observation, *_ = answer(env, MODEL)
+    question = dict(zip(QUESTION_COLUMNS, observation["question"], strict=True))
+    assert (question["editing"], question["mapping"]) == (0, 1)
+    assert question["about_registers"] == 1
+    assert question["threads"] == pytest.approx(np.log2(3))
+    assert observation["remaining"][3] == env.episode.deciding.questions_left  # type: ignore[union-attr]
+    nests = table(observation, "nests")
+    count = int(nests[:, 0].sum())
+    assert count == len(env.subject.task.nests(env.episode.schedule()))
+    statements = len(env.subject.program.scop.statements)
+    assert set(observation["nest_of"][:statements]) == set(range(1, count + 1))
+    assert not observation["nest_of"][statements:].any()
+
+
+def test_the_features_are_those_of_the_candidate_so_far() -> None:
+    env = optimize(kernel="gemm", start="isl")
+    env.reset(seed=0)
+    observation, *_ = answer(env, MODEL)
+    seen = set()
+    program = env.subject.program
+    sizes = own_sizes(program.scop, dict(program.parameters))
+    dice = np.random.default_rng(0)
+    while env.episode.phase is Phase.MAP:
+        legal = LegalSchedule(program.scop, env.episode.schedule())
+        assert env.episode.mapping is not None
+        expected = features(legal, env.episode.mapping, sizes).vector
+        assert observation["candidate"] == pytest.approx(expected.astype(np.float32))
+        seen.add(observation["candidate"].tobytes())
+        allowed = [
+            k
+            for k in np.flatnonzero(env.action_masks())
+            if k != env.subject.options.first_answer + DONE
+        ]
+        observation, *_ = env.step(int(dice.choice(allowed)))
+    assert len(seen) > 1
+    assert len(observation["candidate"]) == len(NAMES)
+    silent = optimize(kernel="gemm", start="isl", features=False)
+    observation, _ = silent.reset(seed=0)
+    assert not observation["candidate"].any()
+
+
+def test_rows_of_an_edited_schedule_are_shown() -> None:
+    env = optimize(start="original")
+    observation, _ = env.reset(seed=0)
+    rows = observation["rows"].reshape(4, 48, 13)
+    # S1: (1, i, 0, j, 0)
+    assert rows[0, 1, 12] == 1
+    assert rows[1, 1, 0] == 1
+    assert rows[3, 1, 1] == 1
+    assert rows.sum() == 5
+    statements = observation["statements"].reshape(48, -1)
+    assert statements[:2, -2].tolist() == [2, 2]
+
+
+RENAMED = """
+void f(int n, int m, double A[n][m], double x[m], double y[n], double z[m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      y[i] += A[i][j] * x[j];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      z[j] += A[i][j] * y[i];
+#pragma endscop
+}
+"""
+
+
+def test_observations_do_not_know_names(tmp_path: Any) -> None:
+    other = RENAMED
+    for before, after in (("A[", "zz["), ("x[", "aa["), ("y[", "k["), ("z[", "b["), ("n", "n")):
+        other = other.replace(before, after)
+    other = other.replace("void f(int n, int m", "void g(int p, int q")
+    for before, after in (("[n]", "[p]"), ("[m]", "[q]"), ("< n", "< p"), ("< m", "< q")):
+        other = other.replace(before, after)
+    traces = []
+    for place, (text, sizes) in enumerate(
+        ((RENAMED, {"n": 40, "m": 30}), (other, {"p": 40, "q": 30}))
+    ):
+        path = tmp_path / f"{place}.c"
+        path.write_text(text)
+        env = optimize(kernel=str(path), parameters=sizes, start="isl")
+        observation, info = env.reset(seed=0)
+        dice, over, trace = np.random.default_rng(5), False, []
+        while not over:
+            trace.append({key: array.tobytes() for key, array in observation.items()})
+            action = int(dice.choice(np.flatnonzero(info["action_mask"])))
+            observation, _, over, _, info = env.step(action)
+        traces.append(trace)
+    assert traces[0] == traces[1]
+
+
+@pytest.mark.parametrize("start", [None, "isl", "original"])
+def test_records_are_played_again_with_their_mapping(start: str | None) -> None:
+    env = optimize(start=start, reward="static")
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        dice, over = np.random.default_rng(seed), False
+        while not over:
+            action = int(dice.choice(np.flatnonzero(info["action_mask"])))
+            _, _, over, _, info = env.step(action)
+        exported = json.loads(json.dumps(env.export()))
+        played = record.replay(exported, "episode.json")
+        assert played.episode is not None
+        assert played.episode.actions == env.episode.actions
+        assert played.schedule == env.episode.schedule()
+        assert str(played.measuring.mapping) == info["mapping"]
+
+
+def test_a_record_that_was_measured_under_another_mapping_is_refused() -> None:
+    env = optimize(start="isl", reward="speedup")
+    env.reset(seed=0)
+    answer(env, DONE)
+    exported = json.loads(json.dumps(env.export()))
+    assert record.replay(exported, "episode.json").schedule is not None
+    exported["outcome"]["mapping"] = "threads=2 tile=8"
+    with pytest.raises(NoLongerError, match="expected the actions to lead to the mapping"):
+        record.replay(exported, "episode.json")
+    del exported["arguments"]["start"]
+    with pytest.raises(InputError, match="start"):
+        record.replay(exported, "episode.json")
+    plain = make("polygym/Schedule-v0")
+    plain.reset(seed=0)
+    other = json.loads(json.dumps(plain.export()))
+    other["arguments"]["start"] = None
+    with pytest.raises(InputError, match=r"arguments\.start is unknown"):
+        record.replay(other, "episode.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"start": "polly"}, "start: expected None or original, or isl"),
+        ({"start": 3}, "start: expected a text"),
+        ({"start": "isl fusion=all"}, "start: expected None or balanced"),
+        ({"features": 1}, "features: expected True or False"),
+        ({"mapping": "tile=x"}, "expected sizes"),
+    ],
+)
+def test_arguments_are_refused_by_their_names(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        optimize(**arguments)
+
+
+def test_texts_and_pictures_of_every_phase() -> None:
+    for mode in ("ansi", "rgb_array"):
+        env = optimize(start="isl", render_mode=mode)
+        env.reset(seed=0)
+        stages = []
+        for number in (2, 2, MODEL, MODEL, MODEL, DONE):
+            shown = env.render()
+            assert shown is not None
+            if mode == "ansi":
+                stages.append(str(shown).splitlines()[0])
+            answer(env, number)
+        if mode == "ansi":
+            assert "editing a schedule, 0 edits so far" in stages[0]
+            assert "in the middle of skew" in stages[1]
+            assert "deciding the mapping: registers" in stages[4]
+            final = str(env.render())
+            assert "mapping" in final
+            assert "for (" in final
+
+
+def test_forks_go_their_own_ways() -> None:
+    env = optimize(start="isl")
+    env.reset(seed=0)
+    answer(env, MODEL)
+    other = env.fork()
+    answer(env, DONE)
+    assert env.episode.is_over
+    assert not other.episode.is_over
+    assert isinstance(other, OptimizeEnv)
+    answer(other, 2)
+    assert other.episode.mapping != env.episode.mapping
+
+
+def test_it_is_registered_and_flat() -> None:
+    env = gymnasium.make(f"polygym:{ID}", kernel="mvt", reward="static", dataset="mini")
+    assert env.action_space.n == 21
+    for box in env.observation_space.values():  # type: ignore[attr-defined]
+        assert len(box.shape) == 1
+    assert isinstance(env.unwrapped, OptimizeEnv)
+    assert not isinstance(env.unwrapped, ScheduleEnv)
