@@ -194,9 +194,28 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         return self._episode
 
     @property
+    def evaluation(self) -> Evaluation | None:
+        """What was measured at the end of the episode; None where nothing was."""
+        return self._evaluation
+
+    @property
+    def timeout_factor(self) -> float:
+        """After how many times the original's time a run is cut off."""
+        return self._measuring.timeout_factor
+
+    @property
+    def reward_kind(self) -> Reward:
+        """Which of the rewards is paid."""
+        return self._reward
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The kernels and files that episodes are about."""
         return self._targets
+
+    def subject_of(self, target: str) -> Subject:
+        """Return a program, as episodes about it have it here."""
+        return kernels.subject(kernels.with_target(self._sizes, target), self._options)
 
     def fork(self) -> PolygymEnv:
         """Return an independent environment in the same state, for a tree search."""
@@ -235,7 +254,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         wanted = options.get("kernel")
         chosen = self._targets if wanted is None else kernels.targets(wanted)
         index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
-        return kernels.subject(kernels.with_target(self._sizes, chosen[index]), self._options)
+        return self.subject_of(chosen[index])
 
     def _open(self, subject: Subject) -> Episode:
         """Return a new episode in which it is the agent's turn."""

@@ -18,7 +18,7 @@ from polygym.search.explore.neighbourhood import (
 )
 
 THREADED = {"parallel", "wavefront", "diamond"}
-FIXED = {"threads", "reassociate"}
+FIXED = {"nests", "threads", "reassociate"}
 
 
 @pytest.mark.parametrize("threads", [1, 4])

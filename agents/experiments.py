@@ -1,0 +1,294 @@
+"""An experiment as a value, and the YAML file that it stands in.
+
+A file has one environment's name at the top, and below it what is to be trained on it, how long and
+on what::
+
+    polygym/Optimize-v0:
+      algorithm: maskable-ppo        # maskable-ppo, ppo, a2c or dqn
+      network: sets                  # sets or mlp
+      kernels: split:train           # a selection; parts of splits are entries
+      arguments:                     # of the environment, but for the kernel and the seed
+        reward: model
+        start: isl
+      wrappers: [RandomOrderKernels] # a name, or a name with arguments
+      hyperparameters:               # of the algorithm
+        n_steps: 256
+      steps: 100000                  # of each seed
+      every: 4096                    # so often it is evaluated, and a checkpoint is kept
+      evaluation:
+        kernels: gemm, mvt
+        episodes: 1
+      seeds: [0, 1, 2]
+
+Everything but the kernels and the steps may be missing. Every key is checked when the file is read,
+and what is wrong is said by its place: nothing is found out after an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from agents.splits import chosen
+from agents.wrappers import WRAPPERS
+from polygym.episodes.ids import IDS
+from polygym.errors import InputError
+
+ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn")
+NETWORKS = ("sets", "mlp")
+# What is said elsewhere in an experiment, or makes no sense in one.
+_RESERVED = ("policy", "env", "seed", "verbose", "_init_setup_model", "tensorboard_log")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """On which kernels, and how often each, an agent is evaluated; none: it is not."""
+
+    kernels: str = ""
+    episodes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is trained on what; the module's docstring says what each entry means."""
+
+    environment: str
+    kernels: str
+    steps: int
+    algorithm: str = "maskable-ppo"
+    network: str = "sets"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    wrappers: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    every: int = 4096
+    evaluation: Evaluated = field(default_factory=Evaluated)
+    seeds: tuple[int, ...] = (0,)
+
+    def document(self) -> dict[str, Any]:
+        """Return the content of a file that is read back to an equal value."""
+        own = asdict(self)
+        del own["environment"]
+        own["wrappers"] = [{name: dict(given)} if given else name for name, given in self.wrappers]
+        own["seeds"] = list(self.seeds)
+        return {self.environment: own}
+
+
+def algorithm_of(name: str) -> Any:
+    """Return the class of an algorithm.
+
+    Raises:
+        InputError: its library is missing.
+    """
+    try:
+        import sb3_contrib
+        import stable_baselines3
+    except ImportError:
+        raise InputError(
+            "training needs stable-baselines3: pip install 'polygym[agents]'"
+        ) from None
+    return {
+        "maskable-ppo": sb3_contrib.MaskablePPO,
+        "ppo": stable_baselines3.PPO,
+        "a2c": stable_baselines3.A2C,
+        "dqn": stable_baselines3.DQN,
+    }[name]
+
+
+def make_env(experiment: Experiment, kernels: str | None = None, seed: int | None = None) -> Any:
+    """Return the environment of an experiment, on its kernels or on others, with its wrappers.
+
+    Raises:
+        InputError: an argument is wrong.
+    """
+    selection = experiment.kernels if kernels is None else kernels
+    env = gymnasium.make(
+        f"polygym:{experiment.environment}",
+        kernel=",".join(chosen(selection)),
+        seed=seed,
+        disable_env_checker=True,
+        **experiment.arguments,
+    )
+    if kernels is None:
+        for name, given in experiment.wrappers:
+            env = WRAPPERS[name](env, **given)
+    return env
+
+
+def read(file: Path, overrides: Sequence[str] = ()) -> Experiment:
+    """Return the experiment of a file, with entries changed such as ``hyperparameters.gamma=0.9``.
+
+    Raises:
+        InputError: the file cannot be read, or an entry is wrong.
+    """
+    import yaml
+
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: expected an experiment, found: {error}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{file}: expected YAML, found: {' '.join(str(error).split())}") from None
+    if not isinstance(data, dict) or len(data) != 1:
+        raise InputError(f"{file}: expected one environment at the top, one of {', '.join(IDS)}")
+    for text in overrides:
+        _override(data, text)
+    return parsed(data, str(file))
+
+
+def parsed(data: Mapping[str, Any], file: str) -> Experiment:
+    """Return the experiment of a document, every entry of it checked.
+
+    Raises:
+        InputError: an entry is wrong.
+    """
+    ((environment, own),) = data.items()
+    if environment not in IDS:
+        raise InputError(f"{file}: expected one of {', '.join(IDS)}, found {environment!r}")
+    at = _Place(file, str(environment))
+    known = [one.name for one in fields(Experiment) if one.name != "environment"]
+    entries = at.mapping(own, known)
+    for name in ("kernels", "steps"):
+        if name not in entries:
+            raise InputError(f"{at}: the entry {name} is missing")
+    evaluation = at.part("evaluation").mapping(
+        entries.get("evaluation", {}), ["kernels", "episodes"]
+    )
+    found = Experiment(
+        environment,
+        at.part("kernels").selection(entries["kernels"]),
+        at.part("steps").whole(entries["steps"], 1),
+        at.part("algorithm").one_of(entries.get("algorithm", "maskable-ppo"), ALGORITHMS),
+        at.part("network").one_of(entries.get("network", "sets"), NETWORKS),
+        at.part("arguments").mapping(entries.get("arguments", {})),
+        at.part("wrappers").wrappers(entries.get("wrappers", [])),
+        at.part("hyperparameters").mapping(entries.get("hyperparameters", {})),
+        at.part("every").whole(entries.get("every", 4096), 1),
+        Evaluated(
+            at.part("evaluation.kernels").selection(evaluation.get("kernels", ""), empty=True),
+            at.part("evaluation.episodes").whole(evaluation.get("episodes", 1), 1),
+        ),
+        at.part("seeds").seeds(entries.get("seeds", [0])),
+    )
+    _check(found, at)
+    return found
+
+
+def _check(found: Experiment, at: _Place) -> None:
+    """Make what is to be made once, so that nothing is wrong with it later."""
+    for name in ("kernel", "seed", "render_mode"):
+        if name in found.arguments:
+            raise InputError(
+                f"{at.part('arguments')}: the entry {name} stands elsewhere or nowhere"
+            )
+    try:
+        env = make_env(found)
+    except InputError as error:
+        raise InputError(f"{at.part('arguments')}: {error}") from None
+    except TypeError as error:  # an argument that there is not
+        raise InputError(f"{at.part('arguments')}: {_plain(error)}") from None
+    env.close()
+    if found.algorithm == "dqn" and found.network == "sets":
+        raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
+    known = [
+        name for name in signature(algorithm_of(found.algorithm).__init__).parameters
+        if name not in ("self", *_RESERVED)
+    ]  # fmt: skip
+    at.part("hyperparameters").mapping(found.hyperparameters, known)
+
+
+def _plain(error: TypeError) -> str:
+    words = str(error)
+    return f"unknown: {words.rpartition('argument ')[2]}" if "keyword argument" in words else words
+
+
+def _override(data: dict[Any, Any], text: str) -> None:
+    import yaml
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"an override: expected ENTRY=VALUE, found {text!r}")
+    *path, last = name.strip().split(".")
+    ((_, own),) = data.items()
+    try:
+        for key in path:
+            own = own.setdefault(key, {})
+        own[last] = yaml.safe_load(value)
+    except (AttributeError, TypeError, yaml.YAMLError):
+        raise InputError(f"an override: expected an entry of the file, found {text!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in a file something stands, for messages; reads what stands there."""
+
+    file: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.path}"
+
+    def part(self, name: str) -> _Place:
+        return _Place(self.file, f"{self.path}.{name}")
+
+    def wrong(self, expected: str, found: object) -> InputError:
+        return InputError(f"{self}: expected {expected}, found {found!r}")
+
+    def mapping(self, found: object, known: Sequence[str] | None = None) -> dict[str, Any]:
+        if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
+            raise self.wrong("entries by their names", found)
+        for key in found:
+            if known is not None and key not in known:
+                raise InputError(
+                    f"{self.part(key)}: expected one of {', '.join(known)}, found {key}"
+                )
+        return dict(found)
+
+    def whole(self, found: object, least: int) -> int:
+        if type(found) is not int or found < least:
+            raise self.wrong(f"a number from {least} on", found)
+        return found
+
+    def one_of(self, found: object, known: Sequence[str]) -> str:
+        if found not in known:
+            raise self.wrong(f"one of {', '.join(known)}", found)
+        return str(found)
+
+    def selection(self, found: object, *, empty: bool = False) -> str:
+        text = ", ".join(found) if isinstance(found, list) and _are_texts(found) else found
+        if not isinstance(text, str) or not (text.strip() or empty):
+            raise self.wrong("a selection of kernels", found)
+        if text.strip():
+            try:
+                chosen(text)
+            except InputError as error:
+                raise InputError(f"{self}: {error}") from None
+        return text
+
+    def seeds(self, found: object) -> tuple[int, ...]:
+        if not isinstance(found, list) or not found or len(set(map(str, found))) != len(found):
+            raise self.wrong("different seeds in a list", found)
+        return tuple(self.whole(one, 0) for one in found)
+
+    def wrappers(self, found: object) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        if not isinstance(found, list):
+            raise self.wrong("a list of wrappers", found)
+        return tuple(self._wrapper(one) for one in found)
+
+    def _wrapper(self, found: object) -> tuple[str, Mapping[str, Any]]:
+        name: object = found
+        given: object = {}
+        if isinstance(found, Mapping) and len(found) == 1:
+            ((name, given),) = found.items()
+        if not isinstance(name, str) or name not in WRAPPERS:
+            raise self.wrong(f"one of {', '.join(WRAPPERS)}, with arguments or without", found)
+        known = [one for one in signature(WRAPPERS[name].__init__).parameters if one != "env"][1:]
+        return name, self.part(name).mapping(given, known)
+
+
+def _are_texts(found: Sequence[object]) -> bool:
+    return all(isinstance(one, str) for one in found)

@@ -1,0 +1,55 @@
+"""Train an agent as a file says, or go on with a training.
+
+    python -m agents.train configs/optimize.yaml --out runs/optimize
+    python -m agents.train configs/optimize.yaml --out runs/optimize --resume
+    python -m agents.train configs/optimize.yaml --set steps=2000 --set seeds=[7] --out runs/short
+
+A training that was ended, by Ctrl-C or a kill, goes on from its last checkpoint, and comes to the
+same weights as if it had not been ended. `agents.experiments` says what may stand in a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from agents.experiments import read
+from agents.training import train
+from polygym.errors import PolygymError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
+    head, _, rest = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        prog="python -m agents.train",
+        description=head,
+        epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", type=Path, help="a YAML file, see configs/")
+    parser.add_argument("--out", type=Path, required=True, help="a folder for what is trained")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="ENTRY=VALUE", dest="overrides",
+        help="another value of an entry, such as hyperparameters.gamma=0.9",
+    )  # fmt: skip
+    parser.add_argument("--resume", action="store_true", help="go on with what is in the folder")
+    options = parser.parse_args(arguments)
+    try:
+        experiment = read(options.file, options.overrides)
+        train(experiment, options.out, lambda text: print(text, flush=True), resume=options.resume)
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            f"ended; up to the last checkpoint all is kept: --out {options.out} --resume goes on",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

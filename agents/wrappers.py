@@ -1,0 +1,158 @@
+"""Wrappers for polygym's environments: which kernel an episode is about, and what a time is.
+
+An environment by itself draws a kernel by dice. The wrappers that choose know the kernels of the
+environment that they wrap, and hand the reset of it the one that is next; a reset that names a
+kernel itself has its way.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsFloat
+
+import gymnasium
+import numpy as np
+
+from agents.policies.protocol import inner
+from polygym.envs.base import Info
+from polygym.episodes.reward import of_success
+from polygym.episodes.tables import Observation
+from polygym.errors import InputError
+
+_Env = gymnasium.Env[Observation, np.int64]
+
+
+class _ChoosesKernels(gymnasium.Wrapper[Observation, np.int64, Observation, np.int64]):
+    """What the wrappers have in common: the kernels, and the reset."""
+
+    def __init__(self, env: _Env) -> None:
+        super().__init__(env)
+        self._kernels: Sequence[str] = inner(env).targets
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Begin an episode on the next kernel."""
+        if seed is not None:
+            self._begin(seed)
+        if (options or {}).get("kernel") is None:
+            options = {**(options or {}), "kernel": self._next()}
+        return self.env.reset(seed=seed, options=options)
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """Return which actions are allowed, for algorithms with masks."""
+        return inner(self.env).action_masks()
+
+    def _begin(self, seed: int) -> None:
+        """Begin anew, with the seed of a reset."""
+
+    def _next(self) -> str:
+        raise NotImplementedError
+
+
+class CycleKernels(_ChoosesKernels):
+    """The kernels in their order, again and again; a reset with a seed begins with the first."""
+
+    def __init__(self, env: _Env) -> None:
+        super().__init__(env)
+        self._place = 0
+
+    def _begin(self, seed: int) -> None:
+        self._place = 0
+
+    def _next(self) -> str:
+        found = self._kernels[self._place % len(self._kernels)]
+        self._place += 1
+        return found
+
+
+class RandomOrderKernels(_ChoosesKernels):
+    """All kernels in an order by dice, then all in another one: none comes up less often."""
+
+    def __init__(self, env: _Env) -> None:
+        super().__init__(env)
+        self._dice = np.random.default_rng()
+        self._left: list[str] = []
+
+    def _begin(self, seed: int) -> None:
+        self._dice, self._left = np.random.default_rng(seed), []
+
+    def _next(self) -> str:
+        if not self._left:
+            self._left = [self._kernels[int(k)] for k in self._dice.permutation(len(self._kernels))]
+        return self._left.pop()
+
+
+class CurriculumByDepth(_ChoosesKernels):
+    """First kernels of few loops and statements, then more and more, by dice among them.
+
+    One more of the kernels, in the order of their depth and then of their statements, joins with
+    every ``episodes`` episodes. A reset with a seed does not go back to the first ones.
+    """
+
+    def __init__(self, env: _Env, episodes: int = 20) -> None:
+        super().__init__(env)
+        if type(episodes) is not int or episodes < 1:
+            raise InputError(f"episodes: expected a number from 1 on, found {episodes!r}")
+        self._episodes, self._count = episodes, 0
+        self._dice = np.random.default_rng()
+        self._order: list[str] | None = None
+
+    def _begin(self, seed: int) -> None:
+        self._dice = np.random.default_rng(seed)
+
+    def _next(self) -> str:
+        if self._order is None:
+            self._order = sorted(self._kernels, key=self._size)
+        open_now = min(len(self._order), 1 + self._count // self._episodes)
+        self._count += 1
+        return self._order[int(self._dice.integers(open_now))]
+
+    def _size(self, name: str) -> tuple[int, int]:
+        scop = inner(self.env).subject_of(name).program.scop
+        return scop.depth, len(scop.statements)
+
+
+class RuntimePointEstimate(gymnasium.Wrapper[Observation, np.int64, Observation, np.int64]):
+    """Pays for another estimate of the time than the best of its samples: the median or the mean.
+
+    The original order's time is estimated alike. Where nothing was measured, or a schedule failed,
+    the reward stays as it is.
+    """
+
+    def __init__(self, env: _Env, estimate: str = "median") -> None:
+        super().__init__(env)
+        if estimate not in _ESTIMATES:
+            raise InputError(
+                f"estimate: expected one of {', '.join(_ESTIMATES)}, found {estimate!r}"
+            )
+        self._estimate = _ESTIMATES[estimate]
+
+    def step(self, action: np.int64) -> tuple[Observation, SupportsFloat, bool, bool, Info]:
+        """Take an action; at the end the reward and the times are those of the estimate."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        env = inner(self.env)
+        found = env.evaluation
+        if not terminated or found is None or not found.is_ok:
+            return observation, reward, terminated, truncated, info
+        seconds = float(self._estimate(found.samples))
+        before = float(self._estimate(found.baseline_samples))
+        info |= {"seconds": seconds, "baseline_seconds": before, "speedup": before / seconds}
+        value = of_success(env.reward_kind, before / seconds, env.timeout_factor)
+        return observation, float(value), terminated, truncated, info
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """Return which actions are allowed, for algorithms with masks."""
+        return inner(self.env).action_masks()
+
+
+_ESTIMATES: dict[str, Callable[[Sequence[float]], Any]] = {
+    "minimum": min, "median": statistics.median, "mean": statistics.fmean,
+}  # fmt: skip
+
+WRAPPERS: dict[str, type[gymnasium.Wrapper[Any, Any, Any, Any]]] = {
+    one.__name__: one
+    for one in (CycleKernels, RandomOrderKernels, CurriculumByDepth, RuntimePointEstimate)
+}
+"""By the names that an experiment has for them."""

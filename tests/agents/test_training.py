@@ -1,0 +1,329 @@
+"""Experiments are checked to the last key; what was interrupted ends as if it had not been."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import yaml
+
+from agents.experiments import Experiment, parsed, read
+from agents.splits import chosen, names, part
+from agents.train import main
+from agents.training import EPISODES, EVALUATIONS, rows_of, train, trained
+from agents.wrappers import (
+    CurriculumByDepth,
+    CycleKernels,
+    RandomOrderKernels,
+    RuntimePointEstimate,
+)
+from polygym.episodes.kernels import targets
+from polygym.errors import InputError, PolygymError
+from polygym.search.corpus.held_out import TEST_KERNELS
+
+CONFIGS = sorted(Path("configs").glob("*.yaml"))
+SCHEDULE = "polygym/Schedule-v0"
+
+
+def document(**entries: Any) -> dict[str, Any]:
+    """Return a small experiment's document, some entries of it others; None leaves one out."""
+    own = {
+        "kernels": "mvt, trisolv",
+        "steps": 192,
+        "every": 64,
+        "arguments": {"reward": "static", "dataset": "mini"},
+        "hyperparameters": {"n_steps": 64, "batch_size": 32, "n_epochs": 1},
+        "evaluation": {"kernels": "mvt", "episodes": 1},
+        "network": "mlp",
+        **entries,
+    }
+    return {SCHEDULE: {name: value for name, value in own.items() if value is not None}}
+
+
+def small(**entries: Any) -> Experiment:
+    return parsed(document(**entries), "x.yaml")
+
+
+def weights(path: Path, algorithm: str = "maskable-ppo") -> dict[str, bytes]:
+    from agents.experiments import algorithm_of
+
+    model = algorithm_of(algorithm).load(path, device="cpu")
+    return {name: value.numpy().tobytes() for name, value in model.policy.state_dict().items()}
+
+
+# Files
+
+
+@pytest.mark.parametrize("file", CONFIGS, ids=lambda file: file.stem)
+def test_what_comes_with_polygym_can_be_read_and_learns_from_no_test_kernel(file: Path) -> None:
+    experiment = read(file)
+    assert parsed(yaml.safe_load(yaml.safe_dump(experiment.document())), "again") == experiment
+    assert not set(TEST_KERNELS) & set(chosen(experiment.kernels))
+    if experiment.evaluation.kernels:
+        assert not set(TEST_KERNELS) & set(chosen(experiment.evaluation.kernels))
+
+
+def test_there_are_some() -> None:
+    assert len(CONFIGS) >= 2
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"kernels": None}, "the entry kernels is missing"),
+        ({"steps": None}, "the entry steps is missing"),
+        ({"kernels": "gem"}, "x.yaml: polygym/Schedule-v0.kernels: .*gem"),
+        ({"kernels": "split:tests"}, "expected one of split:train, split:test"),
+        ({"kernels": 3}, "kernels: expected a selection of kernels, found 3"),
+        ({"steps": 0}, "steps: expected a number from 1 on, found 0"),
+        ({"steps": True}, "steps: expected a number from 1 on"),
+        ({"stops": 3}, r"stops: expected one of kernels, steps, .*found stops"),
+        ({"algorithm": "sac"}, "algorithm: expected one of maskable-ppo, ppo, a2c, dqn"),
+        ({"network": "gnn"}, "network: expected one of sets, mlp, found 'gnn'"),
+        ({"arguments": {"reward": "time"}}, "arguments: reward: expected one of"),
+        ({"arguments": {"rewards": "static"}}, "arguments: unknown: 'rewards'"),
+        ({"arguments": {"kernel": "mvt"}}, "arguments: the entry kernel stands elsewhere"),
+        ({"arguments": ["a"]}, "arguments: expected entries by their names"),
+        ({"wrappers": ["Cycle"]}, "wrappers: expected one of CycleKernels"),
+        ({"wrappers": [{"CycleKernels": {"a": 1}}]}, "wrappers.CycleKernels.a: expected one of"),
+        ({"wrappers": [{"CurriculumByDepth": {"episodes": 0}}]}, "episodes: expected a number"),
+        ({"hyperparameters": {"gama": 1}}, r"hyperparameters.gama: expected one of learning_rate"),
+        ({"hyperparameters": {"seed": 1}}, "hyperparameters.seed: expected one of"),
+        ({"evaluation": {"kernels": "mvt", "every": 3}}, "evaluation.every: expected one of"),
+        ({"evaluation": {"kernels": "mvt", "episodes": 0}}, "evaluation.episodes: expected"),
+        ({"seeds": []}, "seeds: expected different seeds in a list"),
+        ({"seeds": [1, 1]}, "seeds: expected different seeds in a list"),
+        ({"seeds": [-1]}, "seeds: expected a number from 0 on"),
+        ({"algorithm": "dqn", "network": "sets", "hyperparameters": {}}, "expected mlp for dqn"),
+    ],
+)
+def test_mistakes_are_said_by_their_place(entries: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        small(**entries)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "expected one environment at the top"),
+        ("- a", "expected one environment at the top"),
+        ("a: b: c", "expected YAML"),
+        ("polygym/Other-v0: {}", "expected one of polygym/Construct-v0"),
+        ("polygym/Schedule-v0: 3", "expected entries by their names, found 3"),
+    ],
+)
+def test_files_that_are_no_experiments(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read(file)
+    with pytest.raises(InputError, match="expected an experiment"):
+        read(tmp_path / "other.yaml")
+
+
+def test_entries_are_overridden(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(yaml.safe_dump(document()))
+    found = read(file, ["steps=7", "hyperparameters.gamma=0.5", "seeds=[3, 4]"])
+    assert (found.steps, found.seeds) == (7, (3, 4))
+    assert found.hyperparameters == {**small().hyperparameters, "gamma": 0.5}
+    for wrong in ("steps", "=3", "steps.x=3", "steps=[1"):
+        with pytest.raises(InputError, match="an override"):
+            read(file, [wrong])
+
+
+# Training
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("whole")
+    train(small(seeds=[5, 6]), folder, lambda text: None)
+    return folder
+
+
+def test_a_training_leaves_models_and_tables(whole: Path) -> None:
+    experiment, models = trained(whole)
+    assert experiment == small(seeds=[5, 6])
+    assert sorted(models) == [5, 6]
+    assert weights(models[5]) != weights(models[6])
+    for seed in (5, 6):
+        episodes = rows_of(whole / f"seed-{seed}" / "episodes.csv")
+        assert tuple(episodes[0]) == EPISODES
+        assert {row["kernel"] for row in episodes} <= {"mvt", "trisolv"}
+        evaluated = rows_of(whole / f"seed-{seed}" / "evaluations.csv")
+        assert tuple(evaluated[0]) == EVALUATIONS
+        assert [row["steps"] for row in evaluated] == ["64", "128", "192"]
+        assert all(0 < float(row["reward"]) <= 1 for row in evaluated)
+
+
+def test_what_was_interrupted_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> None:
+    said = []
+
+    def interrupt(text: str) -> None:
+        said.append(text)
+        if len(said) in (1, 3):
+            raise KeyboardInterrupt
+
+    experiment = small(seeds=[5, 6])
+    for attempt in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            train(experiment, tmp_path, interrupt, resume=attempt > 0)
+        assert not (tmp_path / "seed-6" / "model.zip").exists()
+    train(experiment, tmp_path, said.append, resume=True)
+    for seed in (5, 6):
+        one, other = (folder / f"seed-{seed}" for folder in (whole, tmp_path))
+        assert weights(one / "model.zip") == weights(other / "model.zip")
+        for table in ("episodes.csv", "evaluations.csv"):
+            assert (one / table).read_text() == (other / table).read_text()
+    train(experiment, tmp_path, said.append, resume=True)
+    assert said[-2:] == ["seed 5: trained already", "seed 6: trained already"]
+
+
+def test_what_was_killed_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> None:
+    file, folder = tmp_path / "x.yaml", tmp_path / "out"
+    file.write_text(yaml.safe_dump(document(seeds=[5, 6])))
+    command = [sys.executable, "-m", "agents.train", str(file), "--out", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    checkpoint = folder / "seed-5" / "checkpoint.zip"
+    until = time.monotonic() + 120
+    while not checkpoint.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert checkpoint.exists()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert main([str(file), "--out", str(folder)]) == 2
+    assert main([str(file), "--out", str(folder), "--resume"]) == 0
+    for seed in (5, 6):
+        one, other = (where / f"seed-{seed}" for where in (whole, folder))
+        assert weights(one / "model.zip") == weights(other / "model.zip")
+        assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
+
+
+def test_another_experiment_needs_another_folder(whole: Path) -> None:
+    with pytest.raises(InputError, match="--resume goes on"):
+        train(small(seeds=[5, 6]), whole, lambda text: None)
+    with pytest.raises(InputError, match="found another one"):
+        train(small(seeds=[5]), whole, lambda text: None, resume=True)
+
+
+def test_nobody_trains_where_somebody_does(tmp_path: Path) -> None:
+    def again(text: str) -> None:
+        with pytest.raises(PolygymError, match="nobody else"):
+            train(small(), tmp_path, lambda text: None, resume=True)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(small(), tmp_path, again)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "hyperparameters"),
+    [
+        ("ppo", {"n_steps": 16, "batch_size": 16}),
+        ("a2c", {"n_steps": 8}),
+        ("dqn", {"buffer_size": 64, "learning_starts": 8, "train_freq": 4}),
+    ],
+)
+def test_other_algorithms_go_on_too(
+    algorithm: str, hyperparameters: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment = small(
+        algorithm=algorithm, hyperparameters=hyperparameters, steps=128, evaluation=None
+    )
+    train(experiment, tmp_path / "whole", lambda text: None)
+
+    def interrupt(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(experiment, tmp_path / "parts", interrupt)
+    train(experiment, tmp_path / "parts", lambda text: None, resume=True)
+    found = [tmp_path / one / "seed-0" / "model.zip" for one in ("whole", "parts")]
+    assert weights(found[0], algorithm) == weights(found[1], algorithm)
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: Any) -> None:
+    assert main([str(tmp_path / "none.yaml"), "--out", str(tmp_path / "out")]) == 2
+    assert "expected an experiment" in capsys.readouterr().err
+
+
+# Splits and wrappers
+
+
+def test_test_kernels_are_those_from_which_nothing_is_learned() -> None:
+    assert set(part("test")) == set(part("usual/test")) == set(TEST_KERNELS)
+    for name in names():
+        if name.endswith("/train"):
+            other = part(name.replace("/train", "/test"))
+            assert other
+            assert not set(part(name)) & set(other)
+    kernels = {one for one in part("train") if not one.startswith("tc:")}
+    assert len(kernels) == 20
+    assert kernels | set(TEST_KERNELS) == set(targets("all"))
+
+
+def test_parts_of_splits_are_entries_of_selections() -> None:
+    assert chosen("gemm, mvt") == targets("gemm, mvt")
+    assert chosen("split:test, !lu") == tuple(one for one in part("test") if one != "lu")
+    assert chosen("split:test, gemm") == (*part("test"), "gemm")
+    with pytest.raises(InputError, match="something to be left"):
+        chosen("split:solvers/test, !linear-algebra/solvers")
+
+
+def wrapped(wrapper: Any, selection: str, **given: Any) -> Any:
+    env = gymnasium.make(f"polygym:{SCHEDULE}", kernel=selection, reward="static", dataset="mini")
+    return wrapper(env, **given)
+
+
+def test_kernels_come_in_their_order() -> None:
+    env = wrapped(CycleKernels, "mvt, gemm, trisolv")
+    seen = [env.reset(seed=3 if k == 4 else None)[1]["kernel"] for k in range(6)]
+    assert seen == ["mvt", "gemm", "trisolv", "mvt", "mvt", "gemm"]
+    assert env.reset(options={"kernel": "lu"})[1]["kernel"] == "lu"
+
+
+def test_no_kernel_comes_less_often() -> None:
+    env = wrapped(RandomOrderKernels, "mvt, gemm, trisolv")
+    seen = [env.reset(seed=1 if k == 0 else None)[1]["kernel"] for k in range(9)]
+    for k in range(0, 9, 3):
+        assert sorted(seen[k : k + 3]) == ["gemm", "mvt", "trisolv"]
+    again = [env.reset(seed=1 if k == 0 else None)[1]["kernel"] for k in range(9)]
+    assert again == seen
+    assert np.array_equal(env.action_masks(), env.unwrapped.action_masks())
+
+
+def test_small_kernels_come_first() -> None:
+    env = wrapped(CurriculumByDepth, "gemm, correlation, jacobi-1d", episodes=4)
+    seen = [env.reset(seed=0 if k == 0 else None)[1]["kernel"] for k in range(60)]
+    assert set(seen[:4]) == {"jacobi-1d"}
+    assert set(seen[:8]) <= {"jacobi-1d", "gemm"}
+    assert set(seen) == {"jacobi-1d", "gemm", "correlation"}
+
+
+@pytest.mark.parametrize("reward", ["speedup", "log_speedup"])
+def test_another_estimate_of_the_time_is_paid_for(reward: str) -> None:
+    def end(env: Any) -> tuple[float, dict[str, Any]]:
+        env.reset(seed=0)
+        over, value, info = False, 0.0, {}
+        while not over:
+            action = int(np.flatnonzero(env.unwrapped.action_masks())[0])
+            _, value, over, _, info = env.step(action)
+        return float(value), info
+
+    for estimate, of in (("median", np.median), ("mean", np.mean), ("minimum", np.min)):
+        env = gymnasium.make(f"polygym:{SCHEDULE}", kernel="mvt", reward=reward, dataset="mini")
+        value, info = end(RuntimePointEstimate(env, estimate))
+        found = env.unwrapped.evaluation  # type: ignore[attr-defined]
+        expected = of(found.baseline_samples) / of(found.samples)
+        assert info["speedup"] == pytest.approx(expected)
+        assert value == pytest.approx(expected if reward == "speedup" else np.log(expected))
+    with pytest.raises(InputError, match="estimate: expected one of minimum, median, mean"):
+        RuntimePointEstimate(env, "best")
