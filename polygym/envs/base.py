@@ -22,6 +22,7 @@ from polygym.compiler.poly.score import static_score
 from polygym.episodes import arguments, kernels, reward
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Source, Subject
+from polygym.episodes.observe import Shown
 from polygym.episodes.policies import DETERMINISTIC, play
 from polygym.episodes.policies import policy as policy_named
 from polygym.episodes.reward import Reward
@@ -132,17 +133,27 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Take an action; see the class for what it does and what it is worth."""
-        before = self.episode
-        if before.is_over:
+        value, ending = self.take(action)
+        observation, info = self._seen()
+        info.update(ending)
+        return observation, value, self.episode.is_over, False, info
+
+    def take(self, action: np.int64 | int) -> tuple[float, Info]:
+        """Take an action; return its reward, and what the end says if that is where it leads."""
+        if self.episode.is_over:
             raise gymnasium.error.ResetNeeded("the episode has ended: call reset() before step()")
-        number = self._number(action)
+        return self.take_number(self._number(action))
+
+    def take_number(self, number: int) -> tuple[float, Info]:
+        """Take the action that has this number in an episode that has not ended."""
+        before = self.episode
         allowed = before.mask()[number]
         self._episode = self._play_on(before.after(number))
-        observation, info = self._seen()
+        ending: Info = {}
         value = 0.0 if allowed else reward.ILLEGAL
         if self._episode.is_over:
-            value = self._settle(info)
-        return observation, float(value), self._episode.is_over, False, info
+            value = self._settle(ending)
+        return float(value), ending
 
     def action_masks(self) -> Array:
         """Return which actions are allowed now, as booleans; after the end, all of them.
@@ -192,6 +203,12 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("there is no episode yet: call reset()")
         return self._episode
+
+    @property
+    def boxes(self) -> Mapping[str, spaces.Box]:
+        """The parts of the observation's space, by name."""
+        found: Any = self.observation_space
+        return {name: box for name, box in found.items() if isinstance(box, spaces.Box)}
 
     @property
     def evaluation(self) -> Evaluation | None:
@@ -291,6 +308,12 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
     def _observe(self, allowed: Array) -> Observation:
         """Return the observation of an agent that may take these actions."""
         return self.subject.observer.observe(self.episode, allowed)
+
+    def show(self, shown: Shown) -> None:
+        """Write the observation into arrays, in which that of an earlier state stands."""
+        episode = self.episode
+        allowed = True if episode.is_over else episode.mask()[self._actions]
+        self.subject.observer.update(episode, allowed, shown)
 
     def _settle(self, info: Info) -> float:
         """Fill in what the end of an episode says, and return its reward."""

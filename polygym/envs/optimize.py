@@ -13,6 +13,7 @@ from polygym.episodes import arguments
 from polygym.episodes.decision_tables import decision_tables
 from polygym.episodes.episode import Decides, Phase
 from polygym.episodes.ids import OPTIMIZE
+from polygym.episodes.observe import Shown
 from polygym.episodes.tables import Array, Observation, tables
 
 
@@ -130,6 +131,11 @@ class OptimizeEnv(PolygymEnv):
     def _observe(self, allowed: Array) -> Observation:
         observer = self.subject.decision_observer
         return observer.observe_all(self.episode, allowed, features=self._shows_features)
+
+    def show(self, shown: Shown) -> None:
+        """Write the observation into arrays."""
+        for name, array in self._observe(self.action_masks()).items():
+            shown.arrays[name][:] = array
 
     def _settle(self, info: Info) -> float:
         value = super()._settle(info)

@@ -17,6 +17,16 @@ ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
 )
 
 
+VECTOR_ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
+    {
+        CONSTRUCT: "polygym.envs.vector:ConstructVectorEnv",
+        EXPLORE: "polygym.envs.vector:ExploreVectorEnv",
+        SCHEDULE: "polygym.envs.vector:ScheduleVectorEnv",
+        OPTIMIZE: "polygym.envs.vector:OptimizeVectorEnv",
+    }
+)
+
+
 def register() -> None:
     """Register every environment that is not registered yet; nothing of them is imported.
 
@@ -27,4 +37,9 @@ def register() -> None:
 
     for name, entry_point in ENTRY_POINTS.items():
         if name not in gymnasium.registry:
-            gymnasium.register(id=name, entry_point=entry_point, nondeterministic=True)
+            gymnasium.register(
+                id=name,
+                entry_point=entry_point,
+                vector_entry_point=VECTOR_ENTRY_POINTS[name],
+                nondeterministic=True,
+            )

@@ -24,6 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import Sizes
@@ -53,6 +54,9 @@ from polygym.pickles import pickled_by_name
 
 CONSTRUCTION_ACTIONS = len(ConstructionAction)
 MOST_ILLEGAL_ACTIONS = 100
+
+# What an episode remembers of itself.
+_REMEMBERED = ("_mask", "_completed")
 
 # Sums of coefficients times entries of generators have to stay small numbers.
 LARGEST_COEFFICIENT = 1_000
@@ -198,6 +202,17 @@ class Episode:
     editing: Editing | None = None
     deciding: Deciding | None = None
 
+    def _with(self, **changes: Any) -> Episode:
+        """Return the episode with other fields, as ``dataclasses.replace`` does in more time.
+
+        What was remembered of the old one is not what there is to say of the new one.
+        """
+        found = object.__new__(Episode)
+        found.__dict__.update(self.__dict__, **changes)
+        for name in _REMEMBERED:
+            found.__dict__.pop(name, None)
+        return found
+
     @property
     def is_over(self) -> bool:
         """Whether no action is left."""
@@ -237,7 +252,7 @@ class Episode:
             raise InputError(
                 f"an action: expected 0 to {self.task.options.actions - 1}, found {action}"
             )
-        taken = replace(self, actions=(*self.actions, action))
+        taken = self._with(actions=(*self.actions, action))
         if self.phase is Phase.CONSTRUCT and action < CONSTRUCTION_ACTIONS:
             return taken._construct(ConstructionAction(action), self.mask()[action])
         first_answer = self.task.options.first_answer
@@ -283,7 +298,7 @@ class Episode:
         rules = self.task.rules
         step = rules.step(self.construction, action)
         if isinstance(step, Emptied):
-            return replace(self, phase=Phase.INVALID, reason=step.reason)
+            return self._with(phase=Phase.INVALID, reason=step.reason)
         if isinstance(step, Refused):
             return self._refused(step.reason)
         if not allowed and action is not ConstructionAction.NEXT_DEP:
@@ -291,7 +306,7 @@ class Episode:
         episode = self if allowed else self._refused("the dependences have been looked at")
         if episode.is_over:
             return episode
-        episode = replace(episode, construction=step)
+        episode = episode._with(construction=step)
         return episode._close_dimensions()
 
     def _close_dimensions(self) -> Episode:
@@ -303,18 +318,18 @@ class Episode:
             dimensions.append(
                 Dimension(carried, left, self.task.polyhedra.generators(left, carried))
             )
-        episode = replace(self, dimensions=tuple(dimensions))
+        episode = self._with(dimensions=tuple(dimensions))
         if not rules.is_accepting(state):
             return episode
-        return replace(
-            episode, phase=Phase.EXPLORE, exploration=exploring.start(dimensions)
+        return episode._with(
+            phase=Phase.EXPLORE, exploration=exploring.start(dimensions)
         )._finish_if_done()
 
     def _explore(self, coefficient: int) -> Episode:
         step = exploring.step(self.dimensions, self.exploration, coefficient)
         if isinstance(step, NoPoint):
-            return replace(self, phase=Phase.INVALID, reason=step.reason)
-        return replace(self, exploration=step)._finish_if_done()
+            return self._with(phase=Phase.INVALID, reason=step.reason)
+        return self._with(exploration=step)._finish_if_done()
 
     def _finish_if_done(self) -> Episode:
         if exploring.is_finished(self.dimensions, self.exploration):
@@ -323,14 +338,14 @@ class Episode:
 
     def _begin_to_decide(self) -> Episode:
         """Go on with the mapping, if there is one to be decided."""
-        decides, ready = self.task.options.decides, replace(self, phase=Phase.COMPLETE)
+        decides, ready = self.task.options.decides, self._with(phase=Phase.COMPLETE)
         if decides is None:
             return ready
         try:
             nests = self.task.nests(ready.schedule())
         except LimitError:  # numbers too large for a schedule: the end of the episode says so
             return ready
-        return replace(self, phase=Phase.MAP, deciding=Deciding(decides.mapping, nests))
+        return self._with(phase=Phase.MAP, deciding=Deciding(decides.mapping, nests))
 
     def _answer(self, answer: int) -> Episode:
         """Take an answer, which is allowed, in an edit or to a question."""
@@ -338,21 +353,20 @@ class Episode:
             assert self.deciding is not None
             deciding = self.deciding.after(answer)
             phase = Phase.COMPLETE if deciding.question is None else Phase.MAP
-            return replace(self, deciding=deciding, phase=phase)
+            return self._with(deciding=deciding, phase=phase)
         assert self.editing is not None
         if answer == DONE:
-            return replace(self, phase=Phase.COMPLETE)
+            return self._with(phase=Phase.COMPLETE)
         if answer == MODEL and self.editing.is_at_rest:
             return self._begin_to_decide()
         edited = self.editing.after(BACK if answer == MODEL else answer - 1)
-        return replace(self, editing=edited)
+        return self._with(editing=edited)
 
     def _refused(self, reason: str) -> Episode:
         illegal = self.illegal + 1
         if illegal < MOST_ILLEGAL_ACTIONS:
-            return replace(self, illegal=illegal)
-        return replace(
-            self,
+            return self._with(illegal=illegal)
+        return self._with(
             illegal=illegal,
             phase=Phase.INVALID,
             reason=f"{MOST_ILLEGAL_ACTIONS} actions that were not offered; the last one: {reason}",

@@ -19,7 +19,7 @@ Every array that is handed out is a new one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,6 +70,21 @@ class _Finished:
     ranks: Array
 
 
+@dataclass(slots=True, eq=False)
+class Shown:
+    """Arrays of an observation that are written again and again, and what stands in them.
+
+    ``of`` is the observer that has written them, ``points`` and ``key`` are those of the rows and
+    of the dependences, ``has_generator`` says whether there is a generator.
+    """
+
+    arrays: Observation
+    of: Observer | None = None
+    points: tuple[Vector, ...] | None = None
+    key: tuple[tuple[int, ...], int, int] | None = None
+    has_generator: bool = False
+
+
 @dataclass(eq=False)
 class Observer:
     """Turns episodes of one task into observations; what does not change is computed once."""
@@ -114,6 +129,44 @@ class Observer:
             "action_mask": allowed.astype(np.int8),
         }
 
+    def update(self, episode: Episode, allowed: Sequence[bool] | bool, shown: Shown) -> None:
+        """Write an observation into arrays; what is there already is left alone."""
+        arrays = shown.arrays
+        statements = arrays["statements"].reshape(self._statements.shape)
+        if shown.of is not self:
+            shown.of, shown.points, shown.key, shown.has_generator = self, None, None, True
+            statements[:] = self._statements
+            for name in ("rows", "generator", "point"):
+                arrays[name][:] = 0.0
+        points = self._points(episode)
+        if points is not shown.points:
+            shown.points, finished = points, self._finished_of(points)
+            arrays["rows"][:] = finished.rows
+            statements[:, _RANK] = finished.ranks
+        self._update_current(episode, statements, shown)
+        key = self._key(episode)
+        if key != shown.key:
+            shown.key = key
+            arrays["dependences"][:] = self._table(episode, key).ravel()
+        arrays["progress"][:], arrays["remaining"][:] = self._numbers(episode)
+        arrays["action_mask"][:] = allowed
+
+    def _update_current(self, episode: Episode, statements: Array, shown: Shown) -> None:
+        """Write down the generator to decide on, and what was decided of those before."""
+        arrays = shown.arrays
+        if episode.phase is not Phase.EXPLORE:
+            if shown.has_generator:
+                shown.has_generator = False
+                arrays["generator"][:] = 0.0
+                arrays["point"][:] = 0.0
+                statements[:, _MOVED] = 0
+            return
+        shown.has_generator = True
+        choices, decided, total = self._decided(episode)
+        arrays["generator"][self._at] = choices.shown[decided]
+        arrays["point"][self._at] = encoded(total[self._from])
+        statements[:, _MOVED] = choices.moved[decided]
+
     def _points(self, episode: Episode) -> tuple[Vector, ...]:
         """Return the rows of the dimensions that are finished."""
         return episode.exploration.points
@@ -124,14 +177,19 @@ class Observer:
         point = generator.copy()
         if episode.phase is not Phase.EXPLORE:
             return generator, point, 0
+        choices, decided, total = self._decided(episode)
+        generator[self._at] = choices.shown[decided]
+        point[self._at] = encoded(total[self._from])
+        return generator, point, choices.moved[decided]
+
+    def _decided(self, episode: Episode) -> tuple[_Choices, int, Array]:
+        """Return the generators of the dimension, how many are decided, and the sum of these."""
         known = episode.dimensions[len(episode.exploration.points)].generators
         choices = self._choices.get(id(known), lambda: self._choices_of(known))
         coefficients = episode.exploration.coefficients
         decided = len(coefficients)
         total = np.array(coefficients, np.int64) @ choices.vectors[:decided] + choices.first
-        generator[self._at] = choices.shown[decided]
-        point[self._at] = encoded(total[self._from])
-        return generator, point, choices.moved[decided]
+        return choices, decided, total
 
     def _choices_of(self, known: Generators) -> _Choices:
         has_choice = len(known.vertices) > 1
@@ -172,13 +230,18 @@ class Observer:
 
     def _dependences_now(self, episode: Episode) -> Array:
         """Return the dependences with their columns of the moment filled in."""
+        return self._table(episode, self._key(episode)).copy()
+
+    def _key(self, episode: Episode) -> tuple[tuple[int, ...], int, int]:
+        """Return on what these columns depend: who carries what, where, what is looked at."""
         state = episode.construction
         if episode.phase is Phase.CONSTRUCT:
-            here, looked_at = state.dimension, state.dependence
-        else:
-            here, looked_at = len(episode.exploration.points) + 1, 0
-        key = state.carried_by, here, looked_at
-        return self._tables.get(key, lambda: self._dependences_at(episode, here, looked_at)).copy()
+            return state.carried_by, state.dimension, state.dependence
+        return state.carried_by, len(episode.exploration.points) + 1, 0
+
+    def _table(self, episode: Episode, key: tuple[tuple[int, ...], int, int]) -> Array:
+        _, here, looked_at = key
+        return self._tables.get(key, lambda: self._dependences_at(episode, here, looked_at))
 
     def _dependences_at(self, episode: Episode, here: int, looked_at: int) -> Array:
         """Return the dependences in a dimension; none is looked at once they are constructed."""
@@ -197,6 +260,11 @@ class Observer:
         return table
 
     def _progress(self, episode: Episode) -> tuple[Array, Array]:
+        """Return how far the episode is as arrays."""
+        progress, remaining = self._numbers(episode)
+        return np.array(progress, np.float32), np.array(remaining, np.int32)
+
+    def _numbers(self, episode: Episode) -> tuple[tuple[float, ...], tuple[int, ...]]:
         """Return how far the episode is, in fractions and in numbers."""
         rules, state = self.task.rules, episode.construction
         constructing = episode.phase is Phase.CONSTRUCT
@@ -231,4 +299,4 @@ class Observer:
             choices - decided,
             0 if episode.is_over else min(steps, MOST_REMAINING),
         )
-        return np.array(progress, np.float32), np.array(remaining, np.int32)
+        return progress, remaining

@@ -21,6 +21,7 @@ needed to tell them apart only if no S and T tie, else a row 0, 1 follows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import islpy as isl
 
@@ -81,9 +82,13 @@ def _is_independent(rows: Sequence[Row], row: Row) -> bool:
 def _is_injective(scop: Scop, schedule: Schedule) -> bool:
     """Whether no two instances have one time."""
     with bounded("completing the schedule"):
-        domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
-        order = isl.UnionMap(str(schedule)).intersect_domain(domain)
+        order = isl.UnionMap(str(schedule)).intersect_domain(_domain(scop))
         return bool(order.is_injective())
+
+
+@lru_cache(maxsize=64)
+def _domain(scop: Scop) -> isl.UnionSet:
+    return union(isl.UnionSet(statement.domain) for statement in scop.statements)
 
 
 def _schedule(scop: Scop, rows: dict[str, list[Row]]) -> Schedule:
