@@ -1,0 +1,91 @@
+"""Play results again: does every episode lead to its schedule, is it legal, is it as fast?
+
+    python -m agents.validate trained.jsonl
+    python -m agents.validate trained.jsonl --run
+
+Files are those of `python -m agents.evaluate --out`. Every record is checked entry by entry, its
+actions are played again, and the schedule that they lead to has to be the one that is claimed, and
+legal. With `--run` it is compiled, run, compared with the original order's output, and timed; a
+claim of a speedup that is more than `--slack` times what is found is not confirmed. The exit status
+is 1 if any claim does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from agents.results import Result, read
+from polygym.compiler.poly.legality import find_violation
+from polygym.episodes import record
+from polygym.errors import PolygymError
+from polygym.measure.evaluation import Evaluator
+
+_ROUNDS = 5
+
+
+def checked(one: Result, place: str, slack: float | None) -> str | None:
+    """Return what does not hold of a result, if anything; it is run if there is a slack."""
+    try:
+        played = record.replay(one.record, place)
+    except PolygymError as error:
+        return str(error)
+    outcome = one.record.get("outcome")
+    claimed = outcome.get("speedup", 0.0) if isinstance(outcome, dict) else 0.0
+    if abs(claimed - one.speedup) > 1e-5 * max(1.0, claimed):
+        return (
+            f"{place}: expected the speedup of the record, {claimed:.3f}, found {one.speedup:.3f}"
+        )
+    if played.schedule is None:
+        return None if one.speedup == 0 else f"{place}: a speedup without a schedule"
+    program = played.subject.program
+    violation = find_violation(program.scop, played.schedule)
+    if violation is not None:
+        return f"{place}: {violation}"
+    if slack is None or one.speedup <= 0:
+        return None
+    with Evaluator(program, played.measuring) as evaluator:
+        (found,) = evaluator.evaluate_together((played.schedule,), _ROUNDS)
+    if not found.is_ok:
+        return f"{place}: expected a run as claimed, found {found.status.value}"
+    if one.speedup > slack * found.speedup:
+        return f"{place}: expected {one.speedup:.2f}x as claimed, found {found.speedup:.2f}x"
+    return None
+
+
+def validated(files: list[Path], slack: float | None) -> Iterator[tuple[str, str | None]]:
+    """Yield the place of every result, and what does not hold of it."""
+    for file in files:
+        for number, one in enumerate(read(file), start=1):
+            place = f"{file}:{number}"
+            yield place, checked(one, place, slack)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Validate; return 0, 1 if a claim does not hold, 2 for what cannot be done."""
+    head, _, rest = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        prog="python -m agents.validate", description=head, epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS")
+    parser.add_argument("--run", action="store_true", help="run what was measured again")
+    parser.add_argument("--slack", type=float, default=1.3, help="default: 1.3")
+    options = parser.parse_args(arguments)
+    count = wrong = 0
+    try:
+        for place, said in validated(options.files, options.slack if options.run else None):
+            count += 1
+            wrong += said is not None
+            print(said or f"{place}: holds", flush=True)
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{count - wrong} of {count} hold")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

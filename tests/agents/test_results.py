@@ -1,0 +1,185 @@
+"""What agents did is written down, put beside each other, and played again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents import compare, evaluate, validate
+from agents.results import Result, read, write
+from polygym.errors import InputError
+from tests.agents.test_training import small, train
+
+SMALL = ["--set", "dataset=mini"]
+
+
+def result(agent: str, seed: int, kernel: str, reward: float, speedup: float = 0.0) -> Result:
+    return Result(agent, seed, kernel, 0, reward, speedup, "not measured", {})
+
+
+# Writing them down
+
+
+def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+    found = [result("a", 0, "mvt", 0.5), result("a", 1, "gemm", 1.0, 2.5)]
+    write(tmp_path / "x.jsonl", found)
+    assert read(tmp_path / "x.jsonl") == found
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reward": "a"}, "x.jsonl:1: reward: expected float"),
+        ({"reward": float("nan")}, "reward: expected float"),
+        ({"seed": True}, "seed: expected int"),
+        ({"record": []}, "record: expected dict"),
+        ({"more": 1}, "expected the entries agent, seed"),
+    ],
+)
+def test_what_is_no_result_is_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    data = {name: getattr(result("a", 0, "mvt", 0.5), name) for name in Result.__slots__}
+    file.write_text(json.dumps({**data, **change}) + "\n")
+    with pytest.raises(InputError, match=said):
+        read(file)
+    for text in ("", "{", "[]\n"):
+        file.write_text(text)
+        with pytest.raises(InputError):
+            read(file)
+    with pytest.raises(InputError, match="expected results"):
+        read(tmp_path / "none")
+
+
+# Evaluating
+
+
+def test_rules_act_and_their_results_hold(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "x.jsonl"
+    given = ["earliest", "--kernels", "mvt,trisolv", *SMALL, "--out", str(file)]
+    assert evaluate.main(given) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].split() == ["kernel", "reward", "speedup", "status"]
+    assert printed.splitlines()[-1].split()[0] == "all"
+    assert [one.kernel for one in read(file)] == ["mvt", "trisolv"]
+    assert validate.main([str(file)]) == 0
+    assert "2 of 2 hold" in capsys.readouterr().out
+
+
+def test_rules_that_roll_dice_have_seeds(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    given = ["uniform", "--kernels", "mvt", "--seeds", "3", "--episodes", "2", *SMALL]
+    assert evaluate.main([*given, "--out", str(file)]) == 0
+    found = read(file)
+    assert [(one.seed, one.episode) for one in found] == [
+        (seed, episode) for seed in range(3) for episode in range(2)
+    ]
+    assert len({one.record["schedule"] for one in found}) > 1
+
+
+def test_trained_agents_act(tmp_path: Path, capsys: Any) -> None:
+    train(small(steps=64, evaluation=None), tmp_path / "run", lambda text: None)
+    file = tmp_path / "x.jsonl"
+    given = [str(tmp_path / "run"), "--kernels", "gemm", "--out", str(file)]
+    assert evaluate.main([*given, "--set", "reward=speedup"]) == 0
+    (one,) = read(file)
+    assert one.status == "ok"
+    assert one.speedup == pytest.approx(one.record["outcome"]["speedup"], abs=1e-5)
+    assert validate.main([str(file), "--run", "--slack", "1000"]) == 0
+    claim = replace(one, speedup=one.speedup * 1e6)
+    claim.record["outcome"]["speedup"] = claim.speedup
+    write(file, [claim])
+    assert validate.main([str(file)]) == 0  # it is only run where that is asked for
+    assert validate.main([str(file), "--run"]) == 1
+    assert "as claimed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["nobody", "--kernels", "mvt"], "an agent: expected the folder of a training"),
+        (["earliest", "--kernels", "nothing"], "nothing"),
+        (["earliest", "--kernels", "mvt", "--set", "reward"], "--set: expected ARGUMENT=VALUE"),
+        (["earliest", "--kernels", "mvt", "--set", "reward=fast"], "reward: expected one of"),
+        (["earliest", "--kernels", "mvt", "--episodes", "0"], "expected numbers from 1 on"),
+    ],
+)
+def test_what_cannot_be_evaluated(given: list[str], said: str, capsys: Any) -> None:
+    assert evaluate.main(given) == 2
+    assert said in capsys.readouterr().err
+
+
+# Playing them again
+
+
+def test_claims_that_do_not_hold_are_found(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "x.jsonl"
+    assert evaluate.main(["earliest", "--kernels", "mvt", *SMALL, "--out", str(file)]) == 0
+    (one,) = read(file)
+    for wrong in (
+        replace(one, speedup=7.0),
+        replace(one, record={**one.record, "schedule": "{ S0[i, j] -> [i, j] }"}),
+        replace(one, record={**one.record, "actions": [*one.record["actions"][:-1], 0]}),
+        replace(one, record={}),
+    ):
+        write(file, [one, wrong])
+        assert validate.main([str(file)]) == 1
+        assert "1 of 2 hold" in capsys.readouterr().out
+
+
+# Putting them beside each other
+
+
+def test_agents_beside_the_first_by_hand(tmp_path: Path, capsys: Any) -> None:
+    found = [
+        *(result("one", seed, name, 1.0, 2.0) for seed in (0, 1) for name in ("mvt", "gemm")),
+        *(result("two", seed, name, 2.0, 8.0) for seed in (0, 1) for name in ("mvt", "gemm")),
+        result("two", 0, "lu", 50.0, 50.0),
+        result("two", 1, "lu", 50.0, 50.0),
+    ]
+    one, two = compare.compared(found, "reward")
+    assert (one.seeds, one.kernels) == (2, 2)
+    assert one.mean == (1.0, 1.0, 1.0)
+    assert two.mean == (2.0, 2.0, 2.0)
+    assert two.beside == (1.0, 1.0, 1.0)
+    _, fast = compare.compared(found, "speedup")
+    assert fast.mean == pytest.approx((8.0, 8.0, 8.0))
+    assert fast.beside == pytest.approx((4.0, 4.0, 4.0))
+    write(tmp_path / "x.jsonl", found)
+    picture = tmp_path / "x.svg"
+    given = [str(tmp_path / "x.jsonl"), "--by", "speedup", "--picture", str(picture)]
+    assert compare.main(given) == 0
+    assert "| two | 2 | 2 | 8.000 (8.000 to 8.000) | 4.000" in capsys.readouterr().out
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_intervals_hold_the_mean_and_grow_with_the_noise() -> None:
+    dice = np.random.default_rng(0)
+
+    def some(noise: float) -> compare.Compared:
+        found = [
+            result("a", seed, name, 1.0 + noise * float(dice.normal()))
+            for seed in range(5)
+            for name in ("mvt", "gemm", "lu")
+        ]
+        (row,) = compare.compared(found, "reward")
+        return row
+
+    quiet, loud = some(0.01), some(1.0)
+    for row in (quiet, loud):
+        middle, low, high = row.mean
+        assert low < middle < high
+    assert loud.mean[2] - loud.mean[1] > 10 * (quiet.mean[2] - quiet.mean[1])
+
+
+def test_what_cannot_be_compared(tmp_path: Path, capsys: Any) -> None:
+    write(tmp_path / "x.jsonl", [result("a", 0, "mvt", 1.0), result("b", 0, "lu", 1.0)])
+    assert compare.main([str(tmp_path / "x.jsonl")]) == 2
+    assert "kernels that all agents have" in capsys.readouterr().err
+    found = [result("a", 0, "mvt", 1.0), result("a", 1, "mvt", 1.0), result("a", 1, "lu", 1.0)]
+    with pytest.raises(InputError, match="a: expected lu of seed 0 too"):
+        compare.compared(found, "reward")
