@@ -3,7 +3,7 @@
 Thin shells around :mod:`polygym.episodes`: ``base`` is what they have in common (observation,
 masks, rendering by ``render``, export), ``construct``, ``explore``, ``schedule`` and ``optimize``
 are the environments, whose ``documentation`` has what their docstrings share, and ``registration``
-names them to Gymnasium.
+names them to Gymnasium. ``vector`` steps many episodes of one together.
 """
 
 from __future__ import annotations
