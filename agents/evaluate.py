@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from agents import results
-from agents.experiments import Experiment, algorithm_of, make_env
+from agents.experiments import Experiment, make_env
+from agents.models import algorithm_of
 from agents.policies.heuristics import Heuristic
 from agents.policies.networks import Network
 from agents.policies.protocol import Policy, inner, run_episode

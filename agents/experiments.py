@@ -26,6 +26,7 @@ and what is wrong is said by its place: nothing is found out after an hour.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from inspect import signature
@@ -34,15 +35,20 @@ from typing import Any
 
 import gymnasium
 
+from agents.models import algorithm_of, new_model
+from agents.policies.protocol import inner
 from agents.splits import chosen
-from agents.wrappers import WRAPPERS
+from agents.wrappers import WRAPPERS, ChoosesKernels
 from polygym.episodes.ids import IDS
+from polygym.episodes.kernels import load
 from polygym.errors import InputError
 
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn")
 NETWORKS = ("sets", "mlp")
 # What is said elsewhere in an experiment, or makes no sense in one.
-_RESERVED = ("policy", "env", "seed", "verbose", "_init_setup_model", "tensorboard_log")
+_RESERVED = (
+    "policy", "env", "seed", "verbose", "_init_setup_model", "tensorboard_log", "device",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +84,10 @@ class Experiment:
         return {self.environment: own}
 
 
-def algorithm_of(name: str) -> Any:
-    """Return the class of an algorithm.
-
-    Raises:
-        InputError: its library is missing.
-    """
-    try:
-        import sb3_contrib
-        import stable_baselines3
-    except ImportError:
-        raise InputError(
-            "training needs stable-baselines3: pip install 'polygym[agents]'"
-        ) from None
-    return {
-        "maskable-ppo": sb3_contrib.MaskablePPO,
-        "ppo": stable_baselines3.PPO,
-        "a2c": stable_baselines3.A2C,
-        "dqn": stable_baselines3.DQN,
-    }[name]
-
-
 def make_env(experiment: Experiment, kernels: str | None = None, seed: int | None = None) -> Any:
     """Return the environment of an experiment, on its kernels or on others, with its wrappers.
+
+    On others it has no wrapper that chooses kernels.
 
     Raises:
         InputError: an argument is wrong.
@@ -113,8 +100,8 @@ def make_env(experiment: Experiment, kernels: str | None = None, seed: int | Non
         disable_env_checker=True,
         **experiment.arguments,
     )
-    if kernels is None:
-        for name, given in experiment.wrappers:
+    for name, given in experiment.wrappers:
+        if kernels is None or not issubclass(WRAPPERS[name], ChoosesKernels):
             env = WRAPPERS[name](env, **given)
     return env
 
@@ -169,7 +156,7 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
         at.part("hyperparameters").mapping(entries.get("hyperparameters", {})),
         at.part("every").whole(entries.get("every", 4096), 1),
         Evaluated(
-            at.part("evaluation.kernels").selection(evaluation.get("kernels", ""), empty=True),
+            at.part("evaluation.kernels").selection(evaluation.get("kernels") or "", empty=True),
             at.part("evaluation.episodes").whole(evaluation.get("episodes", 1), 1),
         ),
         at.part("seeds").seeds(entries.get("seeds", [0])),
@@ -187,18 +174,45 @@ def _check(found: Experiment, at: _Place) -> None:
             )
     try:
         env = make_env(found)
+        _load(found, env)
     except InputError as error:
         raise InputError(f"{at.part('arguments')}: {error}") from None
     except TypeError as error:  # an argument that there is not
         raise InputError(f"{at.part('arguments')}: {_plain(error)}") from None
-    env.close()
     if found.algorithm == "dqn" and found.network == "sets":
         raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
-    known = [
-        name for name in signature(algorithm_of(found.algorithm).__init__).parameters
-        if name not in ("self", *_RESERVED)
-    ]  # fmt: skip
-    at.part("hyperparameters").mapping(found.hyperparameters, known)
+    _check_hyperparameters(found, at.part("hyperparameters"))
+
+
+def _load(found: Experiment, env: Any) -> None:
+    """Load the programs, if sizes or functions are named that not all of them need have."""
+    if not found.arguments.get("parameters") and not found.arguments.get("function"):
+        return
+    evaluated = found.evaluation.kernels
+    for name in (*inner(env).targets, *(chosen(evaluated) if evaluated.strip() else ())):
+        load(inner(env).subject_of(name))
+
+
+def _check_hyperparameters(found: Experiment, at: _Place) -> None:
+    """Refuse what an algorithm does not take, and values with which it cannot be made."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    parameters = signature(algorithm_of(found.algorithm).__init__).parameters
+    known = [name for name in parameters if name not in ("self", *_RESERVED)]
+    for name, value in at.mapping(found.hyperparameters, known).items():
+        usual = parameters[name].default
+        kinds = {bool: (bool,), int: (int,), float: (int, float)}.get(type(usual))
+        is_switch = isinstance(value, bool) and bool not in (kinds or (bool,))
+        if kinds is not None and (is_switch or not isinstance(value, kinds)):
+            raise at.part(name).wrong(f"a value such as {usual}", value)
+    envs = DummyVecEnv([lambda: make_env(found)])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            new_model(found, envs, 0)
+    except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{at}: expected values that {found.algorithm} takes: {message}") from None
 
 
 def _plain(error: TypeError) -> str:

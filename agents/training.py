@@ -9,7 +9,7 @@ leg in which it was killed.
 A folder has for every seed::
 
     experiment.yaml             what is trained, as it was read
-    seed-0/checkpoint.zip       the model after the last leg; replay.pkl beside it for dqn
+    seed-0/checkpoint.zip       the model after the last leg; replay-N.pkl beside it for dqn
     seed-0/episodes.csv         every episode: steps so far, kernel, reward, length, status
     seed-0/evaluations.csv      after every leg: steps, kernel, episode, reward, status, speedup
     seed-0/model.zip            the model at the end, with model.json, which says what it is
@@ -27,12 +27,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 
-from agents.experiments import Experiment, algorithm_of, make_env, parsed
+from agents.experiments import Experiment, make_env, parsed
+from agents.models import algorithm_of, new_model
 from agents.policies.networks import Network
-from agents.policies.protocol import inner, run_episode
+from agents.policies.protocol import run_episode
 from agents.splits import chosen
+from agents.wrappers import ChoosesKernels
 from polygym.errors import InputError, PolygymError
 from polygym.files import locked, write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
@@ -151,39 +154,30 @@ def _loaded(experiment: Experiment, seed: int, checkpoint: Path) -> Any:
     from stable_baselines3.common.utils import set_random_seed
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    kind = algorithm_of(experiment.algorithm)
     envs = DummyVecEnv([lambda: make_env(experiment)])
     if checkpoint.exists():
-        model = kind.load(checkpoint, env=envs, device="cpu")
-        if (replay := checkpoint.with_name("replay.pkl")).exists():
+        model = algorithm_of(experiment.algorithm).load(checkpoint, env=envs, device="cpu")
+        if (replay := _replay(checkpoint, model)).exists():
             model.load_replay_buffer(replay)
     else:
-        given = dict(experiment.hyperparameters)
         has_boards = find_spec("tensorboard") is not None
-        model = kind(
-            _policy(experiment, envs.envs[0], given),
-            envs,
-            seed=_dice(seed, 0),
-            device="cpu",
-            tensorboard_log=str(checkpoint.parent / "tensorboard") if has_boards else None,
-            **given,
-        )
+        boards = str(checkpoint.parent / "tensorboard") if has_boards else None
+        model = new_model(experiment, envs, _dice(seed, 0), boards)
     leg = _dice(seed, int(model.num_timesteps))
     set_random_seed(leg)
     model.action_space.seed(leg)
     envs.seed(leg)
+    done = rows_of(checkpoint.with_name("episodes.csv"))
+    _go_on(envs.envs[0], seed, sum(int(row["steps"]) <= int(model.num_timesteps) for row in done))
     return model
 
 
-def _policy(experiment: Experiment, env: Any, given: dict[str, Any]) -> Any:
-    """Return the policy of an experiment; what it is made with is added to what is given."""
-    if experiment.network == "mlp":
-        return "MultiInputPolicy"
-    from agents.networks import MaskableSetPolicy, SetPolicy
-
-    first = inner(env).FIRST_ACTION
-    given["policy_kwargs"] = {**given.get("policy_kwargs", {}), "first": first}
-    return MaskableSetPolicy if experiment.algorithm == "maskable-ppo" else SetPolicy
+def _go_on(env: Any, seed: int, episodes: int) -> None:
+    """Have the wrappers go on with the kernels where the leg before has ended."""
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, ChoosesKernels):
+            env.hold(seed, episodes)
+        env = env.env
 
 
 def _leg(experiment: Experiment, seed: int, model: Any) -> list[tuple[Any, ...]]:
@@ -198,6 +192,10 @@ def _leg(experiment: Experiment, seed: int, model: Any) -> list[tuple[Any, ...]]
         def __init__(self) -> None:
             super().__init__()
             self._reward, self._length = 0.0, 0
+
+        def _on_training_start(self) -> None:
+            # What falls with the progress falls over the whole training, not over a leg.
+            self.model._total_timesteps = experiment.steps
 
         def _on_step(self) -> bool:
             (reward,), (done,), (info,) = (
@@ -255,13 +253,21 @@ def _append(file: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], a
 
 def _save(experiment: Experiment, model: Any, checkpoint: Path) -> None:
     """Keep the model, and what else a leg begins with; the checkpoint comes last."""
+    replay = _replay(checkpoint, model)
     if experiment.algorithm == "dqn":
-        replay = checkpoint.with_name("replay.pkl")
         model.save_replay_buffer(partial := replay.with_suffix(".partial.pkl"))
         os.replace(partial, replay)
     partial = checkpoint.with_name("partial.zip")
     model.save(partial)
     os.replace(partial, checkpoint)
+    for other in checkpoint.parent.glob("replay-*.pkl"):
+        if other != replay:
+            other.unlink()
+
+
+def _replay(checkpoint: Path, model: Any) -> Path:
+    """Return the file of the replay buffer that belongs to a model."""
+    return checkpoint.with_name(f"replay-{int(model.num_timesteps)}.pkl")
 
 
 def _finish(experiment: Experiment, seed: int, model: Any, folder: Path) -> None:

@@ -23,91 +23,78 @@ from polygym.errors import InputError
 _Env = gymnasium.Env[Observation, np.int64]
 
 
-class _ChoosesKernels(gymnasium.Wrapper[Observation, np.int64, Observation, np.int64]):
-    """What the wrappers have in common: the kernels, and the reset."""
+class ChoosesKernels(gymnasium.Wrapper[Observation, np.int64, Observation, np.int64]):
+    """What the wrappers have in common: the kernels, the reset, and how many episodes there were.
+
+    Which kernel is next follows from a seed and that number. The seed is that of the last reset
+    that had one, with which they begin anew.
+    """
 
     def __init__(self, env: _Env) -> None:
         super().__init__(env)
         self._kernels: Sequence[str] = inner(env).targets
+        self._seed, self._episode, self._is_held = 0, 0, False
+
+    def hold(self, seed: int, episode: int) -> None:
+        """Go on with an episode of that number; resets do not begin anew any more."""
+        self._seed, self._episode, self._is_held = seed, episode, True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
         """Begin an episode on the next kernel."""
-        if seed is not None:
-            self._begin(seed)
+        if seed is not None and not self._is_held:
+            self._seed, self._episode = seed, 0
         if (options or {}).get("kernel") is None:
-            options = {**(options or {}), "kernel": self._next()}
+            options = {**(options or {}), "kernel": self._kernel(self._episode)}
+            self._episode += 1
         return self.env.reset(seed=seed, options=options)
 
     def action_masks(self) -> np.ndarray[Any, Any]:
         """Return which actions are allowed, for algorithms with masks."""
         return inner(self.env).action_masks()
 
-    def _begin(self, seed: int) -> None:
-        """Begin anew, with the seed of a reset."""
-
-    def _next(self) -> str:
+    def _kernel(self, episode: int) -> str:
+        """Return the kernel of an episode by its number."""
         raise NotImplementedError
 
 
-class CycleKernels(_ChoosesKernels):
-    """The kernels in their order, again and again; a reset with a seed begins with the first."""
+class CycleKernels(ChoosesKernels):
+    """The kernels in their order, again and again."""
 
-    def __init__(self, env: _Env) -> None:
-        super().__init__(env)
-        self._place = 0
-
-    def _begin(self, seed: int) -> None:
-        self._place = 0
-
-    def _next(self) -> str:
-        found = self._kernels[self._place % len(self._kernels)]
-        self._place += 1
-        return found
+    def _kernel(self, episode: int) -> str:
+        return self._kernels[episode % len(self._kernels)]
 
 
-class RandomOrderKernels(_ChoosesKernels):
+class RandomOrderKernels(ChoosesKernels):
     """All kernels in an order by dice, then all in another one: none comes up less often."""
 
-    def __init__(self, env: _Env) -> None:
-        super().__init__(env)
-        self._dice = np.random.default_rng()
-        self._left: list[str] = []
-
-    def _begin(self, seed: int) -> None:
-        self._dice, self._left = np.random.default_rng(seed), []
-
-    def _next(self) -> str:
-        if not self._left:
-            self._left = [self._kernels[int(k)] for k in self._dice.permutation(len(self._kernels))]
-        return self._left.pop()
+    def _kernel(self, episode: int) -> str:
+        turn, place = divmod(episode, len(self._kernels))
+        order = np.random.default_rng([self._seed, turn]).permutation(len(self._kernels))
+        return self._kernels[int(order[place])]
 
 
-class CurriculumByDepth(_ChoosesKernels):
+class CurriculumByDepth(ChoosesKernels):
     """First kernels of few loops and statements, then more and more, by dice among them.
 
     One more of the kernels, in the order of their depth and then of their statements, joins with
-    every ``episodes`` episodes. A reset with a seed does not go back to the first ones.
+    every ``episodes`` episodes.
     """
 
     def __init__(self, env: _Env, episodes: int = 20) -> None:
         super().__init__(env)
         if type(episodes) is not int or episodes < 1:
             raise InputError(f"episodes: expected a number from 1 on, found {episodes!r}")
-        self._episodes, self._count = episodes, 0
-        self._dice = np.random.default_rng()
+        self._episodes = episodes
         self._order: list[str] | None = None
 
-    def _begin(self, seed: int) -> None:
-        self._dice = np.random.default_rng(seed)
-
-    def _next(self) -> str:
+    def _kernel(self, episode: int) -> str:
         if self._order is None:
             self._order = sorted(self._kernels, key=self._size)
-        open_now = min(len(self._order), 1 + self._count // self._episodes)
-        self._count += 1
-        return self._order[int(self._dice.integers(open_now))]
+        open_now = min(len(self._order), 1 + episode // self._episodes)
+        dice = np.random.default_rng([self._seed, episode])
+        return self._order[int(dice.integers(open_now))]
 
     def _size(self, name: str) -> tuple[int, int]:
         scop = inner(self.env).subject_of(name).program.scop

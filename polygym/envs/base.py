@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.poly.legality import find_violation
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.score import static_score
@@ -126,6 +127,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         super().reset(seed=seed)
         subject = self._choose(options)
         kernels.load(subject)
+        expect_statements(self._measuring.mapping.nests, subject.program.scop)
         episode = self._open(subject)
         # All or nothing: a file that cannot be read leaves the episode before it as it was.
         self._subject, self._episode, self._evaluation = subject, episode, None

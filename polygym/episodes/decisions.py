@@ -255,7 +255,9 @@ class Deciding:
                 return (not self._usual(question, question.subject.value),)
             case Subject.WAVEFRONT:
                 usual = self._usual(question, "wavefront"), self._usual(question, "diamond")
-                return tuple(wave for wave in _WAVES if wave != usual)
+                others = (wave for wave in _WAVES if wave != usual)
+                # Without a wavefront it does not matter what shape its tiles would have.
+                return tuple(wave for wave in others if wave[0] or usual[0])
             case Subject.PARALLEL if self.start.threads == 1 or not self.start.shares:
                 return ()
             case Subject.TILE:

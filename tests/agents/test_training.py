@@ -52,7 +52,7 @@ def small(**entries: Any) -> Experiment:
 
 
 def weights(path: Path, algorithm: str = "maskable-ppo") -> dict[str, bytes]:
-    from agents.experiments import algorithm_of
+    from agents.models import algorithm_of
 
     model = algorithm_of(algorithm).load(path, device="cpu")
     return {name: value.numpy().tobytes() for name, value in model.policy.state_dict().items()}
@@ -96,6 +96,18 @@ def test_there_are_some() -> None:
         ({"wrappers": [{"CurriculumByDepth": {"episodes": 0}}]}, "episodes: expected a number"),
         ({"hyperparameters": {"gama": 1}}, r"hyperparameters.gama: expected one of learning_rate"),
         ({"hyperparameters": {"seed": 1}}, "hyperparameters.seed: expected one of"),
+        ({"hyperparameters": {"device": "cpu"}}, "hyperparameters.device: expected one of"),
+        ({"hyperparameters": {"n_steps": -4}}, "expected values that maskable-ppo takes"),
+        ({"hyperparameters": {"batch_size": "a"}}, "batch_size: expected a value such as 64"),
+        ({"hyperparameters": {"n_epochs": True}}, "n_epochs: expected a value such as 10"),
+        (
+            {
+                "kernels": "mvt",
+                "arguments": {"parameters": {"n": 30}},
+                "evaluation": {"kernels": "gemm"},
+            },
+            "arguments: parameters: expected those of gemm",
+        ),
         ({"evaluation": {"kernels": "mvt", "every": 3}}, "evaluation.every: expected one of"),
         ({"evaluation": {"kernels": "mvt", "episodes": 0}}, "evaluation.episodes: expected"),
         ({"seeds": []}, "seeds: expected different seeds in a list"),
@@ -205,6 +217,51 @@ def test_what_was_killed_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> Non
         one, other = (where / f"seed-{seed}" for where in (whole, folder))
         assert weights(one / "model.zip") == weights(other / "model.zip")
         assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "order"),
+    [
+        ("CycleKernels", ["mvt", "trisolv", "atax"]),
+        ({"CurriculumByDepth": {"episodes": 4}}, ["trisolv"]),
+        ("RandomOrderKernels", None),
+    ],
+)
+def test_kernels_go_on_from_leg_to_leg(
+    wrapper: object, order: list[str] | None, tmp_path: Path
+) -> None:
+    experiment = small(
+        kernels="mvt, trisolv, atax", wrappers=[wrapper], steps=1024, every=256, evaluation=None
+    )
+    train(experiment, tmp_path, lambda text: None)
+    seen = [row["kernel"] for row in rows_of(tmp_path / "seed-0" / "episodes.csv")]
+    assert len(seen) > 9
+    if wrapper == "CycleKernels":
+        assert order is not None
+        assert seen == [order[k % 3] for k in range(len(seen))]
+    elif order is None:
+        whole = len(seen) // 3 * 3
+        for first in range(0, whole, 3):
+            assert sorted(seen[first : first + 3]) == ["atax", "mvt", "trisolv"]
+    else:
+        assert set(seen[:4]) == {seen[0]}
+        assert len(set(seen)) > 1
+
+
+def test_what_falls_with_the_progress_falls_over_the_whole_training(tmp_path: Path) -> None:
+    from stable_baselines3 import DQN
+
+    hyperparameters = {"buffer_size": 64, "learning_starts": 8, "exploration_fraction": 0.5}
+    experiment = small(algorithm="dqn", hyperparameters=hyperparameters, steps=256, evaluation=None)
+    rates = []
+
+    def look(text: str) -> None:
+        model = DQN.load(tmp_path / "seed-0" / "checkpoint.zip", device="cpu")
+        rates.append(model.exploration_rate)
+        assert len(list((tmp_path / "seed-0").glob("replay-*.pkl"))) == 1
+
+    train(experiment, tmp_path, look)
+    assert rates == pytest.approx([0.525, 0.05, 0.05, 0.05], abs=0.02)
 
 
 def test_another_experiment_needs_another_folder(whole: Path) -> None:

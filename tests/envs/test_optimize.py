@@ -292,3 +292,12 @@ def test_it_is_registered_and_flat() -> None:
         assert len(box.shape) == 1
     assert isinstance(env.unwrapped, OptimizeEnv)
     assert not isinstance(env.unwrapped, ScheduleEnv)
+
+
+@pytest.mark.parametrize("name", [ID, "polygym/Schedule-v0"])
+def test_statements_that_there_are_not_are_refused_at_once(name: str) -> None:
+    env = make(name, kernel="mvt", mapping="S9:tile=8")
+    with pytest.raises(
+        InputError, match="mapping: expected statements of kernel_mvt, S0, S1, found S9"
+    ):
+        env.reset(seed=0)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
 from polygym.compiler.codegen.llvm.emit_module import emit_llvm
 from polygym.compiler.codegen.llvm.jit import compile_object
@@ -83,7 +84,7 @@ def way_to_loops(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) ->
 
 
 def _way(legal: LegalSchedule, mapping: Mapping, sizes: Sizes | None) -> WayToLoops:
-    _expect_statements(mapping, legal)
+    expect_statements(mapping.nests, legal.scop)
     asked = Goal(legal, mapping, sizes)
     prepare(legal.scop, sizes)
     tree = BUILD.run(legal, asked)
@@ -153,17 +154,6 @@ def _simpler(mapping: Mapping) -> Iterator[Mapping]:
     yield mapping
     yield replace(mapping, tile=(), sink=False, nests=())
     yield replace(mapping, tile=(), sink=False, unroll_jam=1, vector_copies=1, nests=())
-
-
-def _expect_statements(mapping: Mapping, legal: LegalSchedule) -> None:
-    """Refuse entries for nests of statements that there are not."""
-    known = [one.statement for one in legal.schedule.statements]
-    unknown = [name for name, _ in mapping.nests if name not in known]
-    if unknown:
-        raise InputError(
-            f"mapping: expected statements of {legal.scop.name}, {', '.join(known)}, found "
-            f"{', '.join(unknown)}"
-        )
 
 
 def _lowered(tree: Tree, goal: Goal) -> WayToLoops:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from polygym.closing import Closing
 from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import IllegalScheduleError
 from polygym.lru import Memory
@@ -158,6 +159,7 @@ class Evaluator(Closing):
     def _opened(self) -> Turns:
         """Return the program, open in the worker; the first who asks opens it."""
         if self._turns is None:
+            expect_statements(self.options.mapping.nests, self.program.scop)
             problem = self._compiler.compile_problem(self.program)
             session = self._worker.open(problem, FIRST)
             self._turns = Turns(session, self.options.timeout_factor)

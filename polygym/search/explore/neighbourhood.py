@@ -75,7 +75,7 @@ def ideas(start: Mapping) -> tuple[Mapping, ...]:
     """
     threads = f" threads={start.threads}"
     # What a text begins with is overridden by what follows; a preset overrides it all.
-    before = "" if str(start) == "sequential" else str(start).replace("default", "")
+    before = "" if str(start) in ("sequential", "default") else str(start)
     found = dict.fromkeys(
         parse_mapping(f"{before} {words}{threads}")
         for words in _IDEAS

@@ -77,3 +77,14 @@ def test_the_best_is_changed_half_of_the_time() -> None:
     assert 900 < places.count(0) < 1100
     assert 400 < places.count(1) < 600
     assert {place_of_parent(1, dice) for _ in range(20)} == {0}
+
+
+def test_ideas_and_changes_keep_what_is_said_of_nests() -> None:
+    start = parse_mapping("threads=2 mydefault:tile=8 S1:parallel=static")
+    found = ideas(start)
+    assert all(one.nests in (start.nests, ()) for one in found)
+    assert sum(one.nests == () for one in found) <= 1  # the order of the text as it is
+    dice, mapping = np.random.default_rng(0), start
+    for _ in range(200):
+        mapping = changed(mapping, dice)
+        assert mapping.nests == start.nests

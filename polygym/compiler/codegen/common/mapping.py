@@ -164,20 +164,19 @@ class Mapping:
             if None in values.values():
                 raise InputError(f"{statement}: expected values, found None")
             Mapping(**values)
-            wants = values.get("parallel", Sharing.OFF) is not Sharing.OFF
-            if wants and self.parallel is Sharing.OFF:
-                raise InputError(
-                    f"{statement}:parallel: expected off where the whole is parallel=off, found "
-                    f"{values['parallel'].value}"
-                )
 
     def of_nest(self, statements: Iterable[str]) -> Entries:
         """Return the entries that are others for the nest of these statements.
 
+        Where nothing is shared out no nest is, whatever is said of it.
+
         >>> parse_mapping("tile=8 S1:tile=4 S0:unroll_jam=2 S0:tile=2").of_nest(["S0", "S1"])
         (('tile', (4,)), ('unroll_jam', 2))
         """
-        return together(self.nests, statements) if self.nests else ()
+        found = together(self.nests, statements) if self.nests else ()
+        if self.parallel is Sharing.OFF:
+            return tuple(one for one in found if one[0] != "parallel")
+        return found
 
     @property
     def leaves_order(self) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from polygym.compiler.ir.scop import Scop
+from polygym.errors import InputError
+
 Entries: TypeAlias = tuple[tuple[str, Any], ...]
 """Entries of a mapping by name, with their values, in the order of :data:`OF_NESTS`."""
 
@@ -36,6 +39,21 @@ def nests_of(entries: Mapping[str, Mapping[str, Any]]) -> Nests:
     (('S1', (('tile', ()), ('unroll_jam', 2))),)
     """
     return tuple((statement, _ordered(own)) for statement, own in sorted(entries.items()) if own)
+
+
+def expect_statements(nests: Nests, scop: Scop) -> None:
+    """Refuse entries for nests of statements that a program does not have.
+
+    Raises:
+        InputError: there are some.
+    """
+    known = [one.name for one in scop.statements]
+    unknown = [name for name, _ in nests if name not in known]
+    if unknown:
+        raise InputError(
+            f"mapping: expected statements of {scop.name}, {', '.join(known)}, found "
+            f"{', '.join(unknown)}"
+        )
 
 
 def _ordered(entries: Mapping[str, Any]) -> Entries:

@@ -1,6 +1,7 @@
 """A mapping is a value that prints and parses, and refuses what has no meaning."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -230,7 +231,6 @@ def test_what_is_wrong_with_a_former_word_is_said_of_it(word: str) -> None:
         ("S0:S1:tile=4", "S0:S1:tile=4"),
         ("S0:tile=0", "tile: expected 1"),
         ("S0:tile=x", "expected sizes such as 32x64, or off for S0:tile"),
-        ("parallel=off S0:parallel=static", "S0:parallel: expected off"),
         ("S0:jam=2 S0:unroll_jam=2", "found it as jam too"),
     ],
 )
@@ -254,3 +254,9 @@ def test_nests_stand_in_order_and_say_something() -> None:
 def test_a_sequential_mapping_with_a_nest_changes_the_order() -> None:
     assert SEQUENTIAL.leaves_order
     assert not parse_mapping("sequential S0:tile=4").leaves_order
+
+
+def test_nothing_is_shared_out_in_a_nest_where_nothing_is() -> None:
+    mapping = parse_mapping("threads=2 parallel=off S0:parallel=static S0:tile=4")
+    assert mapping.of_nest(["S0"]) == (("tile", (4,)),)
+    assert replace(mapping, parallel=Sharing.DYNAMIC).of_nest(["S0"])[0][0] == "parallel"

@@ -1,0 +1,46 @@
+"""The model of an experiment before it has learned anything: an algorithm with a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.policies.protocol import inner
+from polygym.errors import InputError
+
+if TYPE_CHECKING:
+    from agents.experiments import Experiment
+
+
+def algorithm_of(name: str) -> Any:
+    """Return the class of an algorithm.
+
+    Raises:
+        InputError: its library is missing.
+    """
+    try:
+        import sb3_contrib
+        import stable_baselines3
+    except ImportError:
+        raise InputError(
+            "training needs stable-baselines3: pip install 'polygym[agents]'"
+        ) from None
+    return {
+        "maskable-ppo": sb3_contrib.MaskablePPO,
+        "ppo": stable_baselines3.PPO,
+        "a2c": stable_baselines3.A2C,
+        "dqn": stable_baselines3.DQN,
+    }[name]
+
+
+def new_model(experiment: Experiment, envs: Any, seed: int, boards: str | None = None) -> Any:
+    """Return the model; ``boards`` is a folder for TensorBoard's files."""
+    given = dict(experiment.hyperparameters)
+    policy: Any = "MultiInputPolicy"
+    if experiment.network == "sets":
+        from agents.networks import MaskableSetPolicy, SetPolicy
+
+        first = inner(envs.envs[0]).FIRST_ACTION
+        given["policy_kwargs"] = {**given.get("policy_kwargs", {}), "first": first}
+        policy = MaskableSetPolicy if experiment.algorithm == "maskable-ppo" else SetPolicy
+    kind = algorithm_of(experiment.algorithm)
+    return kind(policy, envs, seed=seed, device="cpu", tensorboard_log=boards, **given)
