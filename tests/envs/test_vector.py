@@ -129,15 +129,19 @@ def test_what_makes_no_vector_is_refused() -> None:
 
 @pytest.mark.timing
 def test_it_is_quicker_than_one_by_one() -> None:
-    seconds = []
-    for mode in (None, "sync"):
-        envs = vector(IDS[2], mode, 8, kernel="gemm")
+    made = [vector(IDS[2], mode, 8, kernel="gemm") for mode in (None, "sync")]
+
+    def seconds(envs: Any) -> float:
         _, info = envs.reset(seed=0)
-        best = float("inf")
-        for _ in range(4):
-            dice, began = np.random.default_rng(0), time.process_time()
-            for _ in range(60):
-                _, _, _, _, info = envs.step(allowed(info["action_mask"], dice))
-            best = min(best, time.process_time() - began)
-        seconds.append(best)
-    assert seconds[0] < seconds[1]
+        dice, spent = np.random.default_rng(0), 0.0
+        for _ in range(120):
+            actions = allowed(info["action_mask"], dice)
+            began = time.process_time()
+            _, _, _, _, info = envs.step(actions)
+            spent += time.process_time() - began
+        return spent
+
+    # In turn, and the first time does not count: it pays for the spaces of the program.
+    rounds = [[seconds(envs) for envs in made] for _ in range(5)][1:]
+    ours, theirs = (min(column) for column in zip(*rounds, strict=True))
+    assert ours < theirs
