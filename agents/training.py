@@ -129,7 +129,7 @@ def _train_seed(experiment: Experiment, seed: int, folder: Path, tell: Tell) -> 
     while (model := _loaded(experiment, seed, checkpoint)).num_timesteps < experiment.steps:
         began = time.monotonic()
         first = int(model.num_timesteps)
-        episodes = _leg(experiment, seed, model)
+        episodes = _leg(experiment, model)
         steps = int(model.num_timesteps)
         _append(folder / "episodes.csv", EPISODES, episodes, first)
         shown = _evaluated(experiment, model, steps)
@@ -180,7 +180,7 @@ def _go_on(env: Any, seed: int, episodes: int) -> None:
         env = env.env
 
 
-def _leg(experiment: Experiment, seed: int, model: Any) -> list[tuple[Any, ...]]:
+def _leg(experiment: Experiment, model: Any) -> list[tuple[Any, ...]]:
     """Train up to the next checkpoint, and return the episodes that ended meanwhile."""
     from stable_baselines3.common.callbacks import BaseCallback
 
