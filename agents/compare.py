@@ -11,7 +11,6 @@ first agent's.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.commands import parser_of
 from agents.results import Result, read
 from polygym.errors import InputError, PolygymError
 
@@ -129,11 +129,7 @@ def draw(rows: Sequence[Compared], by: str, file: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Compare; return 0, or 2 for what cannot be done."""
-    head, _, rest = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.compare", description=head, epilog=rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = parser_of("compare", __doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--by", choices=("reward", "speedup"), default="reward")
     parser.add_argument("--picture", type=Path, help="an SVG, PNG or PDF file")

@@ -12,7 +12,6 @@ other, and `python -m agents.validate` plays them again.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import results
+from agents.commands import parser_of
 from agents.experiments import Experiment, make_env
 from agents.models import algorithm_of
 from agents.policies.heuristics import Heuristic
@@ -108,11 +108,7 @@ def _geometric(found: Sequence[Result]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Evaluate; return 0, or 2 for what cannot be done."""
-    head, _, rest = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.evaluate", description=head, epilog=rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = parser_of("evaluate", __doc__)
     parser.add_argument("agent", help="the folder of a training, or a rule")
     parser.add_argument("--kernels", required=True, help="a selection, split:test among them")
     parser.add_argument("--episodes", type=int, default=1, help="of each kernel")

@@ -10,10 +10,10 @@ same weights as if it had not been ended. `agents.experiments` says what may sta
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
+from agents.commands import parser_of
 from agents.experiments import read
 from agents.training import train
 from polygym.errors import PolygymError
@@ -21,13 +21,7 @@ from polygym.errors import PolygymError
 
 def main(arguments: list[str] | None = None) -> int:
     """Train; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
-    head, _, rest = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.train",
-        description=head,
-        epilog=rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("train", __doc__)
     parser.add_argument("file", type=Path, help="a YAML file, see configs/")
     parser.add_argument("--out", type=Path, required=True, help="a folder for what is trained")
     parser.add_argument(

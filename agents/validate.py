@@ -12,11 +12,11 @@ is 1 if any claim does not hold.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from agents.commands import parser_of
 from agents.results import Result, read
 from polygym.compiler.poly.legality import find_violation
 from polygym.episodes import record
@@ -65,11 +65,7 @@ def validated(files: list[Path], slack: float | None) -> Iterator[tuple[str, str
 
 def main(arguments: list[str] | None = None) -> int:
     """Validate; return 0, 1 if a claim does not hold, 2 for what cannot be done."""
-    head, _, rest = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.validate", description=head, epilog=rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = parser_of("validate", __doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="RESULTS")
     parser.add_argument("--run", action="store_true", help="run what was measured again")
     parser.add_argument("--slack", type=float, default=1.3, help="default: 1.3")

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 
 from agents.policies.protocol import inner
-from polygym.envs.base import Info
+from polygym.envs.endings import Info
 from polygym.episodes.reward import of_success
 from polygym.episodes.tables import Observation
 from polygym.errors import InputError

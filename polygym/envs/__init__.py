@@ -3,7 +3,8 @@
 Thin shells around :mod:`polygym.episodes`: ``base`` is what they have in common (observation,
 masks, rendering by ``render``, export), ``construct``, ``explore``, ``schedule`` and ``optimize``
 are the environments, whose ``documentation`` has what their docstrings share, and ``registration``
-names them to Gymnasium. ``vector`` steps many episodes of one together.
+names them to Gymnasium. ``vector`` steps many episodes of one together, and
+``endings`` has what the last ``info`` says.
 """
 
 from __future__ import annotations

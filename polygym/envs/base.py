@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -20,6 +20,13 @@ from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.poly.legality import find_violation
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.score import static_score
+from polygym.envs.endings import (
+    INVALID_STATUS,
+    NOT_MEASURED_STATUS,
+    Info,
+    measured,
+    unmeasured,
+)
 from polygym.episodes import arguments, kernels, reward
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Source, Subject
@@ -30,11 +37,6 @@ from polygym.episodes.reward import Reward
 from polygym.episodes.tables import VERSION, Array, Observation, Table, tables
 from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Evaluation, evaluator_for
-
-Info: TypeAlias = dict[str, Any]
-
-INVALID_STATUS = "invalid"
-NOT_MEASURED_STATUS = "not measured"
 
 
 class PolygymEnv(gymnasium.Env[Observation, np.int64]):
@@ -321,19 +323,19 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         """Fill in what the end of an episode says, and return its reward."""
         episode, factor = self.episode, self._measuring.timeout_factor
         if episode.phase is Phase.INVALID:
-            info.update(_ending(INVALID_STATUS, error=("InvalidState", episode.reason)))
+            info.update(unmeasured(INVALID_STATUS, error=("InvalidState", episode.reason)))
             return reward.of_invalid(self._reward, factor)
         try:
             schedule = episode.schedule()
         except LimitError as error:
-            info.update(_ending("does not compile", error=(type(error).__name__, str(error))))
+            info.update(unmeasured("does not compile", error=(type(error).__name__, str(error))))
             return reward.of_failure(self._reward, factor)
         self._check(schedule)
         if self._reward in (Reward.STATIC, Reward.MODEL):
             return self._judge(schedule, info)
         evaluator = evaluator_for(self.subject.program, self._measuring)
         self._evaluation = evaluator.evaluate(schedule, episode.mapping)
-        info.update(_measured(self._evaluation))
+        info.update(measured(self._evaluation))
         return reward.of_evaluation(self._reward, self._evaluation, factor)
 
     def _judge(self, schedule: Schedule, info: Info) -> float:
@@ -349,9 +351,9 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
                 worth = predicted_speedup(episode.task, schedule, mapping)
         except LimitError as error:
             known = (type(error).__name__, str(error))
-            info.update(_ending("does not compile", schedule=schedule, error=known))
+            info.update(unmeasured("does not compile", schedule=schedule, error=known))
             return reward.of_failure(self._reward, factor)
-        info.update(_ending(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
+        info.update(unmeasured(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
         return reward.of_success(self._reward, worth, factor)
 
     def _check(self, schedule: Schedule) -> None:
@@ -368,38 +370,3 @@ def space_of(arrays: Mapping[str, Table]) -> spaces.Space[Observation]:
         for name, table in arrays.items()
     }
     return spaces.Dict(boxes)  # type: ignore[return-value]
-
-
-def _ending(
-    status: str,
-    *,
-    schedule: Schedule | None = None,
-    error: tuple[str, str] = ("", ""),
-    is_success: bool = False,
-) -> Info:
-    """Return the keys of an end without a measurement, with the types they have in every end."""
-    return {
-        "status": status,
-        "speedup": 0.0,
-        "seconds": 0.0,
-        "baseline_seconds": 0.0,
-        "samples": (),
-        "schedule": "" if schedule is None else str(schedule),
-        "error_type": error[0],
-        "error_details": error[1],
-        "is_success": is_success,
-    }
-
-
-def _measured(evaluation: Evaluation) -> Info:
-    return {
-        "status": evaluation.status.value,
-        "speedup": float(evaluation.speedup),
-        "seconds": float(evaluation.seconds),
-        "baseline_seconds": float(evaluation.baseline_seconds),
-        "samples": tuple(float(sample) for sample in evaluation.samples),
-        "schedule": str(evaluation.schedule),
-        "error_type": evaluation.error_type,
-        "error_details": evaluation.error_details,
-        "is_success": evaluation.is_ok,
-    }

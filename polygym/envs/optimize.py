@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from gymnasium import spaces
 
-from polygym.envs.base import Info, PolygymEnv, space_of
+from polygym.envs.base import PolygymEnv, space_of
 from polygym.envs.documentation import documented
+from polygym.envs.endings import Info
 from polygym.episodes import arguments
 from polygym.episodes.decision_tables import decision_tables
 from polygym.episodes.episode import Decides, Phase

@@ -17,8 +17,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from polygym.envs.base import Info, PolygymEnv
+from polygym.envs.base import PolygymEnv
 from polygym.envs.construct import ConstructEnv
+from polygym.envs.endings import Info
 from polygym.envs.explore import ExploreEnv
 from polygym.envs.optimize import OptimizeEnv
 from polygym.envs.schedule import ScheduleEnv

@@ -39,6 +39,7 @@ from polygym.episodes.tables import (
     Array,
     Observation,
     encoded,
+    tables,
 )
 from polygym.lru import Memory
 
@@ -107,29 +108,23 @@ class Observer:
         self._dependences = dependence_table(self.task, self._order)
         self._statements = statement_table(self.task.scop)
         self._width = self.task.polyhedra.layout.width
+        self._shapes = [
+            (name, table.size, table.dtype)
+            for name, table in tables(self.task.options.max_dimensions, 0).items()
+        ]
         self._from, self._of, columns = places(self.task)
         self._at = self._of * _ROW + columns
 
     def observe(self, episode: Episode, allowed: Array) -> Observation:
         """Return what an agent sees that may take these of its actions."""
-        finished = self._finished_of(self._points(episode))
-        generator, point, moved = self._current(episode)
-        statements = self._statements.copy()
-        statements[:, _RANK] = finished.ranks
-        statements[:, _MOVED] = moved
-        progress, remaining = self._progress(episode)
-        return {
-            "progress": progress,
-            "remaining": remaining,
-            "dependences": self._dependences_now(episode).ravel(),
-            "statements": statements.ravel(),
-            "rows": finished.rows.copy(),
-            "generator": generator,
-            "point": point,
-            "action_mask": allowed.astype(np.int8),
-        }
+        arrays: Observation = {name: np.empty(size, dtype) for name, size, dtype in self._shapes}
+        arrays["action_mask"] = np.empty(len(allowed), np.int8)
+        self.update(episode, allowed, Shown(arrays))
+        return arrays
 
-    def update(self, episode: Episode, allowed: Sequence[bool] | bool, shown: Shown) -> None:
+    def update(
+        self, episode: Episode, allowed: Array | Sequence[bool] | bool, shown: Shown
+    ) -> None:
         """Write an observation into arrays; what is there already is left alone."""
         arrays = shown.arrays
         statements = arrays["statements"].reshape(self._statements.shape)
@@ -170,17 +165,6 @@ class Observer:
     def _points(self, episode: Episode) -> tuple[Vector, ...]:
         """Return the rows of the dimensions that are finished."""
         return episode.exploration.points
-
-    def _current(self, episode: Episode) -> tuple[Array, Array, Array | int]:
-        """Return the generator to decide on, the sum of those decided, and whom the first moves."""
-        generator = np.zeros(STATEMENTS * _ROW, np.float32)
-        point = generator.copy()
-        if episode.phase is not Phase.EXPLORE:
-            return generator, point, 0
-        choices, decided, total = self._decided(episode)
-        generator[self._at] = choices.shown[decided]
-        point[self._at] = encoded(total[self._from])
-        return generator, point, choices.moved[decided]
 
     def _decided(self, episode: Episode) -> tuple[_Choices, int, Array]:
         """Return the generators of the dimension, how many are decided, and the sum of these."""
@@ -228,10 +212,6 @@ class Observer:
         cut = array.clip(-LARGEST, LARGEST).astype(np.int64, copy=False)
         return cut.reshape(len(found), self._width)
 
-    def _dependences_now(self, episode: Episode) -> Array:
-        """Return the dependences with their columns of the moment filled in."""
-        return self._table(episode, self._key(episode)).copy()
-
     def _key(self, episode: Episode) -> tuple[tuple[int, ...], int, int]:
         """Return on what these columns depend: who carries what, where, what is looked at."""
         state = episode.construction
@@ -258,11 +238,6 @@ class Observer:
             if looked_at <= count:
                 table[looked_at - 1, _DEPENDENCE["looked_at"]] = 1
         return table
-
-    def _progress(self, episode: Episode) -> tuple[Array, Array]:
-        """Return how far the episode is as arrays."""
-        progress, remaining = self._numbers(episode)
-        return np.array(progress, np.float32), np.array(remaining, np.int32)
 
     def _numbers(self, episode: Episode) -> tuple[tuple[float, ...], tuple[int, ...]]:
         """Return how far the episode is, in fractions and in numbers."""
