@@ -54,6 +54,10 @@ class SetExtractor(BaseFeaturesExtractor):
         return torch.cat([context, scores[:, self.first : self.first + self.actions]], -1)
 
 
+# Both kinds bring what a policy is themselves, and agree in it; their types have no common class.
+_Policy: Any = object
+
+
 class _Part(nn.Module):
     """A part of a vector."""
 
@@ -65,78 +69,52 @@ class _Part(nn.Module):
         return vector[..., self._part]
 
 
-def _arguments(action_space: spaces.Discrete, width: int, first: int) -> dict[str, Any]:
-    return {
-        "net_arch": [],
-        "ortho_init": False,
-        "features_extractor_class": SetExtractor,
-        "features_extractor_kwargs": {
-            "actions": int(action_space.n),
-            "first": first,
-            "width": width,
-        },
-    }
+class _OverSets(_Policy):  # type: ignore[misc]
+    """A policy whose scores and values are the network's."""
+
+    action_net: Any
+    value_net: Any
+
+    def __init__(
+        self,
+        observation_space: spaces.Dict,
+        action_space: spaces.Discrete,
+        lr_schedule: Any,
+        *,
+        width: int = 64,
+        first: int = 0,
+        **others: Any,
+    ) -> None:
+        self._width = width
+        others |= {
+            "net_arch": [],
+            "ortho_init": False,
+            "features_extractor_class": SetExtractor,
+            "features_extractor_kwargs": {
+                "actions": int(action_space.n),
+                "first": first,
+                "width": width,
+            },
+        }
+        super().__init__(observation_space, action_space, lr_schedule, **others)
+
+    def _build(self, lr_schedule: Any) -> None:
+        """Take scores and values from the network, and have the optimiser know of it."""
+        super()._build(lr_schedule)
+        network: Any = self.features_extractor
+        self.action_net = _Part(self._width)
+        self.value_net = nn.Sequential(_Part(0, self._width), network.network.value)
+        self.optimizer = self.optimizer_class(
+            self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
+        )
 
 
-class MaskableSetPolicy(MaskableMultiInputActorCriticPolicy):
+class MaskableSetPolicy(_OverSets, MaskableMultiInputActorCriticPolicy):
     """For MaskablePPO."""
 
-    def __init__(
-        self,
-        observation_space: spaces.Dict,
-        action_space: spaces.Discrete,
-        lr_schedule: Any,
-        *,
-        width: int = 64,
-        first: int = 0,
-        **others: Any,
-    ) -> None:
-        self._width = width
-        super().__init__(
-            observation_space,
-            action_space,
-            lr_schedule,
-            **{**others, **_arguments(action_space, width, first)},
-        )
 
-    def _build(self, lr_schedule: Any) -> None:
-        super()._build(lr_schedule)
-        _end(self, lr_schedule, self._width)
-
-
-class SetPolicy(MultiInputActorCriticPolicy):
+class SetPolicy(_OverSets, MultiInputActorCriticPolicy):
     """For PPO and A2C, which know no masks."""
-
-    def __init__(
-        self,
-        observation_space: spaces.Dict,
-        action_space: spaces.Discrete,
-        lr_schedule: Any,
-        *,
-        width: int = 64,
-        first: int = 0,
-        **others: Any,
-    ) -> None:
-        self._width = width
-        super().__init__(
-            observation_space,
-            action_space,
-            lr_schedule,
-            **{**others, **_arguments(action_space, width, first)},
-        )
-
-    def _build(self, lr_schedule: Any) -> None:
-        super()._build(lr_schedule)
-        _end(self, lr_schedule, self._width)
-
-
-def _end(policy: Any, lr_schedule: Any, width: int) -> None:
-    """Take scores and values from the network, and have the optimiser know of it."""
-    policy.action_net = _Part(width)
-    policy.value_net = nn.Sequential(_Part(0, width), policy.features_extractor.network.value)
-    policy.optimizer = policy.optimizer_class(
-        policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs
-    )
 
 
 def _size(box: spaces.Space[Any]) -> int:

@@ -57,6 +57,7 @@ from polygym.compiler.codegen.common.nest_entries import (
     OF_NESTS,
     Entries,
     Nests,
+    expect_order,
     nests_of,
     together,
 )
@@ -150,16 +151,8 @@ class Mapping:
 
     def _check_nests(self) -> None:
         """Refuse nests that have no meaning, or another order than that of their names."""
-        names = [statement for statement, _ in self.nests]
-        if names != sorted(set(names)):
-            raise InputError(f"nests: expected statements in order, found {', '.join(names)}")
+        expect_order(self.nests)
         for statement, own in self.nests:
-            found = [entry for entry, _ in own]
-            if not own or found != [entry for entry in OF_NESTS if entry in found]:
-                raise InputError(
-                    f"{statement}: expected some of {', '.join(OF_NESTS)}, in that order, found "
-                    f"{', '.join(found) or 'nothing'}"
-                )
             values = dict(own)
             if None in values.values():
                 raise InputError(f"{statement}: expected values, found None")

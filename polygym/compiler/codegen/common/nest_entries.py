@@ -41,6 +41,24 @@ def nests_of(entries: Mapping[str, Mapping[str, Any]]) -> Nests:
     return tuple((statement, _ordered(own)) for statement, own in sorted(entries.items()) if own)
 
 
+def expect_order(nests: Nests) -> None:
+    """Refuse statements, or entries of one, that do not stand in their order, or say nothing.
+
+    Raises:
+        InputError: some do not.
+    """
+    names = [statement for statement, _ in nests]
+    if names != sorted(set(names)):
+        raise InputError(f"nests: expected statements in order, found {', '.join(names)}")
+    for statement, own in nests:
+        found = [entry for entry, _ in own]
+        if not own or found != [entry for entry in OF_NESTS if entry in found]:
+            raise InputError(
+                f"{statement}: expected some of {', '.join(OF_NESTS)}, in that order, found "
+                f"{', '.join(found) or 'nothing'}"
+            )
+
+
 def expect_statements(nests: Nests, scop: Scop) -> None:
     """Refuse entries for nests of statements that a program does not have.
 
