@@ -194,6 +194,13 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
 
     # What is more than Gymnasium asks for
 
+    def suggested(self) -> int:
+        """Return what the environment's policy would do in the agent's place.
+
+        With ``policy="learned"`` that is the policy that comes with polygym.
+        """
+        return self._policy(self.episode, self.np_random) - self.FIRST_ACTION
+
     @property
     def subject(self) -> Subject:
         """The program of the episode."""

@@ -143,7 +143,7 @@ _SHARED = """
     | `threads` | 1 | threads that the compiled code may use |
     | `mapping` | "default" | what is done to the loops for the machine's sake, as docs/mapping.md has it |
     | `timeout_factor` | 10 | a run is cut off after so many times the original's time |
-    | `policy` | "earliest" | what acts where the agent does not: uniform, bias_coeff_0, bias_select_dep, earliest, greedy |
+    | `policy` | "earliest" | what acts where the agent does not: uniform, bias_coeff_0, bias_select_dep, earliest, greedy, learned; `suggested()` asks it for the agent's action |
     | `seed` | None | the seed of the first reset that has none |
     | `render_mode` | None | "ansi": a text; "rgb_array": a picture |
 

@@ -26,7 +26,8 @@ class OptimizeEnv(PolygymEnv):
 
     An episode has up to three phases. A schedule is built from nothing as in Schedule-v0, or, with
     `start="isl"`, isl's schedule is edited: rows are skewed, interchanged, moved, reversed, put in
-    to part statements or left out to fuse them, shifted and changed number by number. Then its
+    to part statements or left out to fuse them, shifted and changed number by number, or another of
+    the program's schedules is adopted: the order of the text, or isl's if it is told otherwise. Then its
     mapping is decided question by question: threads, tiles, vectors, copies, for each nest of loops.
     What results is compiled, run and timed, and its speedup is the reward. Every schedule on the
     way is legal, and results stay the same bit for bit.
@@ -71,14 +72,14 @@ class OptimizeEnv(PolygymEnv):
     Beside the arrays below there are these, float32 unless said otherwise; sizes, lengths and
     numbers of things are log2(1 + x), columns `about_…`, `operand_…` and `edit_…` are 0 or 1:
 
-    `question` (27,): `editing`, `mapping`; `about_registers` … `about_sink`, what the question is
-    about (11 columns); `operand_kind` … `operand_amount`, what an edit needs next (6); `is_part`;
+    `question` (28,): `editing`, `mapping`; `about_registers` … `about_sink`, what the question is
+    about (11 columns); `operand_kind` … `operand_strategy`, what an edit needs next (7); `is_part`;
     `nest` (from 1; 0: the program); `loop` (from 1); `length` of that loop; `threads`;
     `questions_left` at most; `edits` made; `edit_steps` / 64.
 
-    `choices` (15 by 18), a row for every answer: `allowed`, `as_the_model_says`, `ends`, `value`,
+    `choices` (15 by 19), a row for every answer: `allowed`, `as_the_model_says`, `ends`, `value`,
     `negative`, `share_of_loop` (tile size over the loop's length), `off`, `static`, `wavefront`,
-    `diamond`, `edit_skew` … `edit_coefficient`.
+    `diamond`, `edit_skew` … `edit_adopt`.
 
     `nests` (8 by 34), in the order in which they run: `exists`, `at_hand`, `statements`, `depth`,
     `iterations`, `length_1` … `length_6`, `independent_1` … `independent_6`; and what the mapping so

@@ -8,7 +8,11 @@ know, one operand after the other, outermost row first and statements in the ord
     split        before which row, how many        fuse         row
                  statements part
     shift        row, statement, by how much       coefficient  row, statement, iterator, one more
-                                                                or less
+    adopt        whose schedule                                 or less
+
+To adopt a schedule is to go on with another one that the program has without a search
+(:mod:`polygym.compiler.poly.alternatives`): the order of the text, or what isl finds if it is told
+otherwise.
 
 With the last operand the edit happens. Then the mask has only what leads to a legal schedule of
 small numbers; before that it has every operand that there is, so that an agent may come to a point
@@ -29,7 +33,9 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly import edits
+from polygym.compiler.poly.alternatives import ALTERNATIVES, alternatives
 from polygym.compiler.poly.schedule import Schedule
 
 BACK = 0
@@ -52,6 +58,7 @@ class Edit(Enum):
     FUSE = "fuse"
     SHIFT = "shift"
     COEFFICIENT = "coefficient"
+    ADOPT = "adopt"
 
 
 class Operand(Enum):
@@ -63,6 +70,7 @@ class Operand(Enum):
     STATEMENT = "statement"
     ITERATOR = "iterator"
     AMOUNT = "amount"
+    STRATEGY = "strategy"
 
 
 Operands: TypeAlias = tuple[int, ...]
@@ -110,6 +118,15 @@ def _one(_: Schedule, __: Operands) -> Sequence[int]:
     return _ONE
 
 
+def _strategies(_: Schedule, __: Operands) -> Sequence[int]:
+    return range(len(ALTERNATIVES))
+
+
+def _adopted(schedule: Schedule, strategy: int, scop: Scop) -> Schedule:
+    """Return the schedule of a strategy, the one there is where the program has none of it."""
+    return alternatives(scop).get(strategy, schedule)
+
+
 _ROW = Operand.ROW, _rows
 _STATEMENT = Operand.STATEMENT, _statements
 _KINDS: dict[Edit, tuple[Callable[..., Schedule], tuple[tuple[Operand, _Menu], ...]]] = {
@@ -130,6 +147,7 @@ _KINDS: dict[Edit, tuple[Callable[..., Schedule], tuple[tuple[Operand, _Menu], .
         edits.recombined,
         (_ROW, _STATEMENT, (Operand.ITERATOR, _iterators), (Operand.AMOUNT, _one)),
     ),
+    Edit.ADOPT: (_adopted, ((Operand.STRATEGY, _strategies),)),
 }
 EDITS = tuple(Edit)
 
@@ -141,11 +159,12 @@ class Editing:
     """The schedule so far, and the edit that has been begun.
 
     ``part`` is the part of a long list from which the next operand comes. ``choices`` says how many
-    answers a step has beside BACK.
+    answers a step has beside BACK, ``scop`` is the program.
     """
 
     schedule: Schedule
     choices: int
+    scop: Scop
     edit: Edit | None = None
     operands: Operands = ()
     part: int | None = None
@@ -231,6 +250,7 @@ class Editing:
     def _edited(self, value: int) -> Schedule:
         assert self.edit is not None
         change, _ = _KINDS[self.edit]
-        found = change(self.schedule, *self.operands, value)
+        of_program = (self.scop,) if self.edit is Edit.ADOPT else ()
+        found = change(self.schedule, *self.operands, value, *of_program)
         assert isinstance(found, Schedule)
         return found

@@ -149,7 +149,7 @@ class Task:
         decides = self.options.decides
         if decides is None or decides.start is None:
             return first
-        return replace(first, phase=Phase.EDIT, editing=Editing(self.beginning, CHOICES))
+        return replace(first, phase=Phase.EDIT, editing=Editing(self.beginning, CHOICES, self.scop))
 
     @cached_property
     def beginning(self) -> Schedule:

@@ -1,4 +1,4 @@
-"""Rules that choose an action: random ones with weights, and two that do not roll dice.
+"""Who chooses actions: rules that roll dice with weights, two that roll none, and networks.
 
 A policy is any callable from an episode and a generator of random numbers to an action that the
 episode's mask allows. The three of the paper choose at random among the allowed actions in
@@ -16,70 +16,31 @@ bias_select_dep   0.2 : 0.2 : 0.6                    1 : 1 : 1 : …
 the coefficient 0 wherever it may. ``greedy`` constructs as ``earliest`` does and then gives each
 generator the coefficient with the best static score if all generators behind it get the least
 allowed one.
+
+``learned`` is the policy that comes with polygym (:mod:`polygym.episodes.learned`): it takes what
+networks expect to be faster that have learned from measurements. Rules and networks roll no dice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Protocol
 
 import numpy as np
 
-from polygym.episodes.construction import ConstructionAction
-from polygym.episodes.episode import CONSTRUCTION_ACTIONS, Episode, Phase
-from polygym.episodes.reward import without_a_clock
+from polygym.episodes.episode import Episode
+from polygym.episodes.rules import Policy, earliest, greedy, weighted
 from polygym.errors import InputError
 
-
-class Policy(Protocol):
-    """Chooses one of the actions that an episode allows."""
-
-    def __call__(self, episode: Episode, generator: np.random.Generator) -> int:
-        """Return an action that ``episode.mask()`` allows."""
-        ...
+LEARNED = "learned"
+"""The name of the policy that has learned."""
 
 
-def weighted(construction: tuple[float, float, float], zero: float, other: float) -> Policy:
-    """Return the policy that chooses at random with weights."""
+def _learned(episode: Episode, generator: np.random.Generator) -> int:
+    """Act as the networks say that come with polygym, which are read when they are asked."""
+    from polygym.episodes.learned import learned
 
-    def choose(episode: Episode, generator: np.random.Generator) -> int:
-        mask = np.array(episode.mask())
-        coefficients = [zero] + [other] * (len(mask) - CONSTRUCTION_ACTIONS - 1)
-        weights = np.array([*construction, *coefficients]) * mask
-        return int(generator.choice(len(mask), p=weights / weights.sum()))
-
-    return choose
-
-
-def earliest(episode: Episode, generator: np.random.Generator) -> int:
-    """Carry what can be carried as soon as it can be; the smallest coefficients."""
-    mask = episode.mask()
-    if episode.phase is not Phase.CONSTRUCT:
-        return mask.index(True)
-    next_dim, next_dep, select = (mask[action.value] for action in ConstructionAction)
-    if select:
-        return ConstructionAction.SELECT_DEP.value
-    rules, state = episode.task.rules, episode.construction
-    missing = rules.can_be_carried(state) - rules.selected(state, state.dimension)
-    if next_dep and (missing or not next_dim):
-        return ConstructionAction.NEXT_DEP.value
-    return ConstructionAction.NEXT_DIM.value
-
-
-def greedy(episode: Episode, generator: np.random.Generator) -> int:
-    """Take the coefficient with the best static score, the smallest of equal ones."""
-    if episode.phase is Phase.CONSTRUCT:
-        return earliest(episode, generator)
-    allowed = [action for action, is_allowed in enumerate(episode.mask()) if is_allowed]
-    return max(allowed, key=lambda action: _promise(episode.after(action), generator))
-
-
-def _promise(episode: Episode, generator: np.random.Generator) -> float:
-    """Return the score of the schedule with the least coefficients from here on."""
-    while not episode.is_over:
-        episode = episode.after(earliest(episode, generator))
-    return without_a_clock(episode)
+    return learned(episode, generator)
 
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
@@ -89,12 +50,13 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "bias_select_dep": weighted((0.2, 0.2, 0.6), 1, 1),
         "earliest": earliest,
         "greedy": greedy,
+        LEARNED: _learned,
     }
 )
 
 
 # Those that roll no dice: the same episode, the same action.
-DETERMINISTIC = frozenset({"earliest", "greedy"})
+DETERMINISTIC = frozenset({"earliest", "greedy", LEARNED})
 
 
 def policy(name: str) -> Policy:
@@ -117,3 +79,16 @@ def play(
     while not (episode.is_over or until(episode)):
         episode = episode.after(choose(episode, generator))
     return episode
+
+
+__all__ = [
+    "DETERMINISTIC",
+    "LEARNED",
+    "POLICIES",
+    "Policy",
+    "earliest",
+    "greedy",
+    "play",
+    "policy",
+    "weighted",
+]

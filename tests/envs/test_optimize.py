@@ -95,8 +95,8 @@ def test_a_decided_mapping_is_what_is_measured() -> None:
 
 
 def test_what_is_said_is_what_the_tables_name() -> None:
-    assert len(QUESTION_COLUMNS) == 27
-    assert len(CHOICE_COLUMNS) == 18
+    assert len(QUESTION_COLUMNS) == 28
+    assert len(CHOICE_COLUMNS) == 19
     assert len(NEST_COLUMNS) == 34
     env = optimize(kernel="gemm", start="isl", features=True)
     observation, _ = env.reset(seed=0)

@@ -15,6 +15,7 @@ from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.tree import parts
 from polygym.compiler.poly import edits
+from polygym.compiler.poly.alternatives import ALTERNATIVES, alternatives
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import parse
@@ -234,7 +235,7 @@ def test_each_kind_of_edit_does_what_it_says() -> None:
     before = parse("[n] -> { S0[i, j] -> [0, i, j]; S1[i, j] -> [1, i, j] }", scop)
 
     def after(*answers: object) -> str:
-        editing = Editing(before, CHOICES)
+        editing = Editing(before, CHOICES, scop)
         for answer in answers:
             place = (
                 EDITS.index(answer) if isinstance(answer, Edit) else editing.values.index(answer)
@@ -257,7 +258,7 @@ def test_each_kind_of_edit_does_what_it_says() -> None:
 
 def test_an_edit_can_be_dropped_and_a_mask_has_what_is_legal() -> None:
     scop = kernel_scop("jacobi-1d")  # backwards in time is never legal
-    editing = Editing(original(scop), CHOICES)
+    editing = Editing(original(scop), CHOICES, scop)
     begun = editing.after(1 + EDITS.index(Edit.REVERSE))
     assert begun.operand is Operand.ROW
     asked = []
@@ -274,10 +275,28 @@ def test_an_edit_can_be_dropped_and_a_mask_has_what_is_legal() -> None:
     assert begun.after(BACK).schedule == editing.schedule
 
 
+def test_another_schedule_of_the_program_is_adopted() -> None:
+    scop = kernel_scop("2mm")
+    editing = Editing(isl_schedule(scop), CHOICES, scop).after(1 + EDITS.index(Edit.ADOPT))
+    assert editing.operand is Operand.STRATEGY
+    mask = editing.mask(lambda schedule: is_legal(scop, schedule))
+    adopted = {
+        strategy: editing.after(1 + place).schedule
+        for place, strategy in enumerate(editing.values)
+        if mask[1 + place]
+    }
+    assert adopted[ALTERNATIVES.index(ORIGINAL)] == original(scop)
+    assert len(set(adopted.values())) == len(adopted) >= 3
+    assert isl_schedule(scop) not in adopted.values()  # where it begins
+    assert ALTERNATIVES.index(ISL) not in adopted
+    known = alternatives(scop)
+    assert {known[strategy] for strategy in adopted} == set(adopted.values())
+
+
 def test_a_long_list_is_chosen_from_in_parts() -> None:
     scop = kernel_scop("deriche")
     assert len(scop.statements) > 2 * CHOICES
-    editing = Editing(original(scop), CHOICES)
+    editing = Editing(original(scop), CHOICES, scop)
     editing = editing.after(1 + EDITS.index(Edit.SHIFT)).after(1)
     assert editing.operand is Operand.STATEMENT
     assert editing.chooses_part

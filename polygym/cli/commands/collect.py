@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,27 @@ from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
 from polygym.search.corpus.store import open_corpus
 
+
+class Range(click.ParamType):  # type: ignore[type-arg]
+    """Two numbers, such as 3e7:3e9."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> tuple[float, float]:
+        """Return both numbers."""
+        if isinstance(value, tuple):
+            return value
+        least, colon, most = str(value).partition(":")
+        try:
+            found = float(least), float(most)
+        except ValueError:
+            colon = ""
+        if not colon or not 1 <= found[0] <= found[1] < inf:
+            self.fail(f"expected two numbers from 1 on such as 3e7:3e9, found {value!r}")
+        return found
+
+
 _HELP = f"""Measure many candidates of many programs, for models to learn from.
 
 FILE is a corpus, an SQLite file, which is made where it is not there. A visit takes a program at
@@ -33,8 +55,7 @@ PATTERN names programs as elsewhere: kernels, categories, comprehensions, files,
 ('gemm', 'stencils', 'tc:conv*', 'random:17'). Without one, six in ten visits are of a random
 program, each another, the rest of kernels and of the library's comprehensions, but never of the
 kernels on which models are tested: {", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
-order does about {LEAST_WORK:.0e} to {MOST_WORK:.0e} operations, and never more than four times as
-many.
+order does as many operations as --work says, and never more than four times as many.
 
 Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
 --seed in the middle of a visit; a candidate is never measured twice on one kind of machine.
@@ -46,6 +67,7 @@ Examples:
   polygym collect corpus.sqlite --rows 2000
   polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
   polygym collect mine.sqlite my.c gemm --each 200 --minutes 10
+  polygym collect large.sqlite --near --work 3e7:3e9 --each 32 --threads 2 --seed 21
   polygym corpus stats corpus.sqlite
 """
 
@@ -76,6 +98,20 @@ Examples:
     metavar="N",
     help="Stop after so long, whatever there is.",
 )
+@click.option(
+    "--work",
+    type=Range("LEAST:MOST"),
+    default=f"{LEAST_WORK:g}:{MOST_WORK:g}",
+    show_default=True,
+    metavar="LEAST:MOST",
+    help="How many operations the original order does at the sizes that are drawn.",
+)
+@click.option(
+    "--near",
+    is_flag=True,
+    help="Measure what is near isl's schedule and the default mapping: all of isl's schedules, "
+    "edits of the best, changes of their mappings.",
+)
 @threads_option
 @seed_option("The dice: which programs, sizes, schedules and mappings.")
 @json_option
@@ -85,13 +121,15 @@ def command(
     rows: int,
     each: int,
     minutes: float | None,
+    work: tuple[float, float],
+    near: bool,
     threads: int,
     seed: int,
     as_json: bool,
 ) -> Answer:
     """Collect, and say what came of it."""
     limit = None if minutes is None else 60 * minutes
-    plan = CollectPlan(Choice.of(patterns), rows, each, threads, seed, limit)
+    plan = CollectPlan(Choice.of(patterns, work), rows, each, threads, seed, limit, near)
     stop = Stop()
     with open_corpus(file, begin=True) as corpus:
         before = corpus.count()

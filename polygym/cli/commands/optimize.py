@@ -39,7 +39,11 @@ _HELP = """Search the legal schedules of a program for one that runs faster.
 
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
 with the original order's and times it. With --policy model policies build eight for an episode, and
-the one that a model of cost ranks first is taken (pip install 'polygym[cost]'). With
+the one that a model of cost ranks first is taken (pip install 'polygym[cost]'). With --policy
+learned networks that come with polygym choose another schedule than isl's and another mapping than
+the default where they expect these to be faster: in the first episode what they are sure of, so
+that --budget 1 is their one answer, beside isl's schedule in the ranking; after that they explore.
+With
 --tune-mapping N, other mappings are tried then for the three fastest schedules, isl's and the
 original order: first a few that differ in one idea, then small changes of the best. At the end the
 best five are timed again, in turn with the original order and isl's schedule; as the best of many
@@ -63,6 +67,7 @@ again if `measured_together` is true; `best_while_searching` and `convergence` a
 Examples:
   polygym optimize gemm --dataset medium
   polygym optimize gemm --threads 2 --budget 50 --tune-mapping 100
+  polygym optimize gemm --threads 2 --policy learned --budget 1
   polygym optimize my.c -p n=500 --budget 1000 --out found --plot
   polygym optimize my.c -p n=500 --budget 5000 --out found --resume
   polygym optimize lu --policy uniform --seed 3 --json > lu.json
@@ -98,8 +103,8 @@ Examples:
     type=click.Choice(player_names()),
     default="bias_coeff_0",
     show_default=True,
-    help="Who makes the choices: a policy by dice or rule, or a model of cost that takes the most "
-    "promising of eight episodes.",
+    help="Who makes the choices: a policy by dice or rule, the policy that has learned, or a model "
+    "of cost that takes the most promising of eight episodes.",
 )
 @model_option("The model that --policy model asks")
 @seed_option("The dice of the policy.")

@@ -20,6 +20,7 @@ module                  what it knows
 ``spaces``              which rows a schedule may have: a package
 ``strategy``            which schedule a program gets without a search
 ``baselines``           the order of the source, and what isl finds
+``alternatives``        the schedules that a program has without a search
 ``scheduler``           isl's scheduler at work
 ``isl_variants``        its schedules without skewing or without negative coefficients
 ``lifted``              sizes that are written as numbers become parameters for it

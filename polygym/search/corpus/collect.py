@@ -52,7 +52,7 @@ class CollectPlan:
     """How much is collected, and of what.
 
     ``rows`` counts those of all collections in the corpus together; ``each`` is how many candidates
-    a visit has. ``seconds`` limits this one.
+    a visit has, which stays ``near`` or does not. ``seconds`` limits this one.
     """
 
     choice: Choice = USUAL
@@ -61,6 +61,7 @@ class CollectPlan:
     threads: int = 1
     seed: int = 0
     seconds: float | None = None
+    near: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -179,7 +180,7 @@ class Collection:
             start = replace(DEFAULT, threads=plan.threads)
             dice = np.random.default_rng([plan.seed, number, 1])
             with self.waiting():
-                candidates = Candidates.of(found.program, start, dice, plan.each)
+                candidates = Candidates.of(found.program, start, dice, plan.each, near=plan.near)
             self._sample(place, visit, found.program, candidates, compilers, known)
             if self._is_over and len(candidates.told) < plan.each:
                 return  # the rest belongs to it, too

@@ -23,6 +23,9 @@ from polygym.sqlite_files import explained
 SHIPPED = Path(__file__).parent / "corpus.sqlite.xz"
 """The corpus that comes with polygym."""
 
+NEAR = Path(__file__).parent / "near.sqlite.xz"
+"""One more, of what is near isl's schedule and the default mapping: what policies learn from."""
+
 _MOST_BYTES = 1 << 30
 _WHAT = "a whole corpus"
 

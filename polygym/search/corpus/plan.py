@@ -9,15 +9,15 @@ Sizes are drawn so that the original order has to do about as many operations as
 :data:`LEAST_WORK` and :data:`MOST_WORK`, any order of magnitude as likely as another: first one
 factor for all usual sizes, then each size a little larger or smaller. What comes to four times the
 most is drawn again; a program whose sizes have their bounds may do less than the least. What is
-larger than caches is among them, and what takes long is not: a corpus of many candidates says more
-than one of few.
+larger than caches is among them, and what takes long is not, unless a choice has other bounds
+(:attr:`Choice.work`): a corpus of many candidates says more than one of few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 
 import numpy as np
@@ -45,18 +45,28 @@ _LEAST_SIZE = 4
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What visits choose from: names, or, where there are none, the usual kinds."""
+    """What visits choose from: names, or, where there are none, the usual kinds.
+
+    ``work`` are the least and the most operations of the original order.
+    """
 
     names: tuple[str, ...] = ()
+    work: tuple[float, float] = (LEAST_WORK, MOST_WORK)
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that leave nothing."""
+        least, most = self.work
+        if not 1 <= least <= most < inf:
+            raise InputError(f"work: expected 1 <= least <= most, found {least:g} and {most:g}")
 
     @staticmethod
-    def of(patterns: Sequence[str]) -> Choice:
+    def of(patterns: Sequence[str], work: tuple[float, float] = (LEAST_WORK, MOST_WORK)) -> Choice:
         """Return what patterns name; none stand for the usual kinds.
 
         Raises:
             InputError: a pattern names nothing.
         """
-        return Choice(selected(patterns) if patterns else ())
+        return Choice(selected(patterns) if patterns else (), work)
 
     def program(self, dice: np.random.Generator) -> str:
         """Return the name of a program."""
@@ -96,7 +106,7 @@ def chosen(choice: Choice, seed: int, number: int) -> Chosen:
     for _ in range(_ATTEMPTS):
         name = choice.program(dice)
         try:
-            program = sized(name, dice)
+            program = sized(name, dice, choice.work)
             if not choice.names and is_held_out(name, program):
                 raise InputError(f"{name}: does what a test kernel does")
             return Chosen(program, Case(_short(name), program.parameters), _text(name))
@@ -105,15 +115,20 @@ def chosen(choice: Choice, seed: int, number: int) -> Chosen:
     raise InputError(f"no program among the first {_ATTEMPTS} can be measured; the last: {last}")
 
 
-def sized(name: str, dice: np.random.Generator) -> Program:
-    """Return a program at random sizes.
+def sized(
+    name: str,
+    dice: np.random.Generator,
+    bounds: tuple[float, float] = (LEAST_WORK, MOST_WORK),
+) -> Program:
+    """Return a program at random sizes, with so much to do at least and at most.
 
     Raises:
         InputError: it makes no sense at any that were tried, or does too much at all of them.
     """
     usual = load_program(name, dataset=Dataset.MEDIUM)
     sizes = dict(usual.parameters)
-    wanted = exp(dice.uniform(log(LEAST_WORK), log(MOST_WORK)))
+    least, most = bounds
+    wanted = exp(dice.uniform(log(least), log(most)))
     factor = _factor(usual, sizes, wanted)
     changes = np.exp(dice.uniform(-_JITTER, _JITTER, len(sizes)))
     given = {
@@ -122,7 +137,7 @@ def sized(name: str, dice: np.random.Generator) -> Program:
         if value > _LEAST_SIZE
     }
     found = load_program(name, dataset=Dataset.MEDIUM, parameters=given)
-    if work(found, dict(found.parameters)) > 4 * MOST_WORK:
+    if work(found, dict(found.parameters)) > 4 * most:
         raise InputError(f"{name}: too much to do at sizes of {given}")
     return found
 

@@ -166,9 +166,9 @@ def _explore(search: Search, budget: int, evaluator: Evaluator, watch: Watch) ->
     """Explore until the budget is used up."""
     with watch(Phase.EXPLORE, search, budget) as attention:
 
-        def measure(schedule: Schedule) -> Evaluation:
+        def measure(schedule: Schedule, mapping: Mapping) -> Evaluation:
             with attention.waiting():
-                return trusted(evaluator.evaluate(schedule))
+                return trusted(evaluator.evaluate(schedule, mapping))
 
         for _ in search.run(budget, measure):
             attention.show()

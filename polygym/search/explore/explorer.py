@@ -4,7 +4,8 @@ Which schedule episode k finds follows from the seed and from k alone, whoever p
 (:mod:`polygym.search.explore.players`). So a search that is interrupted after episode k and
 continued with k + 1 explores what an uninterrupted one does.
 
-Two episodes may find one schedule. It is measured the first time only; ``known`` says where.
+Two episodes may find one schedule, and one mapping for it where that is decided too. It is measured
+the first time only; ``known`` says where.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.episode import Episode
 from polygym.measure.evaluation import Evaluation
+from polygym.measure.evaluation.evaluator import Choice
 from polygym.search.explore.players import Player, schedule_of
 
 
@@ -54,12 +57,14 @@ def explore(
     play: Player,
     seed: int,
     indices: range,
-    evaluate: Callable[[Schedule], Evaluation],
-    known: Mapping[Schedule, int] | None = None,
+    evaluate: Callable[[Schedule, MachineMapping], Evaluation],
+    usual: MachineMapping,
+    known: Mapping[Choice, int] | None = None,
 ) -> Iterator[Explored]:
     """Yield what every episode of ``indices`` leads to, in order.
 
-    ``known`` has the schedules that need no measuring, with the episodes that found them first.
+    ``usual`` is the mapping of episodes that decide about none. ``known`` has what needs no
+    measuring, with the episodes that found it first.
     """
     first_of = dict(known or {})
     for index in indices:
@@ -67,8 +72,10 @@ def explore(
         found = schedule_of(episode)
         if isinstance(found, str):
             yield Unscheduled(index, episode, found)
-        elif found in first_of:
-            yield Repeated(index, episode, found, first_of[found])
+            continue
+        choice = found, episode.mapping or usual
+        if choice in first_of:
+            yield Repeated(index, episode, found, first_of[choice])
         else:
-            first_of[found] = index
-            yield Measured(index, episode, evaluate(found))
+            first_of[choice] = index
+            yield Measured(index, episode, evaluate(*choice))

@@ -31,6 +31,7 @@ from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes import record
 from polygym.episodes.episode import Phase
+from polygym.episodes.recorded import GIVEN
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.measure.evaluation import Evaluation
@@ -64,12 +65,14 @@ class Search:
     tally: Tally = field(default_factory=Tally)
     trials: Trials = field(default_factory=Trials)
 
-    def run(self, budget: int, evaluate: Callable[[Schedule], Evaluation]) -> Iterator[Explored]:
+    def run(
+        self, budget: int, evaluate: Callable[[Schedule, Mapping], Evaluation]
+    ) -> Iterator[Explored]:
         """Go on until ``budget`` episodes are explored in all; yield each once it is written."""
         indices = range(self.tally.explored, budget)
         setting = self.setting
-        known = self.tally.known()
-        for event in explore(setting.play, setting.seed, indices, evaluate, known):
+        usual, known = setting.measuring.mapping, self.tally.known()
+        for event in explore(setting.play, setting.seed, indices, evaluate, usual, known):
             line = _line(setting, event)
             self.journal.append(line)
             if _add(self.tally, event) and self.best is self.tally.best:
@@ -99,13 +102,22 @@ class Search:
     def confirm(self, finding: Finding) -> None:
         """Make a finding the best one, with what measuring it again has shown."""
         setting, evaluation = self.setting, finding.evaluation
-        if isinstance(finding.index, int):
-            line = read(self.journal.path).episodes[finding.index]
-        else:
-            line = setting.record_of_given(evaluation)
+        line = self._played(finding) or setting.record_of_given(evaluation)
         outcome = record.outcome_of(evaluation, setting.subject)
-        arguments = {**line["arguments"], "mapping": str(evaluation.mapping)}
+        arguments = line["arguments"]
+        if not setting.decides_mapping or line["phase"] == GIVEN:
+            arguments = {**arguments, "mapping": str(evaluation.mapping)}
         self._write_best({**line, "arguments": arguments, "outcome": outcome})
+
+    def _played(self, finding: Finding) -> Json | None:
+        """Return the line of the episode that found something; None where none led to it."""
+        if not isinstance(finding.index, int):
+            return None
+        line = read(self.journal.path).episodes[finding.index]
+        if not self.setting.decides_mapping:
+            return line
+        is_its_own = line["outcome"]["mapping"] == str(finding.evaluation.mapping)
+        return line if is_its_own else None
 
     def close(self) -> None:
         """Close the journals; harmless the second time."""
@@ -120,7 +132,7 @@ class Search:
         """Write the files about the episode of a line, the one by which a reader begins last."""
         best = {name: value for name, value in line.items() if name not in _OF_THE_JOURNAL}
         schedule = parse(line["schedule"], self.setting.subject.program.scop)
-        mapping = parse_mapping(line["arguments"]["mapping"])
+        mapping = parse_mapping(line["outcome"]["mapping"])
         self._write(BEST_C, self.c_text(schedule, mapping))
         self.write_summary(summary(self))
         self._write(BEST, json.dumps(best, indent=2) + "\n")

@@ -7,6 +7,9 @@ clock, whoever plays. (What the model says depends on the machine for which loop
 ``model`` lets policies play :data:`TRIES` episodes and takes the one whose schedule a model of cost
 ranks first under the search's mapping and sizes; nothing is run for that. Every
 :data:`HONEST`-th episode is a policy's alone, in case the model is blind to something.
+
+``learned`` acts in the first episode as it does where there is only one, and explores in all
+others.
 """
 
 from __future__ import annotations
@@ -26,13 +29,18 @@ from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.cost.loop_tree import Forest
 from polygym.cost.model import Model
 from polygym.episodes.episode import Episode, Phase, Task
-from polygym.episodes.policies import POLICIES, Policy, play, policy
+from polygym.episodes.learned import Learned
+from polygym.episodes.learned_weights import expect_weights, shipped
+from polygym.episodes.policies import LEARNED, POLICIES, Policy, play, policy
 from polygym.errors import InputError, LimitError, PolygymError
 
 MODEL = "model"
 """The name of the player that asks the model; the others are policies."""
 
 TRIES, HONEST = 8, 8
+HEAT = 0.15
+"""How much the policy that has learned explores, in powers of two."""
+
 BEHIND_MODEL = "bias_coeff_0"
 """The policy of which the model's player plays most; the others come in turn."""
 
@@ -64,6 +72,8 @@ def check_player(name: str, model: ChosenModel = SHIPPED) -> None:
     Raises:
         InputError: there is none of that name, or what it needs is missing.
     """
+    if name == LEARNED:
+        expect_weights()
     if name in POLICIES:
         return
     if name in (MODEL, here := model_name(model)):
@@ -89,6 +99,8 @@ def player(
         InputError: there is none of that name, or what it needs is missing.
     """
     check_player(name, model)
+    if name == LEARNED:
+        return ByLearned(task)
     if name in POLICIES:
         return ByPolicy(task, policy(name))
     return ByModel(task, own_sizes(task.scop, sizes), mapping, model.expected())
@@ -104,6 +116,18 @@ class ByPolicy:
     def __call__(self, seed: int, index: int) -> Episode:
         """Return the policy's episode."""
         return episode_of(self.task, self.choose, seed, index)
+
+
+@dataclass(frozen=True, slots=True)
+class ByLearned:
+    """The policy that has learned: the best it knows first, then what it is less sure of."""
+
+    task: Task
+
+    def __call__(self, seed: int, index: int) -> Episode:
+        """Return the policy's episode."""
+        choose = Learned(shipped(), HEAT if index else 0.0)
+        return episode_of(self.task, choose, seed, index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,19 @@ only a search with the same one may continue it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from polygym.compiler.poly.strategy import ISL
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.episodes import record
-from polygym.episodes.episode import Episode
-from polygym.episodes.ids import SCHEDULE
+from polygym.episodes.episode import Decides, Episode
+from polygym.episodes.ids import OPTIMIZE, SCHEDULE
 from polygym.episodes.kernels import Source, Subject, subject
+from polygym.episodes.learned_weights import digest
+from polygym.episodes.policies import LEARNED
+from polygym.episodes.recorded import START
 from polygym.measure.evaluation import Evaluation
 from polygym.search.explore.conditions import Conditions
 from polygym.search.explore.players import BEHIND_MODEL, MODEL, Player, check_player, player
@@ -32,7 +36,8 @@ class Setting(Conditions):
     """A search, but for how long it goes on.
 
     The program is read once: its file may change while the search is at work. Episodes are those of
-    the environment that builds whole schedules, with the policy in the agent's place.
+    the environment that builds whole schedules, with the policy in the agent's place; those of the
+    policy that has learned edit isl's schedule and decide its mapping too.
     ``model`` is whom the policy asks that asks a model.
     """
 
@@ -48,7 +53,15 @@ class Setting(Conditions):
     @cached_property
     def subject(self) -> Subject:
         """The program and its processes."""
-        return subject(self.source, self.options)
+        options = self.options
+        if self.decides_mapping:
+            options = replace(options, decides=Decides(self.measuring.mapping, ISL))
+        return subject(self.source, options)
+
+    @property
+    def decides_mapping(self) -> bool:
+        """Whether episodes decide about a mapping too."""
+        return self.policy == LEARNED
 
     @cached_property
     def play(self) -> Player:
@@ -59,7 +72,10 @@ class Setting(Conditions):
 
     def record(self, episode: Episode, evaluation: Evaluation | None) -> dict[str, Any]:
         """Return an episode as JSON that can be replayed."""
-        return record.of(SCHEDULE, self._arguments(), self.subject, episode, evaluation)
+        if not self.decides_mapping:
+            return record.of(SCHEDULE, self._arguments(), self.subject, episode, evaluation)
+        arguments = {**self._arguments(), START: str(ISL)}
+        return record.of(OPTIMIZE, arguments, self.subject, episode, evaluation)
 
     def record_of_given(self, evaluation: Evaluation) -> dict[str, Any]:
         """Return a schedule that no episode led to as JSON that can be replayed."""
@@ -76,6 +92,7 @@ class Setting(Conditions):
             "process": whole["process"],
             "policy": self.policy,
             **({"model": self.model.digest} if self.policy == MODEL else {}),
+            **({"weights": digest()} if self.policy == LEARNED else {}),
             **{name: conditions[name] for name in _OF_ALL_SCHEDULES},
         }
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from polygym.compiler.poly.schedule import Schedule
 from polygym.measure.evaluation import Evaluation
+from polygym.measure.evaluation.evaluator import Choice
 
 # The kinds of episodes that are not measured, beside the statuses of those that are.
 REPEATED = "repeated"
@@ -39,7 +39,7 @@ class Tally:
 
     explored: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    findings: dict[Schedule, Finding] = field(default_factory=dict)
+    findings: dict[Choice, Finding] = field(default_factory=dict)
     best: Finding | None = None
     curve: list[tuple[int, float]] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ class Tally:
         self.explored += 1
         self.counts[evaluation.status.value] += 1
         finding = Finding(index, evaluation)
-        self.findings[evaluation.schedule] = finding
+        self.findings[evaluation.schedule, evaluation.mapping] = finding
         is_best = evaluation.is_ok and (
             self.best is None or evaluation.speedup > self.best.evaluation.speedup
         )
@@ -67,11 +67,11 @@ class Tally:
         """How many schedules did not run to a correct end."""
         return sum(not one.evaluation.is_ok for one in self.findings.values())
 
-    def known(self) -> dict[Schedule, int]:
-        """Return the schedules that have been measured, with the episodes that found them."""
+    def known(self) -> dict[Choice, int]:
+        """Return what has been measured, with the episodes that found it."""
         return {
-            schedule: finding.index
-            for schedule, finding in self.findings.items()
+            choice: finding.index
+            for choice, finding in self.findings.items()
             if isinstance(finding.index, int)
         }
 

@@ -13,7 +13,7 @@ from polygym.search.explore.folder import Search, begin, resume
 from polygym.search.explore.setting import Setting
 
 
-def pretended(schedule: Schedule) -> Evaluation:
+def pretended(schedule: Schedule, mapping: Mapping = DEFAULT) -> Evaluation:
     """Return an outcome for a schedule: every fifth one times out, the others have a speedup."""
     number = int.from_bytes(hashlib.sha256(str(schedule).encode()).digest()[:4], "big")
     if number % 5 == 0:
@@ -27,7 +27,7 @@ def pretended(schedule: Schedule) -> Evaluation:
             baseline_samples=(1.0,),
             error_type="Timeout",
             error_details="pretended",
-            mapping=DEFAULT,
+            mapping=mapping,
         )
     speedup = (number % 1000 + 1) / 250
     return Evaluation(
@@ -40,7 +40,7 @@ def pretended(schedule: Schedule) -> Evaluation:
         baseline_samples=(1.0,),
         error_type="",
         error_details="",
-        mapping=DEFAULT,
+        mapping=mapping,
     )
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.policies import policy
@@ -20,7 +21,7 @@ from tests.search.explore.pretending import pretended, setting
 
 def explored(indices: range, *, seed: int = 0, name: str = "bias_coeff_0") -> list[Explored]:
     task = setting().subject.task
-    return list(explore(ByPolicy(task, policy(name)), seed, indices, pretended))
+    return list(explore(ByPolicy(task, policy(name)), seed, indices, pretended, DEFAULT))
 
 
 def actions(events: list[Explored]) -> list[tuple[int, ...]]:
@@ -45,18 +46,21 @@ def test_an_episode_depends_on_its_number_alone() -> None:
 def test_a_schedule_is_measured_once() -> None:
     asked: list[Schedule] = []
 
-    def evaluate(schedule: Schedule) -> Evaluation:
+    def evaluate(schedule: Schedule, mapping: Mapping) -> Evaluation:
         asked.append(schedule)
+        assert mapping == DEFAULT
         return pretended(schedule)
 
     task = setting().subject.task
-    first, *others = explore(ByPolicy(task, policy("earliest")), 0, range(4), evaluate)
+    first, *others = explore(ByPolicy(task, policy("earliest")), 0, range(4), evaluate, DEFAULT)
     assert isinstance(first, Measured)
     assert asked == [first.evaluation.schedule]
     for event in others:
         assert isinstance(event, Repeated)
         assert (event.first, event.schedule) == (0, asked[0])
-    (known,) = explore(ByPolicy(task, policy("earliest")), 0, range(9, 10), evaluate, {asked[0]: 5})
+    known_from = {(asked[0], DEFAULT): 5}
+    earliest = ByPolicy(task, policy("earliest"))
+    (known,) = explore(earliest, 0, range(9, 10), evaluate, DEFAULT, known_from)
     assert isinstance(known, Repeated)
     assert known.first == 5
     assert len(asked) == 1
@@ -68,7 +72,7 @@ def test_an_invalid_episode_is_an_event() -> None:
     def clumsy(episode: Episode, _: object) -> int:
         return task.options.actions - 1
 
-    (event,) = explore(ByPolicy(task, clumsy), 0, range(1), pretended)
+    (event,) = explore(ByPolicy(task, clumsy), 0, range(1), pretended, DEFAULT)
     assert isinstance(event, Unscheduled)
     assert event.episode.phase is Phase.INVALID
     assert "not offered" in event.reason

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes import record
 from polygym.episodes.episode import TaskOptions
@@ -33,7 +33,7 @@ import os, signal, sys
 from pathlib import Path
 from tests.search.explore.pretending import begun, pretended
 search, last = begun(Path(sys.argv[1])), int(sys.argv[2])
-def evaluate(schedule):
+def evaluate(schedule, mapping):
     if search.tally.explored == last:
         os.kill(os.getpid(), signal.SIGKILL)
     return pretended(schedule)
@@ -135,7 +135,7 @@ def test_a_full_disk_keeps_what_was_explored(alone: Path, tmp_path: Path) -> Non
 def test_a_stop_in_the_middle_of_a_measurement_loses_only_that(tmp_path: Path) -> None:
     search = begun(tmp_path)
 
-    def stopped(schedule: Schedule) -> Evaluation:
+    def stopped(schedule: Schedule, mapping: Mapping) -> Evaluation:
         if search.tally.explored == 4:
             raise KeyboardInterrupt
         return pretended(schedule)

@@ -1,0 +1,146 @@
+"""What the learned policy learns from: the rows of corpora with their features, case by case.
+
+A row has the features of its planned loops (:mod:`polygym.cost.candidate`), and, where its mapping
+is the default one, those of its schedule's rows (:mod:`polygym.cost.rows`). Held-out kernels, and
+what does the same, are left out whatever a corpus holds.
+
+A file with everything is kept, since it takes some minutes: two cores share the cases.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.poly.baselines import isl_schedule
+from polygym.compiler.poly.schedule import parse
+from polygym.cost.candidate import NAMES
+from polygym.cost.ground import Ground
+from polygym.cost.rows import ROW_NAMES, row_features
+from polygym.errors import InputError, PolygymError
+from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.samples import Group, groups, looked_at, program_of, without_tests
+from polygym.search.corpus.store import open_corpus
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lessons:
+    """The rows of all cases, as arrays with an entry for each.
+
+    ``case`` and ``program`` are numbers. ``rows`` are nan where ``is_default`` says that the
+    mapping is another one; ``is_isl`` says that the schedule is isl's usual one.
+    """
+
+    features: Array
+    rows: Array
+    seconds: Array
+    case: Array
+    program: Array
+    is_isl: Array
+    is_default: Array
+
+    def save(self, path: Path) -> None:
+        """Write everything to a file, whole or not at all."""
+        partial = path.with_suffix(".partial.npz")
+        every: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        np.savez_compressed(partial, **every)
+        os.replace(partial, path)
+
+    @staticmethod
+    def load(path: Path) -> Lessons:
+        """Read a file that :meth:`save` wrote."""
+        with np.load(path, allow_pickle=False) as archive:
+            return Lessons(**{one.name: archive[one.name] for one in fields(Lessons)})
+
+
+def lessons_of(files: Sequence[Path], tell: Callable[[str], None]) -> Lessons:
+    """Return what is to be learned from corpora, packed ones or databases.
+
+    Raises:
+        InputError: a file is no corpus, or there is nothing in them to learn from.
+    """
+    found: list[Group] = []
+    for file in files:
+        kept, left = without_tests(_groups(file))
+        tell(f"{file.name}: {len(kept)} cases; {left} are held out")
+        found += kept
+    parts = []
+    cores = len(os.sched_getaffinity(0))
+    with ProcessPoolExecutor(cores, get_context("forkserver")) as pool:
+        for number, part in enumerate(pool.map(_lesson, found), start=1):
+            parts.append(part)
+            if number % 50 == 0 or number == len(found):
+                tell(f"features of {number} of {len(found)} cases")
+    return _together(parts)
+
+
+def _groups(file: Path) -> list[Group]:
+    """Return the cases of a corpus."""
+    if file.suffix != ".xz":
+        with open_corpus(file) as corpus:
+            return groups(corpus)
+    with TemporaryDirectory() as folder:
+        unpacked = Path(folder, "corpus.sqlite")
+        unpack(file, unpacked)
+        with open_corpus(unpacked) as corpus:
+            return groups(corpus)
+
+
+def _lesson(group: Group) -> dict[str, Any]:
+    """Return the rows of a case; none where isl would take too long."""
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("features", "rows", "seconds", "is_isl", "is_default")
+    }
+    try:
+        with TemporaryDirectory() as folder:
+            program = program_of(group.visit, folder)
+        usual = isl_schedule(program.scop)
+        ground = Ground.of(program.scop, own_sizes(program.scop, dict(program.parameters)))
+    except PolygymError:
+        return {"program": group.visit.case.program, **found}
+    default = parse_mapping(f"threads={group.visit.threads}")
+    for row, seen in looked_at(group):
+        schedule = parse(row.schedule, program.scop)
+        is_default = parse_mapping(row.mapping) == default
+        found["features"].append(seen.vector)
+        found["rows"].append(
+            row_features(ground, schedule).vector if is_default else np.full(len(ROW_NAMES), np.nan)
+        )
+        found["seconds"].append(row.seconds)
+        found["is_isl"].append(schedule == usual)
+        found["is_default"].append(is_default)
+    return {"program": group.visit.case.program, **found}
+
+
+def _together(parts: Iterable[dict[str, Any]]) -> Lessons:
+    found = [one for one in parts if one["seconds"]]
+    if not found:
+        raise InputError("corpora: expected cases to learn from, found none")
+    names = sorted({one["program"] for one in found})
+    counts = [len(one["seconds"]) for one in found]
+
+    def joined(name: str, kind: Any, *shape: int) -> Array:
+        every = [np.array(one[name], dtype=kind).reshape(-1, *shape) for one in found]
+        return np.concatenate(every)
+
+    return Lessons(
+        joined("features", np.float32, len(NAMES)),
+        joined("rows", np.float32, len(ROW_NAMES)),
+        joined("seconds", np.float64),
+        np.repeat(np.arange(len(found)), counts),
+        np.repeat([names.index(one["program"]) for one in found], counts),
+        joined("is_isl", np.bool_),
+        joined("is_default", np.bool_),
+    )

@@ -1,0 +1,229 @@
+"""Make the weights of the learned policy from corpora of measurements, by one command.
+
+    polygym collect near.sqlite --near --work 8e6:4e8 --each 24 --threads 2 --seed 22
+    python -m agents.teach --corpus near.sqlite --out runs/learned
+
+Programs, not rows, are dealt into folds: networks that have not seen a program say what they
+promise of its schedules and mappings, and from that follows how careful the policy has to be
+(`caution`, `least`): among the settings under which it makes at most three cases in a hundred
+slower than isl's schedule by more than 5 %, the one that gains most. Then both networks learn from
+all programs. Held-out kernels, and what does the same, are never among them.
+
+Every stage is kept in --out, and the same command goes on after Ctrl-C or a kill.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.commands import parser_of
+from agents.lessons import Array, Lessons, lessons_of
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import Card, Samples
+from polygym.cost.network import Network
+from polygym.cost.network_training import NetworkOptions, fit
+from polygym.cost.rows import ROW_NAMES
+from polygym.episodes.learned_weights import Weights
+from polygym.episodes.promise import ahead, both
+from polygym.errors import InputError, PolygymError
+from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.search.corpus.packed import NEAR, SHIPPED
+
+FOLDS = 5
+CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
+LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
+MOST_SLOWER, SLOWER = 0.03, 0.95
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How careful the policy is, and what came of that in cases of programs left out.
+
+    ``gain`` is the geometric mean of how many times as fast what it takes is as isl's schedule
+    under the default mapping, ``best`` what the fastest candidates would give; ``slower`` the share
+    of cases that it makes slower than :data:`SLOWER`, ``taken`` of those in which it takes
+    something else at all.
+    """
+
+    caution: float
+    least: float
+    gain: float
+    best: float
+    slower: float
+    taken: float
+    cases: int
+
+
+def choose(lessons: Lessons, rows: Array, loops: Array) -> Chosen:
+    """Return how careful to be, by members' scores of every row (nan where there are none)."""
+    found = [
+        judged(lessons, rows, loops, caution, least) for caution, least in product(CAUTIONS, LEASTS)
+    ]
+    careful = [one for one in found if one.slower <= MOST_SLOWER]
+    return max(careful or found[-1:], key=lambda one: one.gain)
+
+
+def judged(lessons: Lessons, rows: Array, loops: Array, caution: float, least: float) -> Chosen:
+    """Return what comes of being so careful."""
+    gains, bests, taken = [], [], 0
+    for case in np.unique(lessons.case):
+        own = np.flatnonzero(lessons.case == case)
+        usual = own[lessons.is_isl[own] & lessons.is_default[own]]
+        if not len(usual):
+            continue
+        now = usual[0]
+        # As the policy does: a schedule under the default mapping, then a mapping for it.
+        others = own[lessons.is_default[own]]
+        found = [
+            ahead(both(rows[one], loops[one]), both(rows[now], loops[now]), caution)
+            for one in others
+        ]
+        place = int(np.argmax(found))
+        chosen = others[place] if found[place] > least else now
+        taken += int(chosen != now)
+        gains.append(lessons.seconds[now] / lessons.seconds[chosen])
+        bests.append(lessons.seconds[now] / lessons.seconds[others].min())
+    speed = np.array(gains)
+    return Chosen(
+        caution, least, _mean(speed), _mean(np.array(bests)), float((speed < SLOWER).mean()),
+        taken / max(1, len(gains)), len(gains),
+    )  # fmt: skip
+
+
+def _mean(values: Array) -> float:
+    return float(np.exp(np.log(values).mean()))
+
+
+def teach(
+    files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Tell
+) -> tuple[Weights, Chosen]:
+    """Return the weights that follow from corpora, with what was kept in the folder.
+
+    Raises:
+        InputError: there is nothing to learn from.
+    """
+    began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    if (kept := folder / "lessons.npz").exists():
+        lessons = Lessons.load(kept)
+    else:
+        lessons = lessons_of(files, tell)
+        lessons.save(kept)
+    tell(
+        f"{len(lessons.seconds)} rows of {len(np.unique(lessons.case))} cases, "
+        f"{len(np.unique(lessons.program))} programs"
+    )
+    rows, loops = (_left_out(lessons, folder, part, options, tell) for part in ("rows", "loops"))
+    chosen = choose(lessons, rows, loops)
+    tell(str(chosen))
+    networks = [_taught(lessons, part, options, tell) for part in ("rows", "loops")]
+    card = Card(
+        "learned policy", "pairs and times", len(lessons.seconds),
+        len(np.unique(lessons.case)), len(np.unique(lessons.program)), options.seed,
+        fingerprint().key, fingerprint().processor, time.monotonic() - began,
+        {
+            "corpora": [file.name for file in files],
+            "left out": {name: getattr(chosen, name) for name in Chosen.__slots__},
+            "command": "python -m agents.teach",
+        },
+    )  # fmt: skip
+    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card), chosen
+
+
+def _samples(lessons: Lessons, part: str, kept: Array) -> tuple[Samples, tuple[str, ...]]:
+    """Return what one of the networks learns from, of some rows."""
+    features, names = (lessons.rows, ROW_NAMES) if part == "rows" else (lessons.features, NAMES)
+    own = np.flatnonzero(kept & ~np.isnan(features).any(axis=1))
+    return (
+        Samples(features[own].astype(np.float64), lessons.seconds[own], lessons.case[own]),
+        names,
+    )
+
+
+def _taught(lessons: Lessons, part: str, options: NetworkOptions, tell: Tell) -> Network:
+    samples, names = _samples(lessons, part, np.ones(len(lessons.seconds), np.bool_))
+    return fit(samples, names, options, lambda member: tell(f"{part}: member {member + 1}"))
+
+
+def _left_out(
+    lessons: Lessons, folder: Path, part: str, options: NetworkOptions, tell: Tell
+) -> Array:
+    """Return members' scores of every row by networks that have not seen its program."""
+    order = np.random.default_rng(options.seed).permutation(int(lessons.program.max()) + 1)
+    fold = np.argsort(order)[lessons.program] % FOLDS
+    features = lessons.rows if part == "rows" else lessons.features
+    scores = np.full((len(lessons.seconds), options.members), np.nan)
+    for number in range(FOLDS):
+        kept = folder / f"fold-{part}-{number}.npy"
+        asked = np.flatnonzero((fold == number) & ~np.isnan(features).any(axis=1))
+        if not kept.exists():
+            samples, names = _samples(lessons, part, fold != number)
+            found = fit(samples, names, options).scores(features[asked])
+            partial = kept.with_suffix(".partial.npy")
+            np.save(partial, found)
+            os.replace(partial, kept)
+            tell(f"{part}: fold {number + 1} of {FOLDS}")
+        scores[asked] = np.load(kept).T
+    return scores
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Teach; return 0, 1 after Ctrl-C, 2 for what cannot be done."""
+    parser = parser_of("teach", __doc__)
+    parser.add_argument(
+        "--corpus", type=Path, action="append", default=[], metavar="FILE", dest="corpora",
+        help="a corpus to learn from beside those that come with polygym",
+    )  # fmt: skip
+    parser.add_argument("--alone", action="store_true", help="learn from --corpus alone")
+    parser.add_argument("--out", type=Path, required=True, help="a folder for all stages")
+    parser.add_argument("--epochs", type=int, default=NetworkOptions().epochs)
+    parser.add_argument("--members", type=int, default=NetworkOptions().members)
+    parser.add_argument("--seed", type=int, default=0, help="the dice of folds and networks")
+    options = parser.parse_args(arguments)
+    try:
+        if options.epochs < 1 or options.members < 1 or options.seed < 0:
+            raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
+        files = [*([] if options.alone else [SHIPPED, NEAR]), *options.corpora]
+        if not files:
+            raise InputError("--alone: expected a --corpus, found none")
+        network = NetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)
+        _expect_same(options.out, files, network)
+        weights, _ = teach(files, options.out, network, lambda text: print(text, flush=True))
+        weights.save(options.out / "learned.npz")
+        print(f"weights: {options.out / 'learned.npz'}")
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("ended; what is done is kept, and the same command goes on", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _expect_same(folder: Path, files: Sequence[Path], options: NetworkOptions) -> None:
+    """Refuse to go on with what was begun from other corpora or with other options."""
+    now: dict[str, Any] = {
+        "corpora": [[file.name, file.stat().st_size if file.exists() else 0] for file in files],
+        "options": repr(options),
+    }
+    about = folder / "teach.json"
+    if about.exists() and json.loads(about.read_text()) != now:
+        raise InputError(f"{folder}: expected what was begun there, found other corpora or options")
+    folder.mkdir(parents=True, exist_ok=True)
+    about.write_text(json.dumps(now))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

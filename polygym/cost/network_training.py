@@ -1,0 +1,137 @@
+"""How networks of scores are trained: on pairs of candidates of one case.
+
+Only differences within a case say something (:mod:`polygym.cost.model`), so with the scores s and
+y = -log2 of the times, of every pair with y_i > y_j
+
+    loss = w·(log(1 + exp(-(s_i - s_j))) + λ·huber((s_i - s_j) - (y_i - y_j)))
+
+is added up: the order, and how far apart the two are; pairs that differ by noise alone are not
+asked for their order. w = 2^(τ·(max(y_i, y_j) - max y)) is less for pairs of slow candidates: what
+is wanted is the first. Differences beyond :data:`_FAR` are taken for that.
+
+Example, times 1 and 4 s and scores 1 and 0: y = 0 and -2, the pair is in the right order, which
+costs log(1 + e⁻¹) = 0.31, and is too near by 1, which costs λ/2.
+
+Each member begins with other weights and sees the cases in another order, with some of them left
+out. This module imports PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from polygym.cost.model import NOISE, Samples
+from polygym.cost.network import CUT, Member, Network
+from polygym.pickles import pickled_by_name
+
+_FAR = 4.0
+_TOP = 0.5
+_HUBER = 0.5
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """How a network is trained: its layers, how often it sees every case, how it is kept simple."""
+
+    widths: tuple[int, ...] = (160, 160, 64)
+    members: int = 5
+    epochs: int = 60
+    cases: int = 16
+    rate: float = 2e-3
+    decay: float = 0.02
+    dropout: float = 0.1
+    share: float = 0.9
+    seed: int = 0
+
+
+def fit(
+    samples: Samples,
+    names: tuple[str, ...],
+    options: NetworkOptions = NetworkOptions(),
+    tell: Callable[[int], None] = lambda member: None,
+) -> Network:
+    """Return a network that has learned from samples; ``tell`` is called after every member.
+
+    The same seed and samples give the same network on one machine.
+    """
+    features = samples.features.astype(np.float32)
+    mean = features.mean(axis=0)
+    deviation = features.std(axis=0) + np.float32(1e-3)
+    given = torch.from_numpy(np.clip((features - mean) / deviation, -CUT, CUT))
+    wanted = torch.from_numpy(samples.scores.astype(np.float32))
+    numbers = np.unique(samples.cases)
+    rows = [np.flatnonzero(samples.cases == case) for case in numbers]
+    rows = [own for own in rows if len(own) > 1]
+    members = []
+    for member in range(options.members):
+        members.append(_member(given, wanted, rows, options, member))
+        tell(member)
+    return Network(names, mean, deviation, tuple(members))
+
+
+def _member(
+    given: Tensor,
+    wanted: Tensor,
+    cases: list[np.ndarray[tuple[int], np.dtype[np.int64]]],
+    options: NetworkOptions,
+    number: int,
+) -> Member:
+    dice = np.random.default_rng([options.seed, number])
+    kept = dice.permutation(len(cases))[: max(1, round(options.share * len(cases)))]
+    with torch.random.fork_rng():
+        torch.manual_seed(int(dice.integers(2**31)))
+        model = layers(given.shape[1], options.widths, options.dropout)
+        optimizer = torch.optim.AdamW(
+            model.parameters(), lr=options.rate, weight_decay=options.decay
+        )
+        each = min(options.cases, len(kept))
+        steps = options.epochs * max(1, len(kept) // each)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.rate, total_steps=steps)
+        model.train()
+        order = np.empty(0, dtype=np.int64)
+        for _ in range(steps):
+            if len(order) < each:
+                order = dice.permutation(kept)
+            batch, order = [cases[case] for case in order[:each]], order[each:]
+            found = model(given[np.concatenate(batch)]).squeeze(-1)
+            parts = torch.split(found, [len(own) for own in batch])
+            losses = [_loss(part, wanted[own]) for part, own in zip(parts, batch, strict=True)]
+            optimizer.zero_grad()
+            (torch.stack(losses).mean()).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+    return member_of(model)
+
+
+def layers(inputs: int, widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
+    """Return the layers of a member, with random weights."""
+    parts: list[nn.Module] = []
+    for width in widths:
+        parts += [nn.Linear(inputs, width), nn.ReLU(), nn.Dropout(dropout)]
+        inputs = width
+    return nn.Sequential(*parts, nn.Linear(inputs, 1))
+
+
+def member_of(model: nn.Sequential) -> Member:
+    """Return the member that gives what these layers give."""
+    linear = [part for part in model if isinstance(part, nn.Linear)]
+    return Member(
+        tuple(part.weight.detach().numpy().copy() for part in linear),
+        tuple(part.bias.detach().numpy().copy() for part in linear),
+    )
+
+
+def _loss(found: Tensor, wanted: Tensor) -> Tensor:
+    ahead = found[:, None] - found[None]
+    truth = (wanted[:, None] - wanted[None]).clamp(-_FAR, _FAR)
+    weights = torch.exp2(_TOP * (torch.maximum(wanted[:, None], wanted[None]) - wanted.max()))
+    ordered = weights * (truth > NOISE)
+    order = (nn.functional.softplus(-ahead) * ordered).sum() / ordered.sum().clamp(min=1.0)
+    apart = nn.functional.huber_loss(ahead, truth, reduction="none")
+    return order + _HUBER * (apart * weights).sum() / weights.sum()

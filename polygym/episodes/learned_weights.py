@@ -1,0 +1,147 @@
+"""The weights of the learned policy: two networks of scores in one file, and what they are.
+
+``schedules`` looks at a schedule's rows alone (:mod:`polygym.cost.rows`) and puts schedules in
+order that run under polygym's default mapping; ``candidates`` looks at the loops that are planned
+for a schedule and a mapping (:mod:`polygym.cost.candidate`). The file is NumPy's archive of plain
+arrays, float16 on the disk, and a header in JSON with a check sum; nothing in it is run.
+``caution`` and ``least`` say when the policy departs from what it would do anyway
+(:mod:`polygym.episodes.promise`); they were chosen with the weights, on programs that were left out
+of their training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import VERSION, Card
+from polygym.cost.network import Network
+from polygym.cost.rows import ROW_NAMES
+from polygym.errors import InputError
+from polygym.files import write_atomically
+
+PATH = Path(__file__).parent / "data" / "learned.npz"
+"""The weights that come with polygym."""
+
+_FORMAT = "polygym learned policy"
+_HEADER = "header"
+_MOST_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """Both networks, how sure the policy wants to be, and the card."""
+
+    schedules: Network
+    candidates: Network
+    caution: float
+    least: float
+    card: Card
+
+    def save(self, path: Path) -> None:
+        """Write everything to one file."""
+        arrays: dict[str, Any] = {}
+        for part, network in (("schedules", self.schedules), ("candidates", self.candidates)):
+            for name, array in network.arrays(part).items():
+                # Means of logarithms may be large, and deviations small.
+                is_weight = name.endswith(("/weights", "/biases"))
+                arrays[name] = array.astype(np.float16) if is_weight else array
+        header = {
+            "format": _FORMAT,
+            "version": VERSION,
+            "columns": _columns(),
+            "caution": self.caution,
+            "least": self.least,
+            "card": asdict(self.card),
+            "sum": _sum(arrays),
+        }
+        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        packed = io.BytesIO()
+        every: dict[str, Any] = {_HEADER: text, **arrays}
+        np.savez_compressed(packed, **every)
+        write_atomically(path, packed.getvalue())
+
+    @staticmethod
+    def load(path: Path) -> Weights:
+        """Read a file.
+
+        Raises:
+            InputError: it has no weights, or some of other features.
+        """
+        try:
+            if path.stat().st_size > _MOST_BYTES:
+                raise ValueError("a file that is far too large")
+            with np.load(path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            header = json.loads(arrays.pop(_HEADER).tobytes())
+            if header["format"] != _FORMAT:
+                raise ValueError("another format")
+            if header["version"] != VERSION or header["columns"] != _columns():
+                raise InputError(
+                    f"{path}: expected weights for the features of version {VERSION}, found some "
+                    f"of version {header['version']!r}; they have to be trained again"
+                )
+            if header["sum"] != _sum(arrays):
+                raise ValueError("numbers that are not as they were written")
+            return Weights(
+                Network.of_arrays("schedules", ROW_NAMES, arrays),
+                Network.of_arrays("candidates", NAMES, arrays),
+                float(header["caution"]),
+                float(header["least"]),
+                Card.from_json(header["card"]),
+            )
+        except (
+            OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+            zipfile.BadZipFile, zlib.error,
+        ) as error:  # fmt: skip
+            raise InputError(f"{path}: expected weights of a policy, found: {error}") from None
+
+
+@cache
+def shipped() -> Weights:
+    """Return the weights that come with polygym.
+
+    Raises:
+        InputError: this package has none, or they are damaged.
+    """
+    return Weights.load(PATH)
+
+
+def expect_weights() -> None:
+    """Refuse to go on without weights.
+
+    Raises:
+        InputError: this package has none.
+    """
+    if not PATH.exists():
+        raise InputError("expected weights that come with polygym, found none in this package")
+
+
+@cache
+def digest() -> str:
+    """Return a word that is another one for other weights; empty in a package without any."""
+    return hashlib.sha256(PATH.read_bytes()).hexdigest()[:12] if PATH.exists() else ""
+
+
+def _columns() -> str:
+    """Return a word that is another one for other features."""
+    return hashlib.sha256("\0".join((*NAMES, "", *ROW_NAMES)).encode()).hexdigest()[:12]
+
+
+def _sum(arrays: dict[str, Any]) -> str:
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()

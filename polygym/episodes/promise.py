@@ -1,0 +1,107 @@
+"""What the learned policy expects of schedules and mappings, and when it departs from a default.
+
+Two networks of scores (:mod:`polygym.episodes.learned_weights`) are asked, one about a schedule's
+rows, one about the planned loops of a schedule under a mapping. With member k's scores s_k(x) of
+what may be chosen and s_k(d) of what there is, the *promise* of x is
+
+    mean over k of (s_k(x) - s_k(d)), less ``caution`` times their deviation,
+
+that is: by which power of two x is faster, on the safe side. The policy takes x only where that is
+more than ``least``. Example, five members that say 0.5, 0.7, 0.6, 0.8 and 0.4: 0.6 in the mean with
+a deviation of 0.14; with a caution of 1 the promise is 0.46, a third faster at least.
+
+What is worked out of a task is remembered with it: features of a schedule take tens of
+milliseconds, of another mapping about one, and of rows alone two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+
+import numpy as np
+
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.candidate import Candidates
+from polygym.cost.ground import Ground
+from polygym.cost.nests import Floats
+from polygym.cost.rows import row_features
+from polygym.episodes.episode import Task
+from polygym.episodes.learned_weights import Weights
+from polygym.errors import PolygymError
+from polygym.lru import Memory
+
+_MOST_SCORES = 20_000
+
+
+def ahead(found: Floats | None, now: Floats | None, caution: float) -> float:
+    """Return the promise of something beside what there is now; -inf where nothing is known."""
+    if found is None or now is None:
+        return -inf
+    apart = found - now
+    return float(apart.mean() - caution * apart.std())
+
+
+def both(rows: Floats | None, loops: Floats | None) -> Floats | None:
+    """Return the mean of both networks' scores, member by member; of one where it is alone."""
+    if rows is None or loops is None:
+        return loops
+    count = min(len(rows), len(loops))
+    return np.asarray((rows[:count] + loops[:count]) / 2.0)
+
+
+@dataclass(eq=False, slots=True)
+class Promise:
+    """What is expected of a program's schedules and mappings, as these weights have it."""
+
+    task: Task
+    weights: Weights
+    _rows: Memory[Schedule, Floats | None] = field(default_factory=lambda: Memory(4096))
+    _candidates: Memory[Schedule, Candidates | None] = field(default_factory=lambda: Memory(16))
+    _scores: dict[tuple[Schedule, Mapping], Floats | None] = field(default_factory=dict)
+
+    def of_schedules(self, schedules: Sequence[Schedule]) -> list[Floats | None]:
+        """Return every member's score of schedules' rows; None where there are no features."""
+        return [self._rows.get(one, partial(self._of_rows, one)) for one in schedules]
+
+    def of_mappings(self, schedule: Schedule, mappings: Sequence[Mapping]) -> list[Floats | None]:
+        """Return every member's score of a schedule under mappings, which are looked at at once."""
+        if len(self._scores) > _MOST_SCORES:
+            self._scores.clear()
+        new = [one for one in dict.fromkeys(mappings) if (schedule, one) not in self._scores]
+        if new:
+            for one, score in zip(new, self._of_loops(schedule, new), strict=True):
+                self._scores[schedule, one] = score
+        return [self._scores[schedule, one] for one in mappings]
+
+    def _of_rows(self, schedule: Schedule) -> Floats | None:
+        try:
+            ground = Ground.of(self.task.scop, self.task.sizes)
+            vector = row_features(ground, schedule).vector
+        except PolygymError:
+            return None
+        return self.weights.schedules.scores(vector[None])[:, 0]
+
+    def _of_loops(self, schedule: Schedule, mappings: Sequence[Mapping]) -> list[Floats | None]:
+        known = self._candidates.get(schedule, lambda: self._candidates_of(schedule))
+        if known is None:
+            return [None] * len(mappings)
+        seen = known.features(mappings)
+        there = [place for place, one in enumerate(seen) if not isinstance(one, PolygymError)]
+        found: list[Floats | None] = [None] * len(mappings)
+        if there:
+            vectors = np.array([seen[place].vector for place in there])  # type: ignore[union-attr]
+            scores = self.weights.candidates.scores(vectors)
+            for column, place in enumerate(there):
+                found[place] = scores[:, column]
+        return found
+
+    def _candidates_of(self, schedule: Schedule) -> Candidates | None:
+        try:
+            return Candidates(LegalSchedule(self.task.scop, schedule), self.task.sizes)
+        except PolygymError:
+            return None
