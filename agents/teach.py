@@ -19,12 +19,15 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from agents.commands import parser_of
 from agents.lessons import Array, Lessons, lessons_of
@@ -40,6 +43,7 @@ from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import NEAR, SHIPPED
 
 FOLDS = 5
+PARTS = ("rows", "loops")
 CAUTIONS = (0.0, 0.5, 1.0, 1.5, 2.0)
 LEASTS = (0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
 MOST_SLOWER, SLOWER = 0.03, 0.95
@@ -125,10 +129,15 @@ def teach(
         f"{len(lessons.seconds)} rows of {len(np.unique(lessons.case))} cases, "
         f"{len(np.unique(lessons.program))} programs"
     )
-    rows, loops = (_left_out(lessons, folder, part, options, tell) for part in ("rows", "loops"))
-    chosen = choose(lessons, rows, loops)
-    tell(str(chosen))
-    networks = [_taught(lessons, part, options, tell) for part in ("rows", "loops")]
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("forkserver")) as pool:
+        rows, loops = (_left_out(lessons, kept, part, options, pool, tell) for part in PARTS)
+        chosen = choose(lessons, rows, loops)
+        tell(str(chosen))
+        members = [
+            [pool.submit(_member, kept, part, options, number) for number in range(options.members)]
+            for part in PARTS
+        ]
+        networks = [_together([one.result() for one in some], tell) for some in members]
     card = Card(
         "learned policy", "pairs and times", len(lessons.seconds),
         len(np.unique(lessons.case)), len(np.unique(lessons.program)), options.seed,
@@ -152,31 +161,71 @@ def _samples(lessons: Lessons, part: str, kept: Array) -> tuple[Samples, tuple[s
     )
 
 
-def _taught(lessons: Lessons, part: str, options: NetworkOptions, tell: Tell) -> Network:
+def _member(kept: Path, part: str, options: NetworkOptions, number: int) -> Network:
+    """Return a member that has learned from all programs, as a network of its own."""
+    torch.set_num_threads(1)
+    lessons = Lessons.load(kept)
     samples, names = _samples(lessons, part, np.ones(len(lessons.seconds), np.bool_))
-    return fit(samples, names, options, lambda member: tell(f"{part}: member {member + 1}"))
+    return fit(samples, names, options, [number])
+
+
+def _together(members: Sequence[Network], tell: Tell) -> Network:
+    tell(f"{len(members)} members have learned from all programs")
+    return replace(members[0], members=tuple(one.members[0] for one in members))
 
 
 def _left_out(
-    lessons: Lessons, folder: Path, part: str, options: NetworkOptions, tell: Tell
+    lessons: Lessons,
+    kept: Path,
+    part: str,
+    options: NetworkOptions,
+    pool: ProcessPoolExecutor,
+    tell: Tell,
 ) -> Array:
     """Return members' scores of every row by networks that have not seen its program."""
-    order = np.random.default_rng(options.seed).permutation(int(lessons.program.max()) + 1)
-    fold = np.argsort(order)[lessons.program] % FOLDS
-    features = lessons.rows if part == "rows" else lessons.features
+    jobs = [
+        None if _fold_file(kept, part, number).exists()
+        else pool.submit(_fold, kept, part, options, number)
+        for number in range(FOLDS)
+    ]  # fmt: skip
     scores = np.full((len(lessons.seconds), options.members), np.nan)
-    for number in range(FOLDS):
-        kept = folder / f"fold-{part}-{number}.npy"
-        asked = np.flatnonzero((fold == number) & ~np.isnan(features).any(axis=1))
-        if not kept.exists():
-            samples, names = _samples(lessons, part, fold != number)
-            found = fit(samples, names, options).scores(features[asked])
-            partial = kept.with_suffix(".partial.npy")
-            np.save(partial, found)
-            os.replace(partial, kept)
+    for number, job in enumerate(jobs):
+        if job is not None:
+            job.result()
             tell(f"{part}: fold {number + 1} of {FOLDS}")
-        scores[asked] = np.load(kept).T
+        scores[_asked(lessons, part, options, number)[0]] = np.load(
+            _fold_file(kept, part, number)
+        ).T
     return scores
+
+
+def _fold(kept: Path, part: str, options: NetworkOptions, number: int) -> None:
+    """Have networks learn from all programs but those of a fold, and keep what they say of it."""
+    torch.set_num_threads(1)
+    lessons = Lessons.load(kept)
+    asked, others = _asked(lessons, part, options, number)
+    samples, names = _samples(lessons, part, others)
+    features = lessons.rows if part == "rows" else lessons.features
+    found = fit(samples, names, options).scores(features[asked])
+    file = _fold_file(kept, part, number)
+    partial = file.with_suffix(".partial.npy")
+    np.save(partial, found)
+    os.replace(partial, file)
+
+
+def _asked(
+    lessons: Lessons, part: str, options: NetworkOptions, number: int
+) -> tuple[Array, Array]:
+    """Return the rows of a fold that have features, and which rows are of the other folds."""
+    count = int(lessons.program.max()) + 1
+    fold = np.random.default_rng(options.seed).permutation(count)[lessons.program] % FOLDS
+    features = lessons.rows if part == "rows" else lessons.features
+    known = ~np.isnan(features).any(axis=1)
+    return np.flatnonzero((fold == number) & known), fold != number
+
+
+def _fold_file(kept: Path, part: str, number: int) -> Path:
+    return kept.with_name(f"fold-{part}-{number}.npy")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -18,7 +18,7 @@ out. This module imports PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,9 +54,9 @@ def fit(
     samples: Samples,
     names: tuple[str, ...],
     options: NetworkOptions = NetworkOptions(),
-    tell: Callable[[int], None] = lambda member: None,
+    numbers: Sequence[int] | None = None,
 ) -> Network:
-    """Return a network that has learned from samples; ``tell`` is called after every member.
+    """Return a network that has learned from samples, with all members or with some by number.
 
     The same seed and samples give the same network on one machine.
     """
@@ -65,13 +65,10 @@ def fit(
     deviation = features.std(axis=0) + np.float32(1e-3)
     given = torch.from_numpy(np.clip((features - mean) / deviation, -CUT, CUT))
     wanted = torch.from_numpy(samples.scores.astype(np.float32))
-    numbers = np.unique(samples.cases)
-    rows = [np.flatnonzero(samples.cases == case) for case in numbers]
+    rows = [np.flatnonzero(samples.cases == case) for case in np.unique(samples.cases)]
     rows = [own for own in rows if len(own) > 1]
-    members = []
-    for member in range(options.members):
-        members.append(_member(given, wanted, rows, options, member))
-        tell(member)
+    wished = range(options.members) if numbers is None else numbers
+    members = (_member(given, wanted, rows, options, number) for number in wished)
     return Network(names, mean, deviation, tuple(members))
 
 

@@ -81,7 +81,7 @@ class Weights:
         try:
             if path.stat().st_size > _MOST_BYTES:
                 raise ValueError("a file that is far too large")
-            with np.load(path, allow_pickle=False) as archive:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             header = json.loads(arrays.pop(_HEADER).tobytes())
             if header["format"] != _FORMAT:

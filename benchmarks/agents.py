@@ -1,0 +1,173 @@
+"""The leaderboard: what agents find of programs, beside isl's schedule under the default mapping.
+
+    python benchmarks/agents.py learned bias_coeff_0 --budget 1 --seeds 5 --out board
+    python benchmarks/agents.py learned --budget 20 --out board
+    python benchmarks/agents.py --report --out board
+
+An agent is a policy of `polygym optimize`, which plays so many episodes for a kernel as the budget
+says, measures what they lead to, and times the best five again, in turn with isl's schedule: the
+best of these beside isl's is what counts. What fails counts as slower by the timeout's factor. A
+policy that rolls no dice has one seed, whatever is asked for.
+
+`board/agents.jsonl` gets a line for every kernel, seed and budget, and the same command leaves out
+what is there. Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in two
+threads. Nothing else should run meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.splits import chosen
+from polygym.episodes.policies import DETERMINISTIC, LEARNED
+from polygym.measure.evaluation.fingerprint import fingerprint
+
+_FAILED = 0.1
+_DRAWS = 2000
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    if not file.exists():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def measured(
+    agent: str, kernel: str, seed: int, budget: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Let an agent play, and return a row."""
+    command = [
+        sys.executable, "-m", "polygym", "optimize", kernel, "--policy", agent,
+        "--budget", str(budget), "--seed", str(seed), "--threads", str(options.threads),
+        "--dataset", options.dataset, "--json",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        raise SystemExit(f"{' '.join(command)}: {done.stderr.strip()[-300:]}") from None
+    over = [one["speedup_over_isl"] for one in document["ranking"] if one["speedup_over_isl"]]
+    isl = document["isl"]
+    return {
+        "agent": agent,
+        "kernel": kernel,
+        "seed": seed,
+        "budget": budget,
+        "over_isl": max(over, default=_FAILED),
+        "isl": isl and isl["speedup"],
+        "dataset": options.dataset,
+        "threads": options.threads,
+        "machine": fingerprint().key,
+        "wrong": document["wrong"] + document["crashed"],
+    }
+
+
+def means(rows: Iterable[dict[str, Any]], dice: np.random.Generator) -> tuple[float, ...]:
+    """Return the geometric mean over kernels, its interval of nine in ten, and the least kernel.
+
+    Seeds of a kernel are put together first; the interval draws kernels and, of each, seeds.
+    """
+    by_kernel: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        by_kernel[row["kernel"]].append(np.log(max(_FAILED, row["over_isl"])))
+    names = sorted(by_kernel)
+    drawn = [
+        np.mean(
+            [
+                np.mean(dice.choice(by_kernel[name], len(by_kernel[name])))
+                for name in dice.choice(names, len(names))
+            ]
+        )
+        for _ in range(_DRAWS)
+    ]
+    of_kernels = [np.mean(by_kernel[name]) for name in names]
+    low, high = np.quantile(drawn, (0.05, 0.95))
+    return tuple(np.exp([np.mean(of_kernels), low, high, min(of_kernels)]).tolist())
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| agent | budget | kernels | seeds | over isl | nine in ten | least kernel |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    groups: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["budget"], row["agent"]].append(row)
+    for (budget, agent), own in sorted(groups.items()):
+        mean, low, high, least = means(own, np.random.default_rng(0))
+        kernels, seeds = ({row[name] for row in own} for name in ("kernel", "seed"))
+        lines.append(
+            f"| {agent} | {budget} | {len(kernels)} | {len(seeds)} | {mean:.2f} | "
+            f"{low:.2f} to {high:.2f} | {least:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def by_kernel(rows: list[dict[str, Any]]) -> str:
+    """Return a table with a row for every kernel and a column for every agent and budget."""
+    columns = sorted({(row["budget"], row["agent"]) for row in rows})
+    lines = [
+        f"| kernel | {' | '.join(f'{agent}, {budget}' for budget, agent in columns)} |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
+    for kernel in sorted({row["kernel"] for row in rows}):
+        cells = []
+        for budget, agent in columns:
+            own = [
+                np.log(max(_FAILED, row["over_isl"]))
+                for row in rows
+                if (row["kernel"], row["budget"], row["agent"]) == (kernel, budget, agent)
+            ]
+            cells.append(f"{np.exp(np.mean(own)):.2f}" if own else "-")
+        lines.append(f"| {kernel} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("agents", nargs="*", help="policies of polygym optimize")
+    parser.add_argument("--kernels", default="split:test", help="a selection")
+    parser.add_argument("--budget", type=int, default=1, help="episodes for a kernel")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--dataset", default="large")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument(
+        "--report", action="store_true", help="print what there is, measure nothing"
+    )
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "agents.jsonl"
+    for agent in () if options.report else options.agents:
+        is_certain = agent in DETERMINISTIC and (agent != LEARNED or options.budget == 1)
+        for kernel in chosen(options.kernels):
+            for seed in range(1 if is_certain else options.seeds):
+                known = {
+                    tuple(row[name] for name in ("agent", "kernel", "seed", "budget", "machine"))
+                    for row in rows_of(file)
+                }
+                if (agent, kernel, seed, options.budget, fingerprint().key) in known:
+                    continue
+                row = measured(agent, kernel, seed, options.budget, options)
+                with file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(row) + "\n")
+                print(f"{agent} {kernel} seed {seed}: {row['over_isl']:.2f}", file=sys.stderr)
+    rows = [row for row in rows_of(file) if row["machine"] == fingerprint().key]
+    print(table(rows), by_kernel(rows), sep="\n\n")
+    return int(any(row["wrong"] for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

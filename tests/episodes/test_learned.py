@@ -1,0 +1,158 @@
+"""The policy that has learned: legal, certain, careful, and of every program."""
+
+import json
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import polybench
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.poly.alternatives import alternatives
+from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.strategy import ISL
+from polygym.cost.candidate import NAMES
+from polygym.cost.model import Card
+from polygym.cost.network import Member, Network
+from polygym.cost.rows import ROW_NAMES
+from polygym.envs.base import PolygymEnv
+from polygym.episodes.episode import Decides, Episode, Phase, Task, TaskOptions
+from polygym.episodes.learned import Learned
+from polygym.episodes.learned_weights import PATH, Weights, shipped
+from polygym.episodes.policies import play, policy
+from polygym.episodes.promise import ahead
+from polygym.programs import load_program
+from polygym.search.corpus.held_out import TEST_KERNELS
+from polygym.search.corpus.packed import NEAR, SHIPPED, unpack
+from polygym.search.corpus.store import open_corpus
+
+
+def task(name: str, *, edits: bool = True, threads: int = 2) -> Task:
+    program = load_program(name, dataset=polybench.Dataset.SMALL)
+    mapping = parse_mapping(f"threads={threads}")
+    decides = Decides(mapping, ISL if edits else None)
+    sizes = own_sizes(program.scop, dict(program.parameters))
+    return Task(program.scop, TaskOptions(decides=decides), sizes)
+
+
+def linear(names: tuple[str, ...], column: str, slope: float) -> Network:
+    """Return two members that agree: so many for each unit of a column."""
+    weights = np.zeros((1, len(names)), np.float32)
+    weights[0, names.index(column)] = slope
+    member = Member((weights,), (np.zeros(1, np.float32),))
+    zero, one = np.zeros(len(names), np.float32), np.ones(len(names), np.float32) * 16
+    return Network(names, zero, one, (member, member))
+
+
+def weights(least: float, slope: float = -16.0) -> Weights:
+    """Return weights that want few cycles, as the formula has them."""
+    card = Card("learned policy", "by hand", 0, 0, 0, 0)
+    return Weights(
+        linear(ROW_NAMES, "total_cycles", slope), linear(NAMES, "total_cycles", slope), 0.5, least,
+        card,
+    )  # fmt: skip
+
+
+def played(given: Task, choose: Learned, seed: int = 0) -> Episode:
+    """Return an episode at its end, every action of which was allowed."""
+    episode, dice = given.start(), np.random.default_rng(seed)
+    while not episode.is_over:
+        action = choose(episode, dice)
+        assert episode.mask()[action]
+        episode = episode.after(action)
+    assert episode.phase is Phase.COMPLETE
+    assert is_legal(given.scop, episode.schedule())
+    return episode
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "durbin", "3mm"])
+@pytest.mark.parametrize("heat", [0.0, 0.5])
+def test_it_comes_to_an_end_and_the_same_dice_give_the_same(name: str, heat: float) -> None:
+    given = task(name)
+    choose = Learned(weights(0.1), heat)
+    first = played(given, choose)
+    assert played(given, choose).actions == first.actions
+    assert first.mapping is not None
+    assert first.mapping.threads == 2
+    if not heat:
+        assert played(given, choose, seed=9).actions == first.actions
+
+
+def test_who_wants_too_much_keeps_the_default() -> None:
+    given = task("2mm")
+    found = played(given, Learned(weights(least=100.0)))
+    assert found.schedule() == isl_schedule(given.scop)
+    assert found.mapping == parse_mapping("threads=2")
+
+
+def test_what_promises_most_is_adopted() -> None:
+    # More cycles are better: some other schedule has the most, and is taken whatever it is.
+    given = task("gemm")
+    found = played(given, Learned(weights(0.01, slope=16.0)))
+    assert found.schedule() in set(alternatives(given.scop).values()) - {isl_schedule(given.scop)}
+    assert found.mapping != parse_mapping("threads=2")
+    for name in ("mvt", "jacobi-1d"):
+        given = task(name)
+        kinds = {played(given, Learned(weights(0.01, slope))).schedule() for slope in (-16, 16)}
+        assert kinds <= {isl_schedule(given.scop), *alternatives(given.scop).values()}
+        assert original(given.scop) in kinds or len(kinds) == 1
+
+
+def test_it_builds_schedules_too() -> None:
+    given = task("mvt", edits=False)
+    for seed in range(2):
+        assert played(given, Learned(weights(0.1)), seed).schedule().dimensions >= 2
+    plain = Task(given.scop, TaskOptions(), given.sizes)
+    ended = play(plain.start(), Learned(weights(0.1)), np.random.default_rng(0))
+    assert is_legal(plain.scop, ended.schedule())
+
+
+def test_a_promise_by_hand() -> None:
+    found = np.array([0.5, 0.7, 0.6, 0.8, 0.4])
+    assert ahead(found, np.zeros(5), 1.0) == pytest.approx(0.6 - np.sqrt(0.02))
+    assert ahead(found, None, 1.0) == -np.inf
+    assert ahead(None, found, 1.0) == -np.inf
+
+
+# What comes with polygym
+
+
+def test_the_weights_that_come_with_polygym() -> None:
+    found = shipped()
+    assert PATH.stat().st_size < 3_000_000
+    assert len(found.schedules.members) == len(found.candidates.members) >= 3
+    assert found.card.rows > 20_000
+    assert found.card.programs > 300
+    assert found.least > 0
+    json.dumps(found.card.notes)
+
+
+@pytest.mark.parametrize("file", [SHIPPED, NEAR])
+def test_no_corpus_that_comes_with_polygym_has_a_test_kernel(file: Path, tmp_path: Path) -> None:
+    unpack(file, tmp_path / "corpus.sqlite")
+    with open_corpus(tmp_path / "corpus.sqlite") as corpus:
+        programs = {visit.case.program for visit, _ in corpus.visits(None)}
+    assert len(programs) > 50
+    assert programs.isdisjoint(TEST_KERNELS)
+
+
+def test_an_environment_asks_it() -> None:
+    env = gymnasium.make(
+        "polygym:polygym/Optimize-v0", kernel="gemm", dataset="mini", start="isl",
+        reward="static", policy="learned", features=False,
+    )  # fmt: skip
+    env.reset(seed=0)
+    inner = env.unwrapped
+    assert isinstance(inner, PolygymEnv)
+    over, value = False, 0.0
+    while not over:
+        action = inner.suggested()
+        assert env.action_space.contains(np.int64(action))
+        assert inner.action_masks()[action]
+        _, value, over, *_ = env.step(action)
+    assert 0 < value <= 1
+    ended = play(inner.subject.task.start(), policy("learned"), np.random.default_rng(0))
+    assert ended.actions == inner.episode.actions
