@@ -51,6 +51,10 @@ _RESERVED = (
 )  # fmt: skip
 
 
+RESERVED_ARGUMENTS = ("kernel", "seed", "render_mode")
+"""Arguments of environments that are said elsewhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluated:
     """On which kernels, and how often each, an agent is evaluated; none: it is not."""
@@ -167,7 +171,7 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
 
 def _check(found: Experiment, at: _Place) -> None:
     """Make what is to be made once, so that nothing is wrong with it later."""
-    for name in ("kernel", "seed", "render_mode"):
+    for name in RESERVED_ARGUMENTS:
         if name in found.arguments:
             raise InputError(
                 f"{at.part('arguments')}: the entry {name} stands elsewhere or nowhere"
@@ -178,7 +182,7 @@ def _check(found: Experiment, at: _Place) -> None:
     except InputError as error:
         raise InputError(f"{at.part('arguments')}: {error}") from None
     except TypeError as error:  # an argument that there is not
-        raise InputError(f"{at.part('arguments')}: {_plain(error)}") from None
+        raise InputError(f"{at.part('arguments')}: {plain(error)}") from None
     if found.algorithm == "dqn" and found.network == "sets":
         raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
     _check_hyperparameters(found, at.part("hyperparameters"))
@@ -215,7 +219,8 @@ def _check_hyperparameters(found: Experiment, at: _Place) -> None:
         raise InputError(f"{at}: expected values that {found.algorithm} takes: {message}") from None
 
 
-def _plain(error: TypeError) -> str:
+def plain(error: TypeError) -> str:
+    """Return what an error says of arguments that there are not, without Python's own words."""
     words = str(error)
     return f"unknown: {words.rpartition('argument ')[2]}" if "keyword argument" in words else words
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,6 +42,27 @@ def inner(env: gymnasium.Env[Any, Any]) -> PolygymEnv:
     return found
 
 
+def played(
+    env: gymnasium.Env[Any, Any],
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Iterator[Ending]:
+    """Let the policy act until the episode ends; yield what there is at its begin and every step.
+
+    Each time it is what the ending would be if that were one; the last one is.
+    """
+    observation, info = env.reset(seed=seed, options=options)
+    found, over = Ending(0.0, 0, info), False
+    yield found
+    while not over:
+        observation, reward, terminated, truncated, info = env.step(policy(env, observation))
+        found = Ending(found.reward + float(reward), found.steps + 1, info)
+        over = terminated or truncated
+        yield found
+
+
 def run_episode(
     env: gymnasium.Env[Any, Any],
     policy: Policy,
@@ -48,11 +71,5 @@ def run_episode(
     options: dict[str, Any] | None = None,
 ) -> Ending:
     """Reset the environment and let the policy act until the episode ends."""
-    observation, info = env.reset(seed=seed, options=options)
-    total, steps, over = 0.0, 0, False
-    while not over:
-        observation, reward, terminated, truncated, info = env.step(policy(env, observation))
-        total += float(reward)
-        steps += 1
-        over = terminated or truncated
-    return Ending(total, steps, info)
+    (ending,) = deque(played(env, policy, seed=seed, options=options), maxlen=1)
+    return ending

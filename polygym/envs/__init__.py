@@ -1,10 +1,10 @@
 """The Gymnasium environments: Construct-v0, Explore-v0, Schedule-v0 and Optimize-v0 of polygym.
 
 Thin shells around :mod:`polygym.episodes`: ``base`` is what they have in common (observation,
-masks, rendering by ``render``, export), ``construct``, ``explore``, ``schedule`` and ``optimize``
-are the environments, whose ``documentation`` has what their docstrings share, and ``registration``
-names them to Gymnasium. ``vector`` steps many episodes of one together, and
-``endings`` has what the last ``info`` says.
+masks, rendering by ``render``, which takes its words from ``questions``, export), ``construct``,
+``explore``, ``schedule`` and ``optimize`` are the environments, whose ``documentation`` has what
+their docstrings share, and ``registration`` names them to Gymnasium. ``vector`` steps many episodes
+of one together, and ``endings`` has what the last ``info`` says.
 """
 
 from __future__ import annotations

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.construct import describe
 from polygym.compiler.poly.spaces.explore import combine_so_far
-from polygym.episodes.decisions import Subject as About
+from polygym.envs import questions
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject
 from polygym.episodes.tables import Array
 from polygym.errors import LimitError
 from polygym.measure.evaluation import Evaluation, c_text
+
+if TYPE_CHECKING:
+    from polygym.pictures.notes import Column, Note
 
 
 def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -> str:
@@ -26,6 +30,9 @@ def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -
     if episode.phase is Phase.INVALID:
         parts.append(f"invalid: {episode.reason}")
     schedule = _schedule(episode)
+    if asked := questions.answers(episode):
+        parts.append(f"question: {questions.question(episode)}")
+        parts += [f"  {number:3} {text}" for number, text, allowed in asked if allowed]
     if episode.mapping is not None:
         parts += ["mapping", f"  {episode.mapping}"]
     if schedule is not None:
@@ -38,19 +45,24 @@ def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -
 
 
 def as_picture(subject: Subject, episode: Episode) -> Array:
-    """Return a picture of the space and of the iteration domain, (height, width, 3) bytes."""
+    """Return a picture of the episode, (height, width, 3) bytes.
+
+    Above is the iteration domain; below is the space, or, where the agent constructs one, edits or
+    decides a mapping, what is asked and what has been decided.
+    """
     from polygym.pictures.canvas import Scene, render
 
     title = f"{subject.program.name}: {_stage(episode)}"
     schedule = _schedule(episode)
     number = min(len(episode.exploration.points), len(episode.dimensions) - 1)
-    if episode.phase is Phase.CONSTRUCT:
-        rules, looked_at = episode.task.rules, episode.construction.dependence - 1
+    if episode.phase is Phase.CONSTRUCT or episode.editing is not None or episode.deciding:
         return render(
             Scene(
                 episode.task.scop,
                 title=title,
-                highlighted=rules.candidates[looked_at : looked_at + 1],
+                schedule=schedule,
+                highlighted=_looked_at(episode),
+                columns=_columns(episode, schedule),
             )
         )
     if number < 0:
@@ -75,6 +87,41 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
             title=title,
         )
     )
+
+
+def _looked_at(episode: Episode) -> tuple[int, ...]:
+    """Return the dependence that is looked at, if one is."""
+    if episode.phase is not Phase.CONSTRUCT:
+        return ()
+    place = episode.construction.dependence - 1
+    return episode.task.rules.candidates[place : place + 1]
+
+
+def _columns(episode: Episode, schedule: Schedule | None) -> tuple[Column, ...]:
+    """Return what is asked with its answers, and what has been decided, as text for a picture."""
+    from polygym.pictures.notes import Column, Note
+
+    if episode.phase is Phase.CONSTRUCT:
+        known = (Note(line, line.startswith(">")) for line in _dependences(episode)[1:])
+        space = Column("the space so far", _notes(_dimensions(episode)))
+        return Column("dependences", tuple(known)), space
+    found = []
+    if asked := questions.question(episode):
+        every = questions.answers(episode)
+        texts = (Note(f"{number}: {text}", is_faint=not can) for number, text, can in every)
+        found.append(Column(asked, tuple(texts)))
+    found.append(
+        Column("decided so far" if found else "decided", _notes(questions.decided(episode)))
+    )
+    if schedule is not None:
+        found.append(Column("the schedule", _notes(questions.rows(schedule))))
+    return tuple(found)
+
+
+def _notes(lines: Sequence[str]) -> tuple[Note, ...]:
+    from polygym.pictures.notes import Note
+
+    return tuple(Note(line) for line in lines)
 
 
 def _schedule(episode: Episode) -> Schedule | None:
@@ -104,26 +151,13 @@ def _stage(episode: Episode) -> str:
             begun = "" if edit is None else f", in the middle of {edit.value}"
             return f"editing a schedule, {episode.editing.edits} edits so far{begun}"
         case Phase.MAP:
-            return f"deciding the mapping: {_asked(episode)}"
+            return f"deciding the mapping: {questions.question(episode)}"
         case Phase.COMPLETE if episode.editing is not None:
             return f"a schedule after {episode.editing.edits} edits"
         case Phase.COMPLETE:
             return f"a schedule from a space of {total} dimensions"
         case Phase.INVALID:
             return "ended in an invalid state"
-
-
-def _asked(episode: Episode) -> str:
-    """Return the question at hand in a few words."""
-    deciding = episode.deciding
-    if deciding is None or (question := deciding.question) is None:
-        return "nothing is left"
-    words = [question.subject.value.replace("_", " ")]
-    if question.subject is About.TILE:
-        words.append(f"of loop {question.loop + 1}")
-    if question.nest >= 0:
-        words.append(f"in the nest of {', '.join(deciding.nests[question.nest].statements)}")
-    return " ".join(words)
 
 
 def _dependences(episode: Episode) -> list[str]:

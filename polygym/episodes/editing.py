@@ -197,6 +197,14 @@ class Editing:
         return _KINDS[self.edit][1][len(self.operands)][0]
 
     @property
+    def chosen(self) -> tuple[tuple[Operand, int], ...]:
+        """The operands of the edit that has been begun, as far as they are chosen."""
+        if self.edit is None:
+            return ()
+        kinds = [kind for kind, _ in _KINDS[self.edit][1]]
+        return tuple(zip(kinds, self.operands, strict=False))
+
+    @property
     def chooses_part(self) -> bool:
         """Whether the next step says from which part of a long list an operand comes."""
         return self.part is None and len(self.menu) > self.choices

@@ -3,9 +3,10 @@
 ``render`` makes an array of pixels of a ``Scene`` and ``save`` writes it to a file. The layer
 stands on ``poly``: ``instances`` and ``sizes`` say what is shown, ``order`` which arrows are
 needed, ``plane``, ``arrows`` and ``scale`` where things are; ``domain``, ``frame``, ``legend``,
-``space`` and ``coordinates`` draw them, ``style`` holds colours and letters, and ``canvas`` puts
-all on one sheet. Charts of searches share ``chart``: ``convergence`` is that of one search;
-``bests``, ``distribution``, ``policies`` and ``multiples`` are those of sweeps and collections.
+``space`` and ``coordinates`` draw them, ``notes`` writes text in the place of a space, ``style``
+holds colours and letters, and ``canvas`` puts all on one sheet. Charts of searches share ``chart``:
+``convergence`` is that of one search; ``bests``, ``distribution``, ``policies`` and ``multiples``
+are those of sweeps and collections.
 """
 
 from __future__ import annotations

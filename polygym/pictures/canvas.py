@@ -5,7 +5,7 @@ values only, and draw::
 
     title
     the program's instances   | the same in the schedule's time | the statements, the sizes
-    the generators of the dimension as parallel coordinates, the point
+    the generators of the dimension as parallel coordinates, the point; or columns of text
 
 matplotlib is imported when the first picture is drawn. Every picture has a figure and a canvas of
 its own: no window, no current figure, no setting of matplotlib is touched, and the same scene gives
@@ -35,6 +35,7 @@ from polygym.pictures import style
 from polygym.pictures.domain import draw_domain
 from polygym.pictures.instances import Instances, instances
 from polygym.pictures.legend import draw_legend
+from polygym.pictures.notes import Column, draw_notes
 from polygym.pictures.space import Point, draw_space
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Scene:
     the one being decided; ``point`` is what has been built of a row, in the coordinates of the
     layout. With a ``schedule`` the instances are drawn in its time too. ``highlighted`` are
     dependences (positions in ``dependences(scop)``) whose arrows stand out. ``parameters`` gives
-    the sizes of the iteration domain, name by name; None chooses small ones.
+    the sizes of the iteration domain, name by name; None chooses small ones. ``columns`` are text
+    that stands in the place of the space.
     """
 
     scop: Scop
@@ -71,6 +73,7 @@ class Scene:
     schedule: Schedule | None = None
     highlighted: tuple[int, ...] = ()
     parameters: tuple[tuple[str, int], ...] | None = None
+    columns: tuple[Column, ...] = ()
 
 
 def render(scene: Scene) -> NDArray[np.uint8]:
@@ -116,7 +119,11 @@ def draw(scene: Scene) -> Figure:
     text = style.drawable(scene.title, _LONGEST_TITLE)
     style.write(title, (12, height / 2), text, size=style.LARGE, bold=True)
     _draw_program(figure, scene)
-    _draw_space(figure.add_axes((0.0, 0.0, 1.0, _SPACE)), scene)
+    lower = figure.add_axes((0.0, 0.0, 1.0, _SPACE))
+    if scene.columns:
+        draw_notes(lower, scene.columns)
+    else:
+        _draw_space(lower, scene)
     return figure
 
 

@@ -1,0 +1,120 @@
+"""Who acts, as commands name them: a rule by its name, or the folder of a training.
+
+Both are an experiment, which has an environment with its arguments, and policies, one for every
+seed: ``earliest`` is a rule in Schedule-v0, ``runs/mvt`` whatever was trained there, in the
+environment in which it was.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agents.experiments import RESERVED_ARGUMENTS, Experiment, make_env, plain
+from agents.models import algorithm_of
+from agents.policies.heuristics import Heuristic
+from agents.policies.networks import Network
+from agents.policies.protocol import Policy
+from agents.training import trained
+from polygym.episodes.ids import IDS, SCHEDULE
+from polygym.episodes.policies import DETERMINISTIC, POLICIES
+from polygym.errors import InputError
+
+FIRST_SEED = 2_000_000
+"""Episodes in which nothing is learned have seeds of their own, from this one on."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Let a command take an agent, the environment of a rule, and arguments of environments."""
+    parser.add_argument("agent", help="the folder of a training, or a rule")
+    parser.add_argument(
+        "--environment", default=SCHEDULE, choices=IDS, metavar="ID", help="of a rule"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="ARGUMENT=VALUE", dest="overrides",
+        help="an argument of the environment, such as reward=speedup",
+    )  # fmt: skip
+
+
+def agents_of(
+    name: str, environment: str, seeds: Sequence[int] | None
+) -> tuple[Experiment, Iterator[tuple[int, Policy]]]:
+    """Return the experiment of an agent, and its policies by seed.
+
+    A rule that rolls no dice has the first of the seeds alone, and a training those that it has
+    been trained with; without seeds a rule has 0.
+
+    Raises:
+        InputError: there is no such agent, or none that has been trained.
+    """
+    if name in POLICIES:
+        given = (0,) if seeds is None else seeds
+        experiment = Experiment(environment, "gemm", 1, arguments={"reward": "static"})
+        own = given if name not in DETERMINISTIC else given[:1]
+        return experiment, ((seed, Heuristic(name, seed)) for seed in own)
+    if not Path(name).is_dir():
+        raise InputError(
+            f"an agent: expected the folder of a training, or one of {', '.join(POLICIES)}, "
+            f"found {name}"
+        )
+    experiment, models = trained(Path(name))
+    if not models:
+        raise InputError(f"{name}: expected a seed that has been trained to its end, found none")
+    kind = algorithm_of(experiment.algorithm)
+    return experiment, (
+        (seed, Network(kind.load(path, device="cpu"))) for seed, path in models.items()
+    )
+
+
+def agent_of(name: str, environment: str, seed: int | None) -> tuple[Experiment, Policy]:
+    """Return the experiment of an agent, and the policy of one seed; without one, of its first.
+
+    Raises:
+        InputError: there is no such agent, or it has not been trained with that seed.
+    """
+    if seed is not None and seed < 0:
+        raise InputError(f"--seed: expected a number from 0 on, found {seed}")
+    experiment, policies = agents_of(name, environment, None if seed is None else (seed,))
+    if name not in POLICIES and seed is not None:
+        found = trained(Path(name))[1]
+        if seed not in found:
+            known = ", ".join(map(str, found))
+            raise InputError(f"--seed: expected one that {name} has trained, {known}, found {seed}")
+        policies = ((own, policy) for own, policy in policies if own == seed)
+    return experiment, next(policies)[1]
+
+
+def with_arguments(experiment: Experiment, texts: Sequence[str], **more: Any) -> Experiment:
+    """Return an experiment whose environment has other arguments, such as ``reward=speedup``.
+
+    Raises:
+        InputError: a text is none, or there is no such argument or value.
+    """
+    given = _overrides(texts)
+    for name in RESERVED_ARGUMENTS:
+        if name in given:
+            raise InputError(f"--set: the argument {name} is not for this")
+    found = replace(experiment, arguments={**experiment.arguments, **given, **more})
+    try:
+        make_env(found, "gemm").close()
+    except TypeError as error:  # an argument that there is not
+        raise InputError(f"--set: {plain(error)}") from None
+    return found
+
+
+def _overrides(texts: Sequence[str]) -> dict[str, Any]:
+    import yaml
+
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"--set: expected ARGUMENT=VALUE, found {text!r}")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise InputError(f"--set: expected a value, found {text!r}") from None
+    return found

@@ -1,0 +1,125 @@
+r"""Watch a trained agent, or a rule, on a kernel: one episode as a film.
+
+    python -m agents.enjoy runs/mvt --kernel mvt --out mvt.gif
+    python -m agents.enjoy earliest --kernel gemm --environment polygym/Schedule-v0 --out gemm.mp4
+    python -m agents.enjoy uniform --kernel mvt --seed 7 --set start=isl \
+        --environment polygym/Optimize-v0 --out frames
+
+An agent is named as for `python -m agents.evaluate`, of whose episodes this is the first. FILE ends
+in .gif or .mp4, or in nothing: then it is a folder of pictures. There is a frame for the beginning
+and one for every step, and the last one is held. At the end the reward, the status and the schedule
+are printed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.actors import FIRST_SEED, add_arguments, agent_of, with_arguments
+from agents.commands import parser_of
+from agents.experiments import make_env
+from agents.films import LEAST_FPS, MOST_FPS, Frame, expect_film, write_film
+from agents.policies.protocol import Ending, Policy, played
+from agents.splits import chosen
+from polygym.errors import InputError, PolygymError
+
+_CAPTION = 32  # pixels; with them a frame's height is one that any encoder takes
+
+
+class Episode:
+    """The frames of an episode, which is played as they are asked for, and how it ended."""
+
+    def __init__(self, env: Any, policy: Policy, who: str) -> None:
+        self._env, self._policy, self._who = env, policy, who
+        self.ending: Ending | None = None
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Play the episode; yield what it looks like at its begin and after every step."""
+        for found in played(self._env, self._policy, seed=FIRST_SEED):
+            self.ending = found
+            yield captioned(self._env.render(), f"{self._who} {_said(found)}")
+
+
+def captioned(picture: Frame, text: str) -> Frame:
+    """Return a picture with a line of text below it."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    from polygym.pictures import style
+
+    height, width, _ = picture.shape
+    sheet = Image.new("RGB", (width, height + _CAPTION), style.BAND)
+    sheet.paste(Image.fromarray(picture), (0, 0))
+    letters = ImageFont.truetype(str(style.font(style.NORMAL).get_file()), 13)
+    place = (12, height + _CAPTION // 2)
+    ImageDraw.Draw(sheet).text(place, style.drawable(text), style.INK, letters, anchor="lm")
+    return np.asarray(sheet)
+
+
+def _said(found: Ending) -> str:
+    """Return in a few words how far an episode is, and at its end what came of it."""
+    words = f"on {found.info['kernel']}, step {found.steps}: reward {found.reward:.3f}"
+    if "status" not in found.info:
+        return words
+    speedup = found.info["speedup"]
+    return f"{words}, {found.info['status']}" + (f", {speedup:.2f}x" if speedup else "")
+
+
+def report(ending: Ending) -> str:
+    """Return what came of an episode: reward, status, schedule, and what else there is to say."""
+    info = ending.info
+    lines = [
+        f"reward    {ending.reward:.3f} in {ending.steps} steps",
+        f"status    {info['status']}",
+    ]
+    if info["speedup"]:
+        lines.append(f"speedup   {info['speedup']:.3f}x")
+    if info["error_details"]:
+        lines.append(f"error     {info['error_details']}")
+    if "mapping" in info:
+        lines.append(f"mapping   {info['mapping']}")
+    return "\n".join([*lines, f"schedule  {info['schedule'] or '-'}"])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make a film; return 0, 1 if it was ended, or 2 for what cannot be done."""
+    parser = parser_of("enjoy", __doc__)
+    add_arguments(parser)
+    parser.add_argument("--kernel", required=True, help="a kernel or a C file")
+    parser.add_argument(
+        "--seed", type=int, help="of a rule's dice, or of a training; the first one if none is said"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the film")
+    parser.add_argument("--fps", type=float, help="frames a second; default: 4")
+    options = parser.parse_args(arguments)
+    try:
+        kernels = chosen(options.kernel)
+        if len(kernels) != 1:
+            raise InputError(f"--kernel: expected one kernel, found {', '.join(kernels)}")
+        if options.fps is not None and not LEAST_FPS <= options.fps <= MOST_FPS:
+            raise InputError(f"--fps: expected {LEAST_FPS} to {MOST_FPS:.0f}, found {options.fps}")
+        expect_film(options.out)
+        experiment, policy = agent_of(options.agent, options.environment, options.seed)
+        experiment = with_arguments(experiment, options.overrides, render_mode="rgb_array")
+        env = make_env(experiment, kernels[0])
+        episode = Episode(env, policy, Path(options.agent).name)
+        count = write_film(options.out, episode, options.fps or env.metadata["render_fps"])
+        env.close()
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("ended; no film was written", file=sys.stderr)
+        return 1
+    assert episode.ending is not None
+    print(report(episode.ending))
+    print(f"film      {options.out}, {count} frames")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

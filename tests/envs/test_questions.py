@@ -1,0 +1,162 @@
+"""What is asked and decided in words: every answer has a meaning, the picture shows all of it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygym.envs import questions, render
+from polygym.envs.optimize import OptimizeEnv
+from polygym.episodes.decisions import ANSWERS, DONE, MODEL
+from polygym.episodes.editing import EDITS, Edit
+from polygym.episodes.episode import Phase
+from polygym.pictures import canvas
+from tests.envs.playing import make
+
+
+def optimize(**arguments: Any) -> OptimizeEnv:
+    given = {"kernel": "mvt", "threads": 2, "start": "isl", **arguments}
+    env = make("polygym/Optimize-v0", features=False, **given)
+    assert isinstance(env, OptimizeEnv)
+    env.reset(seed=0)
+    return env
+
+
+def answer(env: OptimizeEnv, *texts: str) -> None:
+    """Give answers by their meanings."""
+    for text in texts:
+        (number,) = (number for number, said, _ in questions.answers(env.episode) if said == text)
+        env.step(number)
+
+
+def scenes_of(env: OptimizeEnv, monkeypatch: pytest.MonkeyPatch) -> list[canvas.Scene]:
+    """Return where the scenes are kept that are drawn from now on."""
+    found: list[canvas.Scene] = []
+    drawn = canvas.render
+
+    def keep(scene: canvas.Scene) -> Any:
+        found.append(scene)
+        return drawn(scene)
+
+    monkeypatch.setattr(canvas, "render", keep)
+    return found
+
+
+def test_an_edit_in_words() -> None:
+    env = optimize()
+    assert questions.question(env.episode) == "which edit"
+    said = [text for _, text, _ in questions.answers(env.episode)]
+    assert said == ["edit no more", "end, all as it is", *(edit.value for edit in EDITS)]
+    answer(env, "coefficient", "row 2", "S1")
+    assert questions.question(env.episode) == "coefficient row 2, S1: which iterator"
+    assert [text for _, text, _ in questions.answers(env.episode)][2:] == ["i", "j"]
+    assert questions.decided(env.episode) == ("0 edits, 3 steps", "begun: coefficient row 2, S1")
+    answer(env, "drop the edit", "split", "before row 1")
+    assert questions.question(env.episode) == "split before row 1: how many statements"
+    assert [text for _, text, _ in questions.answers(env.episode)][2:] == ["the first 1 statement"]
+    answer(env, "drop the edit", "interchange", "row 2", "row 3")
+    assert questions.decided(env.episode) == ("1 edit, 10 steps",)
+    assert "S0[i, j] → [1, j, i]" in questions.rows(env.episode.schedule())
+
+
+def test_a_mapping_in_words() -> None:
+    env = optimize()
+    answer(env, "edit no more")
+    assert questions.question(env.episode) == "registers"
+    assert questions.decided(env.episode) == ("0 edits, 0 steps",)
+    answer(env, "off", "as the model says", "as the model says")
+    assert questions.question(env.episode) == "parallel in the nest of S1"
+    answer(env, "static", "without diamonds", "512 bits", "2 vectors together", "1 iteration")
+    assert questions.question(env.episode) == "tile of loop 1 in the nest of S1"
+    answer(env, "4", "whole")
+    lines = questions.decided(env.episode)
+    assert "the program: registers off" in lines
+    assert (
+        "S1: parallel static, wavefront without diamonds, vector 512 bits, 2 vectors together, "
+        "1 iteration, tile 4 x whole"
+    ) in lines
+    assert lines[-1] == "2 answers as the model says"
+    answer(env, "everything else as the model says")
+    assert env.episode.phase is Phase.COMPLETE
+    assert questions.question(env.episode) == ""
+    assert questions.answers(env.episode) == ()
+
+
+@pytest.mark.parametrize(("kernel", "start"), [("lu", "isl"), ("2mm", "isl"), ("mvt", None)])
+def test_every_answer_that_is_allowed_has_a_meaning_of_its_own(
+    kernel: str, start: str | None
+) -> None:
+    dice = np.random.default_rng(0)
+    edits, subjects = set[Edit](), set[str]()
+    for _ in range(6):
+        env = optimize(kernel=kernel, start=start)
+        first = env.subject.options.first_answer
+        while not env.episode.is_over:
+            episode = env.episode
+            said = questions.answers(episode)
+            allowed = np.flatnonzero(env.action_masks())
+            meant = [number for number, _, can in said if can]
+            assert meant == [number for number in allowed if number >= first]
+            assert len({text for _, text, _ in said}) == len(said) <= ANSWERS
+            if episode.editing is not None and episode.editing.edit is not None:
+                edits.add(episode.editing.edit)
+            if episode.phase is Phase.MAP:
+                subjects.add(questions.question(episode).split()[0])
+            last = first + DONE
+            others = [number for number in allowed if number != last and number != first + MODEL]
+            at_rest = episode.editing is None or episode.editing.steps < 30
+            env.step(int(dice.choice(others)) if others and at_rest else int(first + MODEL))
+    assert len(subjects) >= 8
+    if start is not None:
+        assert edits == set(EDITS)
+
+
+def test_the_picture_shows_the_question_and_what_was_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    env = optimize(render_mode="rgb_array")
+    scenes = scenes_of(env, monkeypatch)
+    frames = [env.render()]
+    answer(env, "edit no more")
+    frames.append(env.render())
+    answer(env, "off")
+    frames.append(env.render())
+    answer(env, "everything else as the model says")
+    frames.append(env.render())
+    for one, other in pairwise(frames):
+        assert (one[360:] != other[360:]).any(), "the lower half tells states apart"
+    headings = [[column.heading for column in scene.columns] for scene in scenes]
+    assert headings == [
+        ["which edit", "decided so far", "the schedule"],
+        ["registers", "decided so far", "the schedule"],
+        ["pack", "decided so far", "the schedule"],
+        ["decided", "the schedule"],
+    ]
+    assert "the program: registers off" in [note.text for note in scenes[2].columns[1].notes]
+    first = scenes[0].columns[0].notes
+    faint = [note.is_faint for note in first]
+    allowed = [can for _, _, can in questions.answers(optimize().episode)]
+    assert faint == [not can for can in allowed]
+
+
+def test_a_space_that_is_constructed_is_shown_by_its_dependences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    env = optimize(start=None, render_mode="rgb_array", kernel="trisolv")
+    scenes = scenes_of(env, monkeypatch)
+    env.step(0)
+    env.step(1)
+    env.render()
+    ((dependences, _),) = [scene.columns for scene in scenes]
+    assert [note.stands_out for note in dependences.notes].count(True) == 1
+    assert len(dependences.notes) == len(env.episode.task.rules.candidates)
+
+
+def test_the_text_has_the_answers_that_are_allowed() -> None:
+    env = optimize()
+    text = render.as_text(env.subject, env.episode, None)
+    for number, said, can in questions.answers(env.episode):
+        assert (f"{number:3} {said}" in text) == can
