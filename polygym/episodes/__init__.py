@@ -5,8 +5,10 @@
 changes a schedule and ``decisions`` asks about the mapping, nest by nest (``nest_shapes``).
 ``observe`` turns an episode into arrays of fixed shapes (``tables`` has their columns, ``portrait``
 what no action changes, ``nests`` the loops that statements share; ``observe_decisions`` and
-``decision_tables`` do so for mappings), and ``policies`` are rules that decide. Every state is an
-immutable value, so a copy for a tree search costs nothing.
+``decision_tables`` do so for mappings), and ``policies`` names who decides: ``rules``, and the
+policy that has ``learned`` from measurements, whose ``learned_weights`` come with polygym and give
+a ``promise`` of schedules and mappings. Every state is an immutable value, so a copy for a tree
+search costs nothing.
 
 ``kernels`` resolves which programs episodes are about and keeps what is computed once for each;
 ``record`` writes an episode as JSON and plays it again (``recorded`` checks what one says, entry by

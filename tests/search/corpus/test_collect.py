@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import polybench
-from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
+from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.errors import InputError
@@ -18,6 +19,7 @@ from polygym.measure.evaluation.answers import not_measured
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
+from polygym.search.corpus.candidates import Candidates
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
 from polygym.search.corpus.plan import (
     LEAST_WORK,
@@ -225,3 +227,29 @@ def test_plans_that_make_no_sense_are_refused() -> None:
     for wrong in ({"rows": 0}, {"each": 1}, {"threads": 0}, {"seed": -1}, {"seconds": 0}):
         with pytest.raises(InputError, match=f"{next(iter(wrong))}: expected"):
             CollectPlan(**wrong)  # type: ignore[arg-type]
+
+
+def test_sizes_within_other_bounds() -> None:
+    for seed in range(3):
+        program = sized("gemm", np.random.default_rng(seed), (2e8, 4e8))
+        assert 1e8 < work(program, dict(program.parameters)) < 1.6e9
+    with pytest.raises(InputError, match=r"work: expected 1 <= least <= most, found 5 and 2"):
+        Choice(work=(5, 2))
+
+
+def test_a_visit_that_stays_near() -> None:
+    program = sized("2mm", np.random.default_rng(0))
+    start = parse_mapping("threads=2")
+    found = Candidates.of(program, start, np.random.default_rng(1), 40, near=True)
+    everything: list[tuple[Schedule, Mapping]] = []
+    while batch := found.batch(8):
+        for number, candidate in enumerate(batch):
+            found.learn(candidate, 1.0 + number)
+        everything += batch
+    assert len(everything) == len(set(everything)) == 40
+    by_default = [schedule for schedule, mapping in everything if mapping == start]
+    assert {isl_schedule(program.scop), original(program.scop)} <= set(by_default)
+    assert len(set(by_default)) > 5  # isl's others, and edits
+    assert all(is_legal(program.scop, schedule) for schedule, _ in everything)
+    assert all(mapping.threads == 2 for _, mapping in everything[1:])
+    assert len({mapping for _, mapping in everything}) > 5
