@@ -6,8 +6,8 @@
 
 Each runs from its first cell to its last in a kernel of its own: this Python, with the packages of
 this repository, in an empty folder that is removed afterwards. A cell that fails ends it, and what
-was stored stays. What would be different each time without a reason (times of cells, the version
-of Python) is not stored, and so is what takes part in no result, the user's cache of tuned code.
+was stored stays. What would differ each time without a reason (when cells ran, the version of
+Python) is not stored, and the user's cache of tuned code takes no part.
 
 The first picture of the first notebook is the README's too, ``docs/first-steps.png``.
 """
@@ -46,7 +46,7 @@ def executed(path: Path) -> Any:
         CellExecutionError: a cell failed.
     """
     notebook = nbformat.read(path, as_version=4)
-    with TemporaryDirectory(prefix="notebook-") as folder, _surroundings():
+    with TemporaryDirectory(prefix="notebook-") as folder, _surroundings(Path(folder)):
         NotebookClient(
             notebook,
             km=_kernel(Path(folder)),
@@ -54,7 +54,7 @@ def executed(path: Path) -> Any:
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": _new(Path(folder) / "work")}},
-        ).execute()
+        ).execute(cleanup_kc=True)  # a kernel that is handed in is not ended otherwise
     return _without_chance(notebook)
 
 
@@ -85,12 +85,13 @@ def _kernel(folder: Path) -> AsyncKernelManager:
 
 
 @contextmanager
-def _surroundings() -> Iterator[None]:
-    """Let kernels import what is here, and keep what they compile out of the user's cache."""
+def _surroundings(folder: Path) -> Iterator[None]:
+    """Let kernels import what is here, and neither read nor write what is the user's own."""
     before = dict(os.environ)
     others = [one for one in before.get("PYTHONPATH", "").split(os.pathsep) if one]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *others])
     os.environ["POLYGYM_CACHE"] = "off"
+    os.environ["IPYTHONDIR"] = str(folder / "ipython")  # startup files and history
     os.environ.pop("MPLBACKEND", None)  # the kernel has its own
     try:
         yield
