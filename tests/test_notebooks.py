@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,15 @@ def test_links_lead_somewhere(path: Path) -> None:
     links = [link for text in texts for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)]
     assert links
     assert all((NOTEBOOKS / link).exists() for link in links if "://" not in link)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_headings_are_single_lines(path: Path) -> None:
+    texts = [cell.source for cell in notebook(path).cells if cell.cell_type == "markdown"]
+    assert texts[0].startswith("# ")
+    for text in texts:
+        for line, after in pairwise([*text.splitlines(), ""]):
+            assert not (line.startswith("#") and after), line
 
 
 def test_own_folders_are_found() -> None:
