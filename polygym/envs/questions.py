@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, assert_never
 
 from polygym.compiler.codegen.common.mapping import Sharing
+from polygym.compiler.poly.alternatives import ALTERNATIVES
 from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.decisions import CHOICES, Deciding, Question, Subject
 from polygym.episodes.editing import EDITS, Edit, Editing, Operand
@@ -136,6 +137,8 @@ def _operand(editing: Editing, kind: Operand, value: int) -> str:
             return statements[statement].iterators[value]
         case Operand.AMOUNT:
             return f"{value:+d}"
+        case Operand.STRATEGY:
+            return str(ALTERNATIVES[value])
         case _:
             assert_never(kind)
 

@@ -37,12 +37,14 @@ from polygym.episodes.decisions import DONE, MODEL
 from polygym.episodes.editing import EDITS, Edit, Editing
 from polygym.episodes.episode import Episode, Phase, Task
 from polygym.episodes.learned_weights import Weights, shipped
-from polygym.episodes.promise import Promise, ahead, both
+from polygym.episodes.promise import Promise, ahead
 from polygym.episodes.rules import earliest
 from polygym.errors import LimitError
 from polygym.lru import Memory
 
-_SHORTLIST = 3
+SHORTLIST = 4
+"""So many schedules are looked at with their loops, the first by their rows."""
+
 _NESTS = 3
 _SHARE = 1 / 64  # of the largest nest's iterations; what has less to do is left to the model
 
@@ -135,11 +137,10 @@ class Learned:
             place: self._ahead(rows[schedule], rows[now], generator)
             for place, schedule in others.items()
         }
-        some = sorted(others, key=lambda place: -by_rows[place])[:_SHORTLIST]
+        some = sorted(others, key=lambda place: -by_rows[place])[:SHORTLIST]
         some = [place for place in some if by_rows[place] > -inf]
         found = [
-            both(rows[one], self._loops(promise, one, mapping))
-            for one in (now, *(others[place] for place in some))
+            self._loops(promise, one, mapping) for one in (now, *(others[place] for place in some))
         ]
         first = self._first(found[1:], found[0], generator)
         return None if first is None else some[first]
@@ -216,4 +217,4 @@ def _completed(episode: Episode, generator: np.random.Generator) -> Schedule | N
         return None
 
 
-__all__ = ["Learned", "learned"]
+__all__ = ["SHORTLIST", "Learned", "learned"]

@@ -46,14 +46,6 @@ def ahead(found: Floats | None, now: Floats | None, caution: float) -> float:
     return float(apart.mean() - caution * apart.std())
 
 
-def both(rows: Floats | None, loops: Floats | None) -> Floats | None:
-    """Return the mean of both networks' scores, member by member; of one where it is alone."""
-    if rows is None or loops is None:
-        return loops
-    count = min(len(rows), len(loops))
-    return np.asarray((rows[:count] + loops[:count]) / 2.0)
-
-
 @dataclass(eq=False, slots=True)
 class Promise:
     """What is expected of a program's schedules and mappings, as these weights have it."""
