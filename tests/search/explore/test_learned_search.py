@@ -18,6 +18,7 @@ BUDGET = 9
 
 
 def explored(folder: Path, budget: int = BUDGET) -> list[Explored]:
+    folder.mkdir(exist_ok=True)
     search = begun(folder, setting(policy="learned"))
     with search.journal:
         return list(search.run(budget, pretended))
