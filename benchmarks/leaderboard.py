@@ -1,15 +1,15 @@
 """The leaderboard: what agents find of programs, beside isl's schedule under the default mapping.
 
-    python benchmarks/agents.py learned bias_coeff_0 --budget 1 --seeds 5 --out board
-    python benchmarks/agents.py learned --budget 20 --out board
-    python benchmarks/agents.py --report --out board
+    python benchmarks/leaderboard.py learned bias_coeff_0 --budget 1 --seeds 5 --out board
+    python benchmarks/leaderboard.py learned --budget 20 --out board
+    python benchmarks/leaderboard.py --report --out board
 
 An agent is a policy of `polygym optimize`, which plays so many episodes for a kernel as the budget
 says, measures what they lead to, and times the best five again, in turn with isl's schedule: the
 best of these beside isl's is what counts. What fails counts as slower by the timeout's factor. A
 policy that rolls no dice has one seed, whatever is asked for.
 
-`board/agents.jsonl` gets a line for every kernel, seed and budget, and the same command leaves out
+`board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves out
 what is there. Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in two
 threads. Nothing else should run meanwhile.
 """
@@ -149,7 +149,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    file = options.out / "agents.jsonl"
+    file = options.out / "leaderboard.jsonl"
     for agent in () if options.report else options.agents:
         is_certain = agent in DETERMINISTIC and (agent != LEARNED or options.budget == 1)
         for kernel in chosen(options.kernels):
