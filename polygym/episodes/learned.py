@@ -30,6 +30,7 @@ from math import inf
 import numpy as np
 
 from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.poly import edits
 from polygym.compiler.poly.alternatives import alternatives
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.nests import Floats
@@ -64,11 +65,14 @@ class Learned:
             case Phase.EXPLORE:
                 return self._coefficient(episode, generator)
             case Phase.EDIT:
-                return episode.task.options.first_answer + self._edit(episode, generator)
+                answer = self._edit(episode, generator)
             case Phase.MAP:
-                return episode.task.options.first_answer + self._answer(episode, generator)
+                answer = self._answer(episode, generator)
             case _:
                 return earliest(episode, generator)
+        action = episode.task.options.first_answer + answer
+        # As the model says is always allowed.
+        return action if episode.mask()[action] else episode.task.options.first_answer + MODEL
 
     def _promise(self, task: Task) -> Promise:
         found = _promises.get(task, lambda: Promise(task, self.weights))
@@ -123,7 +127,7 @@ class Learned:
         others = {
             place: schedule
             for place, schedule in alternatives(episode.task.scop).items()
-            if schedule != now
+            if schedule != now and edits.is_small(schedule) and episode.task.is_legal(schedule)
         }
         promise = self._promise(episode.task)
         rows = dict(

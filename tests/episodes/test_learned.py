@@ -68,7 +68,7 @@ def played(given: Task, choose: Learned, seed: int = 0) -> Episode:
     return episode
 
 
-@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "durbin", "3mm"])
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "durbin", "3mm", "adi"])
 @pytest.mark.parametrize("heat", [0.0, 0.5])
 def test_it_comes_to_an_end_and_the_same_dice_give_the_same(name: str, heat: float) -> None:
     given = task(name)
