@@ -9,9 +9,9 @@ says, measures what they lead to, and times the best five again, in turn with is
 best of these beside isl's is what counts. What fails counts as slower by the timeout's factor. A
 policy that rolls no dice has one seed, whatever is asked for.
 
-`board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves out
-what is there. Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in two
-threads. Nothing else should run meanwhile.
+`board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves
+out what is there. Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in
+two threads. Nothing else should run meanwhile.
 """
 
 from __future__ import annotations
