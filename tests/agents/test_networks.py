@@ -101,7 +101,8 @@ def test_a_batch_is_what_its_observations_are_alone() -> None:
 
 def test_everything_learns() -> None:
     torch.manual_seed(0)
-    seen = [*states(OPTIMIZE, "lu", 8), *states(OPTIMIZE, "lu", 8, start="isl")]
+    # Long enough for questions about a nest, too.
+    seen = [*states(OPTIMIZE, "lu", 8), *states(OPTIMIZE, "lu", 90, start="isl")]
     network = SetNetwork(4, 3, decides=True)
     context, scores = network(batch(seen))
     (scores.pow(2).sum() + network.value(context).sum()).backward()

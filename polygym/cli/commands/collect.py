@@ -67,7 +67,7 @@ Examples:
   polygym collect corpus.sqlite --rows 2000
   polygym collect corpus.sqlite --rows 20000 --threads 2      goes on
   polygym collect mine.sqlite my.c gemm --each 200 --minutes 10
-  polygym collect large.sqlite --near --work 3e7:3e9 --each 32 --threads 2 --seed 21
+  polygym collect near.sqlite --near --work 3e7:3e9 --each 24 --threads 2
   polygym corpus stats corpus.sqlite
 """
 
