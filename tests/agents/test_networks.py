@@ -21,11 +21,13 @@ from tests.envs.playing import make  # noqa: E402
 SCHEDULE, OPTIMIZE = "polygym/Schedule-v0", "polygym/Optimize-v0"
 
 
-def states(name: str, kernel: str, count: int, **arguments: Any) -> list[dict[str, np.ndarray]]:
+def states(
+    name: str, kernel: str, count: int, rolled: int = 0, **arguments: Any
+) -> list[dict[str, np.ndarray]]:
     """Return observations along a random episode."""
     env = make(name, kernel=kernel, **arguments)
     observation, info = env.reset(seed=0)
-    dice, over, found = np.random.default_rng(0), False, [observation]
+    dice, over, found = np.random.default_rng(rolled), False, [observation]
     while not over and len(found) < 400:
         action = int(dice.choice(np.flatnonzero(info["action_mask"])))
         observation, _, over, _, info = env.step(action)
@@ -101,8 +103,9 @@ def test_a_batch_is_what_its_observations_are_alone() -> None:
 
 def test_everything_learns() -> None:
     torch.manual_seed(0)
-    # Long enough for questions about a nest, too.
-    seen = [*states(OPTIMIZE, "lu", 8), *states(OPTIMIZE, "lu", 90, start="isl")]
+    seen = states(OPTIMIZE, "lu", 8)
+    for rolled in range(6):  # some of which come to questions about a nest
+        seen += states(OPTIMIZE, "lu", 8, rolled, start="isl")
     network = SetNetwork(4, 3, decides=True)
     context, scores = network(batch(seen))
     (scores.pow(2).sum() + network.value(context).sum()).backward()
