@@ -70,7 +70,14 @@ class Promise:
                 self._scores[schedule, one] = score
         return [self._scores[schedule, one] for one in mappings]
 
+    @property
+    def _has_sizes(self) -> bool:
+        """Whether the task says how large the program is; without that there are no features."""
+        return {one.name for one in self.task.scop.parameters} <= set(self.task.sizes)
+
     def _of_rows(self, schedule: Schedule) -> Floats | None:
+        if not self._has_sizes:
+            return None
         try:
             ground = Ground.of(self.task.scop, self.task.sizes)
             vector = row_features(ground, schedule).vector
@@ -93,6 +100,8 @@ class Promise:
         return found
 
     def _candidates_of(self, schedule: Schedule) -> Candidates | None:
+        if not self._has_sizes:
+            return None
         try:
             return Candidates(LegalSchedule(self.task.scop, schedule), self.task.sizes)
         except PolygymError:
