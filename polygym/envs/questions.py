@@ -27,6 +27,7 @@ _WHICH = {
     Operand.STATEMENT: "which statement",
     Operand.ITERATOR: "which iterator",
     Operand.AMOUNT: "by how much",
+    Operand.STRATEGY: "whose schedule",
 }
 
 

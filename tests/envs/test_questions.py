@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polygym.compiler.poly.alternatives import ALTERNATIVES
 from polygym.envs import questions, render
 from polygym.envs.optimize import OptimizeEnv
 from polygym.episodes.decisions import ANSWERS, DONE, MODEL
@@ -43,6 +44,15 @@ def scenes_of(env: OptimizeEnv, monkeypatch: pytest.MonkeyPatch) -> list[canvas.
 
     monkeypatch.setattr(canvas, "render", keep)
     return found
+
+
+def test_the_schedule_to_adopt_in_words() -> None:
+    env = optimize()
+    answer(env, "adopt")
+    assert questions.question(env.episode) == "adopt: whose schedule"
+    said = [text for _, text, _ in questions.answers(env.episode)]
+    assert said[2:] == [str(strategy) for strategy in ALTERNATIVES]
+    assert "adopt: whose schedule" in render.as_text(env.subject, env.episode, None)
 
 
 def test_an_edit_in_words() -> None:
