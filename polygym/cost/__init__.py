@@ -11,10 +11,10 @@ is ``shipped`` with the package; ``tree_gru`` is the network that walks over loo
 (``tree_network``); a ``network`` of a few layers, which NumPy asks and PyTorch trains
 (``network_training``), is what policies learn by; a ``correction`` adds to either what one
 program's measurements say; ``saved`` reads either from a file, ``chosen`` says which one is asked,
-and ``validation`` asks them about programs that they have not seen. ``rows`` are numbers of a
-schedule alone, without a tree: ``stacked`` loops of the statements in a ``stack``, and what their
-``ordering`` leaves free, by what dependences demand (``demands``); ``row_columns`` says which
-numbers there are.
+``archives`` keep networks, and ``validation`` asks them about programs that they have not seen.
+``rows`` are numbers of a schedule alone, without a tree: ``stacked`` loops of the statements in a
+``stack``, and what their ``ordering`` leaves free, by what dependences demand (``demands``);
+``row_columns`` says which numbers there are.
 """
 
 from __future__ import annotations

@@ -18,12 +18,7 @@ file is NumPy's archive of plain arrays, float32, and a header in JSON; nothing 
 
 from __future__ import annotations
 
-import io
-import json
 import time
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -33,6 +28,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 
+from polygym.cost.archives import UNREADABLE, packed, unpacked
 from polygym.cost.loop_tree import COLUMNS, Forest
 from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, bootstraps
 from polygym.cost.nests import Floats
@@ -46,13 +42,11 @@ if TYPE_CHECKING:
     from polygym.cost.tree_network import Network
 
 _FORMAT = "polygym tree-gru"
-_HEADER = "header"
 _AT_ONCE = 1024  # candidates that are scored together: a few MB of states
 _MOST_OF_CASE = 64  # rows of a case in one batch: pairs grow with their square
 _WARM = 0.1
 _STEEPEST = 1.0  # the gradient's norm, at most
 _WIDEST = 4096  # what a file may ask for
-_MOST_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +132,7 @@ class TreeGRU:
             for place, member in enumerate(self.members)
             for name, array in member.state_dict().items()
         }
-        arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        packed = io.BytesIO()
-        np.savez_compressed(packed, **arrays)
-        write_atomically(path, packed.getvalue())
+        write_atomically(path, packed(header, arrays))
 
     @staticmethod
     def load(path: Path) -> TreeGRU:
@@ -152,8 +143,7 @@ class TreeGRU:
         """
         expect_torch()
         try:
-            arrays = _arrays(path)
-            header = json.loads(arrays.pop(_HEADER).tobytes())
+            header, arrays = unpacked(path)
             if header["format"] != _FORMAT:
                 raise ValueError(f"format {header['format']}")
             version, columns = header["version"], tuple(header["columns"])
@@ -165,10 +155,7 @@ class TreeGRU:
             card = Card.from_json(header["card"])
             shape = Shape(**header["shape"])
             members = _read(arrays, shape, header["members"])
-        except (
-            OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError,
-            MemoryError, zipfile.BadZipFile, tokenize.TokenError, zlib.error,
-        ) as error:  # fmt: skip
+        except UNREADABLE as error:
             raise InputError(f"{path}: expected a tree-gru, found: {error}") from None
         return TreeGRU(members, shape, card)
 
@@ -305,23 +292,6 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arrays of a file."""
-    contents = path.read_bytes()
-    with zipfile.ZipFile(io.BytesIO(contents)) as members:
-        told = members.infolist()
-    plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    if any(one.compress_type not in plain for one in told):
-        raise ValueError("an archive that is compressed in another way")
-    if sum(one.file_size for one in told) > _MOST_BYTES:
-        raise ValueError(f"an archive of more than {_MOST_BYTES >> 20} MB")
-    archive = np.load(io.BytesIO(contents), allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise ValueError("one array alone")
-    with archive:
-        return {name: archive[name] for name in archive.files}
 
 
 def _read(arrays: dict[str, np.ndarray[Any, Any]], shape: Shape, count: int) -> tuple[Network, ...]:

@@ -3,7 +3,7 @@
 ``schedules`` looks at a schedule's rows alone (:mod:`polygym.cost.rows`) and puts schedules in
 order that run under polygym's default mapping; ``candidates`` looks at the loops that are planned
 for a schedule and a mapping (:mod:`polygym.cost.candidate`). The file is NumPy's archive of plain
-arrays, float16 on the disk, and a header in JSON with a check sum; nothing in it is run.
+arrays (:mod:`polygym.cost.archives`), float16 on the disk, with a check sum in its header.
 ``caution`` and ``least`` say when the policy departs from what it would do anyway
 (:mod:`polygym.episodes.promise`); they were chosen with the weights, on programs that were left out
 of their training.
@@ -12,10 +12,6 @@ of their training.
 from __future__ import annotations
 
 import hashlib
-import io
-import json
-import zipfile
-import zlib
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -23,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from polygym.cost.archives import UNREADABLE, packed, unpacked
 from polygym.cost.candidate import NAMES
 from polygym.cost.model import VERSION, Card
 from polygym.cost.network import Network
 from polygym.cost.rows import ROW_NAMES
+from polygym.cost.saved import digest_of
 from polygym.errors import InputError
 from polygym.files import write_atomically
 
@@ -34,8 +32,6 @@ PATH = Path(__file__).parent / "data" / "learned.npz"
 """The weights that come with polygym."""
 
 _FORMAT = "polygym learned policy"
-_HEADER = "header"
-_MOST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +61,7 @@ class Weights:
             "card": asdict(self.card),
             "sum": _sum(arrays),
         }
-        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        packed = io.BytesIO()
-        every: dict[str, Any] = {_HEADER: text, **arrays}
-        np.savez_compressed(packed, **every)
-        write_atomically(path, packed.getvalue())
+        write_atomically(path, packed(header, arrays))
 
     @staticmethod
     def load(path: Path) -> Weights:
@@ -79,11 +71,7 @@ class Weights:
             InputError: it has no weights, or some of other features.
         """
         try:
-            if path.stat().st_size > _MOST_BYTES:
-                raise ValueError("a file that is far too large")
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            header = json.loads(arrays.pop(_HEADER).tobytes())
+            header, arrays = unpacked(path)
             if header["format"] != _FORMAT:
                 raise ValueError("another format")
             if header["version"] != VERSION or header["columns"] != _columns():
@@ -100,10 +88,7 @@ class Weights:
                 float(header["least"]),
                 Card.from_json(header["card"]),
             )
-        except (
-            OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
-            zipfile.BadZipFile, zlib.error,
-        ) as error:  # fmt: skip
+        except UNREADABLE as error:
             raise InputError(f"{path}: expected weights of a policy, found: {error}") from None
 
 
@@ -130,7 +115,7 @@ def expect_weights() -> None:
 @cache
 def digest() -> str:
     """Return a word that is another one for other weights; empty in a package without any."""
-    return hashlib.sha256(PATH.read_bytes()).hexdigest()[:12] if PATH.exists() else ""
+    return digest_of(PATH) if PATH.exists() else ""
 
 
 def _columns() -> str:

@@ -1,0 +1,62 @@
+"""Plain arrays with a header in one file: NumPy's archive, in which nothing is run.
+
+What such a file holds is not trusted: how large it is unpacked is known before anything is, and
+:data:`UNREADABLE` are the errors with which NumPy and its libraries answer to damage.
+
+Example: the header ``{"format": "x"}`` and an array ``a`` make an archive with the members ``a``
+and ``header``, the latter as the bytes of JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+UNREADABLE = (
+    OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError,
+    zipfile.BadZipFile, tokenize.TokenError, zlib.error,
+)  # fmt: skip
+
+_HEADER = "header"
+_MOST_BYTES = 1 << 28
+
+
+def packed(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+    """Return the bytes of a file."""
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    every: dict[str, Any] = {**arrays, _HEADER: text}
+    found = io.BytesIO()
+    np.savez_compressed(found, **every)
+    return found.getvalue()
+
+
+def unpacked(path: Path) -> tuple[Any, Arrays]:
+    """Return the header and the arrays of a file.
+
+    Raises:
+        UNREADABLE: it is damaged, or no such file.
+    """
+    contents = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(contents)) as members:
+        told = members.infolist()
+    plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if any(one.compress_type not in plain for one in told):
+        raise ValueError("an archive that is compressed in another way")
+    if sum(one.file_size for one in told) > _MOST_BYTES:
+        raise ValueError(f"an archive of more than {_MOST_BYTES >> 20} MB")
+    archive = np.load(io.BytesIO(contents), allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise ValueError("one array alone")
+    with archive:
+        arrays = {name: archive[name] for name in archive.files}
+    return json.loads(arrays.pop(_HEADER).tobytes()), arrays
