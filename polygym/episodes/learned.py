@@ -49,7 +49,7 @@ SHORTLIST = 4
 _NESTS = 3
 _SHARE = 1 / 64  # of the largest nest's iterations; what has less to do is left to the model
 
-_promises: Memory[Task, Promise] = Memory(32)
+_promises: Memory[tuple[Task, Weights], Promise] = Memory(32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +75,7 @@ class Learned:
         return action if episode.mask()[action] else episode.task.options.first_answer + MODEL
 
     def _promise(self, task: Task) -> Promise:
-        found = _promises.get(task, lambda: Promise(task, self.weights))
-        return found if found.weights is self.weights else Promise(task, self.weights)
+        return _promises.get((task, self.weights), lambda: Promise(task, self.weights))
 
     def _ahead(
         self, found: Floats | None, now: Floats | None, generator: np.random.Generator
@@ -91,10 +90,12 @@ class Learned:
         self, found: Sequence[Floats | None], now: Floats | None, generator: np.random.Generator
     ) -> int | None:
         """Return the place of the most promising, None where it does not promise enough."""
+        if not found:
+            return None
         promised = [self._ahead(one, now, generator) for one in found]
-        best = int(np.argmax(promised)) if promised else -1
+        best = int(np.argmax(promised))
         least = 0.0 if self.heat else self.weights.least
-        return best if best >= 0 and promised[best] > least else None
+        return best if promised[best] > least else None
 
     # A schedule that is edited
 

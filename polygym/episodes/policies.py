@@ -18,7 +18,7 @@ generator the coefficient with the best static score if all generators behind it
 allowed one.
 
 ``learned`` is the policy that comes with polygym (:mod:`polygym.episodes.learned`): it takes what
-networks expect to be faster that have learned from measurements. Rules and networks roll no dice.
+networks expect to be faster that have learned from measurements, and rolls no dice.
 """
 
 from __future__ import annotations
