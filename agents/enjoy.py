@@ -14,6 +14,7 @@ are printed.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from agents.actors import FIRST_SEED, add_arguments, agent_of, with_arguments
-from agents.commands import parser_of
+from agents.commands import exit_code, parser_of
 from agents.experiments import make_env
 from agents.films import LEAST_FPS, MOST_FPS, Frame, expect_film, write_film
 from agents.policies.protocol import Ending, Policy, played
 from agents.splits import chosen
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError
 
 _CAPTION = 32  # pixels; with them a frame's height is one that any encoder takes
 
@@ -96,29 +97,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the film")
     parser.add_argument("--fps", type=float, help="frames a second; default: 4")
     options = parser.parse_args(arguments)
-    try:
-        kernels = chosen(options.kernel)
-        if len(kernels) != 1:
-            raise InputError(f"--kernel: expected one kernel, found {', '.join(kernels)}")
-        if options.fps is not None and not LEAST_FPS <= options.fps <= MOST_FPS:
-            raise InputError(f"--fps: expected {LEAST_FPS} to {MOST_FPS:.0f}, found {options.fps}")
-        expect_film(options.out)
-        experiment, policy = agent_of(options.agent, options.environment, options.seed)
-        experiment = with_arguments(experiment, options.overrides, render_mode="rgb_array")
-        env = make_env(experiment, kernels[0])
-        episode = Episode(env, policy, Path(options.agent).name)
-        count = write_film(options.out, episode, options.fps or env.metadata["render_fps"])
-        env.close()
-    except PolygymError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ended; no film was written", file=sys.stderr)
-        return 1
+    return exit_code(lambda: _enjoy(options), "ended; no film was written")
+
+
+def _enjoy(options: Namespace) -> None:
+    kernels = chosen(options.kernel)
+    if len(kernels) != 1:
+        raise InputError(f"--kernel: expected one kernel, found {', '.join(kernels)}")
+    if options.fps is not None and not LEAST_FPS <= options.fps <= MOST_FPS:
+        raise InputError(f"--fps: expected {LEAST_FPS} to {MOST_FPS:.0f}, found {options.fps}")
+    expect_film(options.out)
+    experiment, policy = agent_of(options.agent, options.environment, options.seed)
+    experiment = with_arguments(experiment, options.overrides, render_mode="rgb_array")
+    env = make_env(experiment, kernels[0])
+    episode = Episode(env, policy, Path(options.agent).name)
+    count = write_film(options.out, episode, options.fps or env.metadata["render_fps"])
+    env.close()
     assert episode.ending is not None
     print(report(episode.ending))
     print(f"film      {options.out}, {count} frames")
-    return 0
 
 
 if __name__ == "__main__":

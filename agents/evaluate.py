@@ -13,18 +13,19 @@ other, and `python -m agents.validate` plays them again.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from math import exp, log
 from pathlib import Path
 
 from agents import results
 from agents.actors import FIRST_SEED, add_arguments, agents_of, with_arguments
-from agents.commands import parser_of
+from agents.commands import exit_code, parser_of
 from agents.experiments import Experiment, make_env
 from agents.policies.protocol import Policy, inner, run_episode
 from agents.results import Result
 from agents.splits import chosen
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError
 
 
 def evaluated(
@@ -79,26 +80,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=1, help="of a rule that rolls dice")
     parser.add_argument("--out", type=Path, help="a file for the results")
     options = parser.parse_args(arguments)
-    try:
-        if options.episodes < 1 or options.seeds < 1:
-            raise InputError("--episodes and --seeds: expected numbers from 1 on")
-        experiment, policies = agents_of(options.agent, options.environment, range(options.seeds))
-        experiment = with_arguments(experiment, options.overrides)
-        kernels = chosen(options.kernels)
-        found = []
-        for one in evaluated(options.agent, experiment, policies, kernels, options.episodes):
-            found.append(one)
-            print(f"seed {one.seed}, {one.kernel}: {one.reward:.3f}", file=sys.stderr, flush=True)
-            if options.out is not None:
-                results.write(options.out, found)
-        print(table(found))
-    except PolygymError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ended; what was written is kept", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code(lambda: _evaluate(options), "ended; what was written is kept")
+
+
+def _evaluate(options: Namespace) -> None:
+    if options.episodes < 1 or options.seeds < 1:
+        raise InputError("--episodes and --seeds: expected numbers from 1 on")
+    experiment, policies = agents_of(options.agent, options.environment, range(options.seeds))
+    experiment = with_arguments(experiment, options.overrides)
+    kernels = chosen(options.kernels)
+    found = []
+    for one in evaluated(options.agent, experiment, policies, kernels, options.episodes):
+        found.append(one)
+        print(f"seed {one.seed}, {one.kernel}: {one.reward:.3f}", file=sys.stderr, flush=True)
+        if options.out is not None:
+            results.write(options.out, found)
+    print(table(found))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import json
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from agents.commands import parser_of
+from agents.commands import exit_code, parser_of
 from agents.lessons import Array, Lessons, lessons_of
 from polygym.cost.candidate import NAMES
 from polygym.cost.model import Card, Samples
@@ -40,7 +41,7 @@ from polygym.cost.rows import ROW_NAMES
 from polygym.episodes.learned import SHORTLIST
 from polygym.episodes.learned_weights import Weights
 from polygym.episodes.promise import ahead
-from polygym.errors import InputError, PolygymError
+from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import NEAR, SHIPPED
 
@@ -60,9 +61,9 @@ class Chosen:
     """How careful the policy is, and what came of that in cases of programs left out.
 
     ``gain`` is the geometric mean of how many times as fast what it takes is as isl's schedule
-    under the default mapping, ``best`` what the fastest candidates would give; ``slower`` the share
-    of cases that it makes slower than :data:`SLOWER`, ``taken`` of those in which it takes
-    something else at all.
+    under the default mapping, ``best`` what the fastest of those would give that it looks at with
+    their loops; ``slower`` the share of cases that it makes slower than :data:`SLOWER`, ``taken``
+    of those in which it takes something else at all.
     """
 
     caution: float
@@ -116,9 +117,7 @@ def _mean(values: Array) -> float:
     return float(np.exp(np.log(values).mean()))
 
 
-def teach(
-    files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Tell
-) -> tuple[Weights, Chosen]:
+def teach(files: Sequence[Path], folder: Path, options: NetworkOptions, tell: Tell) -> Weights:
     """Return the weights that follow from corpora, with what was kept in the folder.
 
     Raises:
@@ -154,7 +153,7 @@ def teach(
             "command": "python -m agents.teach",
         },
     )  # fmt: skip
-    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card), chosen
+    return Weights(networks[0], networks[1], chosen.caution, chosen.least, card)
 
 
 def _samples(lessons: Lessons, part: str, kept: Array) -> tuple[Samples, tuple[str, ...]]:
@@ -247,24 +246,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--members", type=int, default=NetworkOptions().members)
     parser.add_argument("--seed", type=int, default=0, help="the dice of folds and networks")
     options = parser.parse_args(arguments)
-    try:
-        if options.epochs < 1 or options.members < 1 or options.seed < 0:
-            raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
-        files = [*([] if options.alone else [SHIPPED, NEAR]), *options.corpora]
-        if not files:
-            raise InputError("--alone: expected a --corpus, found none")
-        network = NetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)
-        _expect_same(options.out, files, network)
-        weights, _ = teach(files, options.out, network, lambda text: print(text, flush=True))
-        weights.save(options.out / "learned.npz")
-        print(f"weights: {options.out / 'learned.npz'}")
-    except PolygymError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("ended; what is done is kept, and the same command goes on", file=sys.stderr)
-        return 1
-    return 0
+    return exit_code(
+        lambda: _teach(options), "ended; what is done is kept, and the same command goes on"
+    )
+
+
+def _teach(options: Namespace) -> None:
+    if options.epochs < 1 or options.members < 1 or options.seed < 0:
+        raise InputError("--epochs and --members: expected numbers from 1 on, --seed from 0")
+    files = [*([] if options.alone else [SHIPPED, NEAR]), *options.corpora]
+    if not files:
+        raise InputError("--alone: expected a --corpus, found none")
+    network = NetworkOptions(members=options.members, epochs=options.epochs, seed=options.seed)
+    _expect_same(options.out, files, network)
+    weights = teach(files, options.out, network, lambda text: print(text, flush=True))
+    weights.save(options.out / "learned.npz")
+    print(f"weights: {options.out / 'learned.npz'}")
 
 
 def _expect_same(folder: Path, files: Sequence[Path], options: NetworkOptions) -> None:

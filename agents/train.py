@@ -11,12 +11,12 @@ same weights as if it had not been ended. `agents.experiments` says what may sta
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from pathlib import Path
 
-from agents.commands import parser_of
+from agents.commands import exit_code, parser_of
 from agents.experiments import read
 from agents.training import train
-from polygym.errors import PolygymError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,19 +30,15 @@ def main(arguments: list[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument("--resume", action="store_true", help="go on with what is in the folder")
     options = parser.parse_args(arguments)
-    try:
-        experiment = read(options.file, options.overrides)
-        train(experiment, options.out, lambda text: print(text, flush=True), resume=options.resume)
-    except PolygymError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(
-            f"ended; up to the last checkpoint all is kept: --out {options.out} --resume goes on",
-            file=sys.stderr,
-        )
-        return 1
-    return 0
+    return exit_code(
+        lambda: _train(options),
+        f"ended; up to the last checkpoint all is kept: --out {options.out} --resume goes on",
+    )
+
+
+def _train(options: Namespace) -> None:
+    experiment = read(options.file, options.overrides)
+    train(experiment, options.out, lambda text: print(text, flush=True), resume=options.resume)
 
 
 if __name__ == "__main__":
