@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +22,15 @@ from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
 from polygym.search.corpus.store import open_corpus
 
 
-class Range(click.ParamType):  # type: ignore[type-arg]
-    """Two numbers, such as 3e7:3e9."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def convert(self, value: Any, parameter: Any, context: Any) -> tuple[float, float]:
-        """Return both numbers."""
-        if isinstance(value, tuple):
-            return value
-        least, colon, most = str(value).partition(":")
-        try:
-            found = float(least), float(most)
-        except ValueError:
-            colon = ""
-        if not colon or not 1 <= found[0] <= found[1] < inf:
-            self.fail(f"expected two numbers from 1 on such as 3e7:3e9, found {value!r}")
-        return found
+def _bounds(_: click.Context, __: click.Parameter, text: str) -> tuple[float, float]:
+    """Return the two numbers of a text such as 3e7:3e9."""
+    least, colon, most = text.partition(":")
+    try:
+        if colon:
+            return float(least), float(most)
+    except ValueError:
+        pass
+    raise click.BadParameter(f"expected two numbers such as 3e7:3e9, found {text!r}")
 
 
 _HELP = f"""Measure many candidates of many programs, for models to learn from.
@@ -100,7 +90,7 @@ Examples:
 )
 @click.option(
     "--work",
-    type=Range("LEAST:MOST"),
+    callback=_bounds,
     default=f"{LEAST_WORK:g}:{MOST_WORK:g}",
     show_default=True,
     metavar="LEAST:MOST",

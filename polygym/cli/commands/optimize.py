@@ -43,8 +43,7 @@ the one that a model of cost ranks first is taken (pip install 'polygym[cost]').
 learned networks that come with polygym choose another schedule than isl's and another mapping than
 the default where they expect these to be faster: in the first episode what they are sure of, so
 that --budget 1 is their one answer, beside isl's schedule in the ranking; after that they explore.
-With
---tune-mapping N, other mappings are tried then for the three fastest schedules, isl's and the
+With --tune-mapping N, other mappings are tried then for the three fastest schedules, isl's and the
 original order: first a few that differ in one idea, then small changes of the best. At the end the
 best five are timed again, in turn with the original order and isl's schedule; as the best of many
 single measurements is a lucky one too, they tend to be slower then. The best is the fastest of
