@@ -72,6 +72,11 @@ def measured(
     }
 
 
+def ahead(row: dict[str, Any]) -> float:
+    """Return the logarithm of how many times as fast as isl's schedule a row is."""
+    return float(np.log(max(_FAILED, row["over_isl"])))
+
+
 def means(rows: Iterable[dict[str, Any]], dice: np.random.Generator) -> tuple[float, ...]:
     """Return the geometric mean over kernels, its interval of nine in ten, and the least kernel.
 
@@ -79,7 +84,7 @@ def means(rows: Iterable[dict[str, Any]], dice: np.random.Generator) -> tuple[fl
     """
     by_kernel: dict[str, list[float]] = defaultdict(list)
     for row in rows:
-        by_kernel[row["kernel"]].append(np.log(max(_FAILED, row["over_isl"])))
+        by_kernel[row["kernel"]].append(ahead(row))
     names = sorted(by_kernel)
     drawn = [
         np.mean(
@@ -124,7 +129,7 @@ def by_kernel(rows: list[dict[str, Any]]) -> str:
         cells = []
         for budget, agent in columns:
             own = [
-                np.log(max(_FAILED, row["over_isl"]))
+                ahead(row)
                 for row in rows
                 if (row["kernel"], row["budget"], row["agent"]) == (kernel, budget, agent)
             ]
@@ -150,17 +155,16 @@ def main() -> int:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "leaderboard.jsonl"
+    names = ("agent", "kernel", "seed", "budget", "machine")
+    known = {tuple(row[name] for name in names) for row in rows_of(file)}
     for agent in () if options.report else options.agents:
         is_certain = agent in DETERMINISTIC and (agent != LEARNED or options.budget == 1)
         for kernel in chosen(options.kernels):
             for seed in range(1 if is_certain else options.seeds):
-                known = {
-                    tuple(row[name] for name in ("agent", "kernel", "seed", "budget", "machine"))
-                    for row in rows_of(file)
-                }
                 if (agent, kernel, seed, options.budget, fingerprint().key) in known:
                     continue
                 row = measured(agent, kernel, seed, options.budget, options)
+                known.add(tuple(row[name] for name in names))
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(row) + "\n")
                 print(f"{agent} {kernel} seed {seed}: {row['over_isl']:.2f}", file=sys.stderr)
