@@ -189,7 +189,8 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
 
     def first(is_of_here: bool) -> list[Candidate]:
         monkeypatch.setattr(guide, "is_of_this_machine", lambda _: is_of_here)
-        return [one for one, _ in searched("model", 3, 12, 12)][1:]  # what it is to begin with
+        # But for what it is to begin with. Half of eleven come by dice: one seed says too little.
+        return [one for seed in range(4) for one, _ in searched("model", seed, 12, 12)[1:]]
 
     here, there = first(True), first(False)
     monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
