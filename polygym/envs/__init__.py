@@ -4,7 +4,8 @@ Thin shells around :mod:`polygym.episodes`: ``base`` is what they have in common
 masks, rendering by ``render``, which takes its words from ``questions``, export), ``construct``,
 ``explore``, ``schedule`` and ``optimize`` are the environments, whose ``documentation`` has what
 their docstrings share, and ``registration`` names them to Gymnasium. ``vector`` steps many episodes
-of one together, and ``endings`` has what the last ``info`` says.
+of one together, ``graph`` shows observations as graphs, and ``endings`` has what the last ``info``
+says.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from polygym.envs.base import PolygymEnv
     from polygym.envs.construct import ConstructEnv
     from polygym.envs.explore import ExploreEnv
+    from polygym.envs.graph import GraphView
     from polygym.envs.optimize import OptimizeEnv
     from polygym.envs.schedule import ScheduleEnv
 else:
@@ -26,6 +28,7 @@ else:
             "base": ("PolygymEnv",),
             "construct": ("ConstructEnv",),
             "explore": ("ExploreEnv",),
+            "graph": ("GraphView",),
             "optimize": ("OptimizeEnv",),
             "schedule": ("ScheduleEnv",),
         },
@@ -34,6 +37,7 @@ else:
 __all__ = [
     "ConstructEnv",
     "ExploreEnv",
+    "GraphView",
     "OptimizeEnv",
     "PolygymEnv",
     "ScheduleEnv",

@@ -24,6 +24,7 @@ module                  what it knows
 ``scheduler``           isl's scheduler at work
 ``isl_variants``        its schedules without skewing or without negative coefficients
 ``lifted``              sizes that are written as numbers become parameters for it
+``numbered``            statements have numbers in the place of names for it
 ----------------------  ---------------------------------------------------------------------------
 ``evaluate``            isl text at given sizes
 ``integers``, ``span``  exact linear algebra on integer vectors; is one a sum of those before?

@@ -14,6 +14,7 @@ from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.isl_variants import variant_schedule
 from polygym.compiler.poly.lifted import lifted
+from polygym.compiler.poly.numbered import numbered
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.scheduler import SchedulingTask
 from polygym.compiler.poly.strategy import ISL, IslOptions, Original, Strategy
@@ -33,7 +34,8 @@ def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
     """Return the schedule that isl computes from the program's dependences, which is remembered.
 
     isl's result is a tree; it is flattened to one affine map per statement. Large numbers in
-    domains are parameters for isl (:mod:`polygym.compiler.poly.lifted`).
+    domains are parameters for isl (:mod:`polygym.compiler.poly.lifted`), and statements have
+    numbers in the place of names (:mod:`polygym.compiler.poly.numbered`).
 
     Raises:
         InputError: isl finds none, or none without what ``options`` exclude.
@@ -53,10 +55,13 @@ def isl_schedule(scop: Scop, options: IslOptions = ISL) -> Schedule:
 
 
 def _scheduled(scop: Scop, options: IslOptions) -> Schedule:
-    task = SchedulingTask.of(scop, options)
+    program = numbered(scop)
+    task = SchedulingTask.of(program, options)
     if options.is_variant:
-        return variant_schedule(task, original(scop))
-    return parse(str(task.solved().get_map()), scop)
+        found = variant_schedule(task, program.numbered(original(scop)))
+    else:
+        found = parse(str(task.solved().get_map()), program.scop)
+    return program.named(found)
 
 
 def prepare(scop: Scop) -> None:

@@ -21,12 +21,15 @@ arrays that it stands for. In y = Ax (see :mod:`polygym.compiler.ir.scop`) this 
     T -> T  flow, anti, output  { T[i, j] -> T[i, j'] : 0 <= i, j and j < j' < n }
 
 The order of the tuple is deterministic: by the source's position in the text, then the sink's, then
-the text of the relation.
+the text of the relation, in which counters are called i, j, k and sizes n, m whatever the program
+calls them, the sizes in the order in which statements need them. So neither names nor the order in
+which a function takes its arguments say anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Flag
 from functools import lru_cache
@@ -40,6 +43,10 @@ from polygym.pickles import pickled_by_name
 
 # For who reads whose value of one array; those of the suite need less than a tenth.
 _MOST_OPERATIONS = 1_000_000
+
+# What variables are called where relations are put in order, so that it does not depend on names.
+_COUNTERS, _SIZES = "ijklxyzuvw", "nmpqrs"
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Kind(Flag):
@@ -81,9 +88,24 @@ def _dependences(scop: Scop) -> tuple[Dependence, ...]:
         position = {statement.name: index for index, statement in enumerate(scop.statements)}
         pairs = _group_by_pair(relations)
         ordered = sorted(pairs, key=lambda pair: (position[pair[0]], position[pair[1]]))
+        sizes = _sizes_in_order(scop)
         return tuple(
-            dependence for pair in ordered for dependence in _convex_pieces(*pair, pairs[pair])
+            dependence
+            for pair in ordered
+            for dependence in _convex_pieces(*pair, pairs[pair], sizes)
         )
+
+
+def _sizes_in_order(scop: Scop) -> list[str]:
+    """Return the parameters in the order in which the domains of statements need them."""
+    own = {one.name for one in scop.parameters}
+    words = [
+        word
+        for statement in scop.statements
+        for word in _WORD.findall(statement.domain.partition("{")[2])
+    ]
+    needed = dict.fromkeys(word for word in words if word in own)
+    return [*needed, *(one.name for one in scop.parameters if one.name not in needed)]
 
 
 def relations_by_array(scop: Scop) -> RelationsOfArray:
@@ -96,11 +118,14 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
     order = isl.UnionMap(scop.schedule).intersect_domain(domain)
     before = order.lex_lt_union_map(order)
     result: RelationsOfArray = {}
-    for array in scop.arrays:
-        writes = accesses(scop, array.name, writing=True)
+    accessed = dict.fromkeys(
+        access.array for one in scop.statements for access in (one.write, *one.reads)
+    )
+    for array in accessed:
+        writes = accesses(scop, array, writing=True)
         if writes is None:
             continue
-        reads = accesses(scop, array.name, writing=False)
+        reads = accesses(scop, array, writing=False)
         found = {Kind.OUTPUT: writes.apply_range(writes.reverse()).intersect(before)}
         if reads is not None:
             found[Kind.FLOW] = value_flow(reads, writes, order)
@@ -110,7 +135,7 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
                 continue
             relation = found[kind].intersect_params(context).coalesce()
             if not relation.is_empty():
-                result[kind, array.name] = relation
+                result[kind, array] = relation
     return result
 
 
@@ -204,7 +229,7 @@ def _group_by_pair(
 
 
 def _convex_pieces(
-    source: str, sink: str, reasons: list[tuple[Kind, str, isl.Map]]
+    source: str, sink: str, reasons: list[tuple[Kind, str, isl.Map]], sizes: Sequence[str]
 ) -> list[Dependence]:
     """Unite the relations between two statements and split the union into convex pieces."""
     united = reasons[0][2]
@@ -218,8 +243,26 @@ def _convex_pieces(
             if not relation.is_disjoint(as_map):
                 kind |= reason
                 arrays.add(array)
-        pieces.append(Dependence(source, sink, kind, tuple(sorted(arrays)), str(piece)))
-    return sorted(pieces, key=lambda dependence: dependence.relation)
+        found = Dependence(source, sink, kind, tuple(sorted(arrays)), str(piece))
+        pieces.append((_without_names(piece, sizes), found))
+    return [found for _, found in sorted(pieces, key=lambda item: item[0])]
+
+
+def _without_names(piece: isl.BasicMap, sizes: Sequence[str]) -> str:
+    """Return the text of a relation between two statements, whatever its variables are called."""
+    space = isl.Space.params_alloc(piece.get_ctx(), len(sizes))
+    for place, name in enumerate(sizes):
+        space = space.set_dim_name(isl.dim_type.param, place, name)
+    piece = piece.align_params(space)
+    for kind, names in (
+        (isl.dim_type.in_, _COUNTERS),
+        (isl.dim_type.out, _COUNTERS),
+        (isl.dim_type.param, _SIZES),
+    ):
+        for place in range(piece.dim(kind)):
+            name = names[place] if place < len(names) else f"{names[-1]}{place}"
+            piece = piece.set_dim_name(kind, place, name)
+    return str(piece)
 
 
 def maps(relation: isl.UnionMap) -> list[isl.Map]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.dependences import Dependence, Kind, dependences, union
+from polygym.compiler.poly.dependences import Dependence, Kind, union
+from polygym.compiler.poly.numbered import Numbered
 from polygym.compiler.poly.strategy import Algorithm, Fusion, IslOptions
 from polygym.errors import InputError
 
@@ -43,14 +44,14 @@ class SchedulingTask:
     seeks_parallelism: bool = True
 
     @staticmethod
-    def of(scop: Scop, options: IslOptions) -> SchedulingTask:
-        """Return the task for a whole program.
+    def of(program: Numbered, options: IslOptions) -> SchedulingTask:
+        """Return the task for a whole program, with numbered statements.
 
         Where negative coefficients are not wanted, instances of a statement that differ in one
         iterator are in its order: S[0, j] before S[1, j]. A row that respects this has no negative
         coefficient for the iterator, as that is the distance of the two.
         """
-        found = dependences(scop)
+        scop, found = program.scop, program.dependences
         domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
         near = tuple(one for one in found if Kind.FLOW in one.kind)
         forward = isl.UnionMap.empty(domain.get_space())

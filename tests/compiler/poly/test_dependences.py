@@ -1,6 +1,6 @@
 """Dependences against brute force, on every kernel and on small programs."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import product
 
 import islpy as isl
@@ -22,8 +22,11 @@ from polygym.compiler.poly.dependences import (
     union,
     value_flow,
 )
+from polygym.compiler.poly.spaces.farkas import conditions
 from polygym.errors import SourceError
+from polygym.programs.generate import generate
 from tests.oracles.instances import dependences_by_force, pairs, trace
+from tests.rewriting import names_of, renamed, reversing
 from tests.sources import SMALL_PROGRAMS, Y_AX, kernel_scop, small_parameters
 
 KERNELS = [kernel.name for kernel in polybench.KERNELS]
@@ -97,11 +100,31 @@ def test_pieces_are_convex_sorted_and_repeatable(name: str) -> None:
     scop = kernel_scop(name)
     found = dependences(scop)
     position = {statement.name: k for k, statement in enumerate(scop.statements)}
-    keys = [(position[d.source], position[d.sink], d.relation) for d in found]
+    keys = [(position[d.source], position[d.sink]) for d in found]
     assert keys == sorted(keys)
+    assert len({d.relation for d in found}) == len(found)
     assert all(len(basic_maps(isl.Map(d.relation))) == 1 for d in found)
     dependences.__globals__["_dependences"].cache_clear()
     assert dependences(scop) == found
+
+
+@pytest.mark.parametrize("seed", [4, 7, 11, 12])
+def test_their_order_is_that_of_no_names(seed: int) -> None:
+    text = generate(seed)
+    names, first = names_of(text), parse_text(text)
+    assert max(Counter((d.source, d.sink) for d in dependences(first)).values()) > 1
+    for beginning in ("a", "z"):
+        others = {
+            name: other
+            for kind in ("iterators", "arrays", "parameters")
+            for name, other in reversing(names[kind], f"{beginning}{kind[0]}").items()
+        }
+        second = parse_text(renamed(text, others))
+        assert conditions(second) == conditions(first)
+        back = {other: name for name, other in others.items()}
+        for one, other in zip(dependences(first), dependences(second), strict=True):
+            assert (other.source, other.sink, other.kind) == (one.source, one.sink, one.kind)
+            assert renamed(other.relation, back) == one.relation
 
 
 def test_a_value_that_is_overwritten_does_not_flow() -> None:

@@ -23,6 +23,8 @@ from polygym.compiler.poly.strategy import (
 )
 from polygym.errors import InputError
 from polygym.programs import load_scop
+from polygym.programs.generate import generate
+from tests.rewriting import labelled, renamed, reversing
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 
 RESTRICTED = [
@@ -176,3 +178,19 @@ def texts(scop: Scop, strategy: str) -> list[str]:
         ", ".join(row.text(part.iterators, found.parameters) for row in part.rows)
         for part in found.statements
     ]
+
+
+@pytest.mark.parametrize(
+    "options", [ISL, IslOptions(Fusion.MAXIMUM), IslOptions(skew=False, negative=False)]
+)
+@pytest.mark.parametrize("seed", [0, 4, 9, 13])
+def test_labels_say_nothing(seed: int, options: IslOptions) -> None:
+    text = generate(seed)
+    first = isl_schedule(parse_text(text), options)
+    for beginning in ("S", "zz", "label"):
+        names = [one.statement for one in first.statements]
+        other = renamed(labelled(text), reversing(names, beginning))
+        second = isl_schedule(parse_text(other), options)
+        assert [one.rows for one in second.statements] == [one.rows for one in first.statements]
+        assert [one.statement for one in second.statements] != names
+        assert is_legal(parse_text(other), second)
