@@ -1,13 +1,14 @@
 """The leaderboard: what agents find of programs, beside isl's schedule under the default mapping.
 
     python benchmarks/leaderboard.py learned bias_coeff_0 --budget 1 --seeds 5 --out board
-    python benchmarks/leaderboard.py learned --budget 20 --out board
+    python benchmarks/leaderboard.py learned annealing rollouts runs/clone --budget 20 --out board
     python benchmarks/leaderboard.py --report --out board
 
-An agent is a policy of `polygym optimize`, which plays so many episodes for a kernel as the budget
-says, measures what they lead to, and times the best five again, in turn with isl's schedule: the
-best of these beside isl's is what counts. What fails counts as slower by the timeout's factor. A
-policy that rolls no dice has one seed, whatever is asked for.
+An agent is a policy of `polygym optimize`, `annealing` (`polygym tune --search model`),
+`rollouts`, or the folder of a training. It has so many trials for a kernel as the budget says, and
+the best five of what it found run in turn with isl's schedule: the best of these beside isl's is
+what counts. What fails counts as slower by the timeout's factor. An agent that rolls no dice has
+one seed, whatever is asked for, and a training has its own.
 
 `board/leaderboard.jsonl` gets a line for every kernel, seed and budget, and the same command leaves
 out what is there. Kernels are those of a split (`--kernels split:test`, the usual), at LARGE, in
@@ -18,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from board.entrants import Rules, expect_agent, outcome, seeds_of
 
 from agents.splits import chosen
-from polygym.episodes.policies import DETERMINISTIC, LEARNED
+from polygym.errors import PolygymError
 from polygym.measure.evaluation.fingerprint import fingerprint
 
 _FAILED = 0.1
@@ -42,33 +43,20 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def measured(
-    agent: str, kernel: str, seed: int, budget: int, options: argparse.Namespace
-) -> dict[str, Any]:
+def measured(agent: str, kernel: str, seed: int, rules: Rules) -> dict[str, Any]:
     """Let an agent play, and return a row."""
-    command = [
-        sys.executable, "-m", "polygym", "optimize", kernel, "--policy", agent,
-        "--budget", str(budget), "--seed", str(seed), "--threads", str(options.threads),
-        "--dataset", options.dataset, "--json",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    try:
-        document = json.loads(done.stdout)
-    except ValueError:
-        raise SystemExit(f"{' '.join(command)}: {done.stderr.strip()[-300:]}") from None
-    over = [one["speedup_over_isl"] for one in document["ranking"] if one["speedup_over_isl"]]
-    isl = document["isl"]
+    found = outcome(agent, kernel, seed, rules)
     return {
         "agent": agent,
         "kernel": kernel,
         "seed": seed,
-        "budget": budget,
-        "over_isl": max(over, default=_FAILED),
-        "isl": isl and isl["speedup"],
-        "dataset": options.dataset,
-        "threads": options.threads,
+        "budget": rules.budget,
+        "over_isl": _FAILED if found.over_isl is None else found.over_isl,
+        "isl": found.isl,
+        "dataset": rules.dataset,
+        "threads": rules.threads,
         "machine": fingerprint().key,
-        "wrong": document["wrong"] + document["crashed"],
+        "wrong": found.wrong,
     }
 
 
@@ -142,9 +130,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("agents", nargs="*", help="policies of polygym optimize")
+    parser.add_argument("agents", nargs="*", help="who plays; see above")
     parser.add_argument("--kernels", default="split:test", help="a selection")
-    parser.add_argument("--budget", type=int, default=1, help="episodes for a kernel")
+    parser.add_argument("--budget", type=int, default=1, help="trials for a kernel")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--dataset", default="large")
     parser.add_argument("--threads", type=int, default=2)
@@ -157,17 +145,22 @@ def main() -> int:
     file = options.out / "leaderboard.jsonl"
     names = ("agent", "kernel", "seed", "budget", "machine")
     known = {tuple(row[name] for name in names) for row in rows_of(file)}
-    for agent in () if options.report else options.agents:
-        is_certain = agent in DETERMINISTIC and (agent != LEARNED or options.budget == 1)
-        for kernel in chosen(options.kernels):
-            for seed in range(1 if is_certain else options.seeds):
-                if (agent, kernel, seed, options.budget, fingerprint().key) in known:
-                    continue
-                row = measured(agent, kernel, seed, options.budget, options)
-                known.add(tuple(row[name] for name in names))
-                with file.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(row) + "\n")
-                print(f"{agent} {kernel} seed {seed}: {row['over_isl']:.2f}", file=sys.stderr)
+    rules = Rules(options.budget, options.dataset, options.threads)
+    try:
+        for agent in options.agents:
+            expect_agent(agent)
+        for agent in () if options.report else options.agents:
+            for kernel in chosen(options.kernels):
+                for seed in seeds_of(agent, options.seeds, options.budget):
+                    if (agent, kernel, seed, options.budget, fingerprint().key) in known:
+                        continue
+                    row = measured(agent, kernel, seed, rules)
+                    with file.open("a", encoding="utf-8") as lines:
+                        lines.write(json.dumps(row) + "\n")
+                    print(f"{agent} {kernel} seed {seed}: {row['over_isl']:.2f}", file=sys.stderr)
+    except PolygymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     rows = [row for row in rows_of(file) if row["machine"] == fingerprint().key]
     print(table(rows), by_kernel(rows), sep="\n\n")
     return int(any(row["wrong"] for row in rows))

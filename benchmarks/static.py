@@ -2,8 +2,8 @@
 
     python benchmarks/static.py configs/schedule-static.yaml --kernels split:test --out static
 
-Of every kernel and seed the experiment is trained on that kernel alone, and policies by dice play in
-the same environment until they have taken as many steps. What counts is the best reward of an
+Of every kernel and seed the experiment is trained on that kernel alone, and policies by dice play
+in the same environment until they have taken as many steps. What counts is the best reward of an
 episode in each; the reward of the trained policy, which takes its likeliest action each time,
 stands beside it. Each training is kept in a folder of its own, and the same command goes on.
 """
@@ -21,8 +21,8 @@ import numpy as np
 
 from agents.actors import FIRST_SEED
 from agents.experiments import Evaluated, Experiment, make_env, read
-from agents.policies import Heuristic, Network, run_episode
 from agents.models import algorithm_of
+from agents.policies import Heuristic, Network, run_episode
 from agents.splits import chosen
 from agents.training import rows_of, train
 from polygym.errors import PolygymError
@@ -124,9 +124,7 @@ def main() -> int:
         for kernel, seed in missing(rows, chosen(options.kernels), options.seeds):
             row = compared(experiment, kernel, seed, options.out / kernel / str(seed))
             rows.append(row)
-            entries = [
-                {name: getattr(one, name) for name in Row.__slots__} for one in rows
-            ]
+            entries = [{name: getattr(one, name) for name in Row.__slots__} for one in rows]
             write_atomically(file, json.dumps(entries, indent=1).encode())
             print(f"{kernel} seed {seed}: {row.training:.3f}, dice {row.dice}", file=sys.stderr)
     except PolygymError as error:

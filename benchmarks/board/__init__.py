@@ -1,0 +1,1 @@
+"""Who plays for the leaderboard: :mod:`board.entrants`."""

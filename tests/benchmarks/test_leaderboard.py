@@ -1,0 +1,67 @@
+"""The leaderboard: who plays, that it is played once, and what its tables say, by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import leaderboard
+import pytest
+
+from agents.train import main as train
+
+ROW: dict[str, Any] = {
+    "agent": "some", "kernel": "mvt", "seed": 0, "budget": 1, "over_isl": 2.0, "isl": 3.0,
+    "dataset": "mini", "threads": 1, "machine": "", "wrong": 0,
+}  # fmt: skip
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["leaderboard.py", *map(str, words)])
+    return leaderboard.main()
+
+
+def test_tables_by_hand() -> None:
+    rows = [ROW, ROW | {"seed": 1, "over_isl": 0.5}, ROW | {"kernel": "lu", "over_isl": 0.25}]
+    # mvt counts as 1, so both together as the root of a quarter.
+    assert leaderboard.table(rows).splitlines()[2].startswith("| some | 1 | 2 | 2 | 0.50 |")
+    assert leaderboard.table(rows).endswith("| 0.25 |")
+    assert "| lu | 0.25 |" in leaderboard.by_kernel(rows)
+    assert "| mvt | 1.00 |" in leaderboard.by_kernel(rows)
+
+
+def test_whoever_plays_has_a_row_and_plays_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lightgbm")
+    pytest.importorskip("sb3_contrib")
+    file = tmp_path / "some.yaml"
+    file.write_text(
+        "polygym/Schedule-v0:\n  kernels: mvt\n  steps: 32\n  every: 32\n  network: mlp\n"
+        "  arguments: {reward: static}\n  hyperparameters: {n_steps: 32, batch_size: 32}\n"
+        "  seeds: [4]\n"
+    )
+    trained = tmp_path / "trained"
+    assert train([str(file), "--out", str(trained)]) == 0
+    words = (
+        "bias_coeff_0", "annealing", "rollouts", trained, "--kernels", "mvt", "--budget", 2,
+        "--seeds", 1, "--dataset", "mini", "--threads", 1, "--out", tmp_path / "board",
+    )  # fmt: skip
+    monkeypatch.setenv("POLYGYM_CACHE", "off")
+    assert run(monkeypatch, *words) == 0
+    lines = (tmp_path / "board" / "leaderboard.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["agent"] for row in rows] == ["bias_coeff_0", "annealing", "rollouts", str(trained)]
+    assert [row["seed"] for row in rows] == [0, 0, 0, 4]
+    assert all(row["over_isl"] > 0.1 and row["wrong"] == 0 for row in rows)
+    assert run(monkeypatch, *words) == 0
+    assert (tmp_path / "board" / "leaderboard.jsonl").read_text().splitlines() == lines
+
+
+def test_who_is_nobody_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "nobody", "--out", tmp_path) == 2
+    assert "expected one of uniform" in capsys.readouterr().err
