@@ -44,7 +44,7 @@ class IterationOptions(FittingOptions):
     """Also how episodes are searched, how many positions are kept, and steps of Adam in a leg."""
 
     simulations: int = 32
-    exploration: float = 1.25
+    exploration: float = 2.5
     noise: float = 0.25
     temperature: float = 1.0
     updates: int = 200

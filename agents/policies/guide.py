@@ -18,8 +18,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from agents.policies.networks import expect_same_observations
 from polygym.envs.base import PolygymEnv
-from polygym.episodes.episode import Episode
+from polygym.episodes.episode import Episode, Task
 from polygym.errors import InputError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -58,11 +59,15 @@ class NetworkGuide:
                 f"{type(model).__name__}, which has not"
             )
         self._model, self._is_scaled = model, is_scaled
+        self._checked: Task | None = None
 
     def __call__(self, env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
         """Return what the network thinks of an episode."""
         import torch
 
+        if self._checked is not episode.task:
+            expect_same_observations(self._model, env)
+            self._checked = episode.task
         policy = self._model.policy
         policy.set_training_mode(False)
         shown, _ = policy.obs_to_tensor(env.observed(episode))

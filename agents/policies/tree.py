@@ -9,7 +9,9 @@ along it, and the mean Q(a) of what they found. A simulation goes down from the 
 until it comes to a state without a node, which gets one and the guide's value, or to an end, which
 has the environment's own worth; that is added to the mean of every edge on the way. q is Q moved
 into [0, 1] by the least and the greatest value that the tree has seen, as MuZero does it, so that c
-need not know how large rewards are; an edge that nobody took counts as its node's own mean.
+need not know how large rewards are; an edge that nobody took counts as its node's own mean. Nothing
+but the agent acts here, so an edge is sure to bring the best end that was seen behind it, and that
+is its Q where the mean is less.
 
 Example, two actions with P = (0.7, 0.3), c = 1, the root's value 0, behind them ends of worth 0 and
 1. As long as all that was seen is 0, q is 1/2 everywhere, and two simulations take the likelier
@@ -42,13 +44,15 @@ from polygym.episodes.episode import Episode
 from polygym.episodes.tables import Observation
 
 _CONCENTRATION = 10.0
+_REPEATS = 4
 
 
 @dataclass(slots=True, eq=False)
 class Node:
     """A state with a choice: its allowed ``actions``, and of each what the edge knows.
 
-    ``value`` is the guide's. ``children`` have nodes, or what ends are worth.
+    ``value`` is the guide's, ``bests`` are what the best ends are worth that were seen behind each
+    edge. ``children`` have nodes, or what ends are worth.
     """
 
     episode: Episode
@@ -57,7 +61,21 @@ class Node:
     value: float
     visits: Array
     sums: Array
+    bests: Array
     children: dict[int, Node | float] = field(default_factory=dict)
+
+    @property
+    def expected(self) -> Array:
+        """What each edge is expected to bring: at least the best end that was seen behind it."""
+        means = np.where(self.visits > 0, self.sums / np.maximum(self.visits, 1.0), self.mean)
+        return np.maximum(means, self.bests)
+
+    @property
+    def sure(self) -> int | None:
+        """The action that leads to the best end seen, if the most visited one promises less."""
+        found = int(self.bests.argmax())
+        promised = self.expected[int(self.visits.argmax())]
+        return self.actions[found] if self.bests[found] > promised else None
 
     @property
     def mean(self) -> float:
@@ -91,6 +109,12 @@ class Bounds:
 class TreeSearch:
     """Takes the action that ``simulations`` more of them from the state at hand visit most.
 
+    What comes to an end that is known asks nobody, costs next to nothing and is not counted, up to
+    four times as many; so small spaces are seen as a whole.
+
+    Where an end has been seen that is worth more than that action is expected to bring, it takes
+    the one that leads there.
+
     ``noise`` is the part of it in the root's priors, with ``temperature`` t an action is drawn in
     proportion to N^(1/t); both are for training and want dice. What an earlier step has found out
     about this episode is kept.
@@ -101,7 +125,7 @@ class TreeSearch:
         guide: Guide,
         simulations: int,
         *,
-        exploration: float = 1.25,
+        exploration: float = 2.5,
         noise: float = 0.0,
         temperature: float = 0.0,
         dice: np.random.Generator | None = None,
@@ -116,15 +140,24 @@ class TreeSearch:
         """Return an action; what is forced is taken without a search."""
         found = inner(env)
         forced = _only(found.allowed(found.episode))
-        return self.drawn(self.distribution(found)) if forced is None else forced
+        if forced is not None:
+            return forced
+        visits = self.distribution(found)
+        assert self._root is not None
+        sure = self._root.sure if self._temperature == 0.0 else None
+        return self.drawn(visits) if sure is None else sure
 
     def distribution(self, env: PolygymEnv) -> Array:
         """Search from the environment's state; return the part of the visits of every action."""
         mind = env.fork()
         root = self._root = self._node_of(mind)
         priors = self._with_noise(root.priors)
-        for _ in range(self._simulations):
-            self._simulate(mind, root, priors)
+        new = known = 0
+        while new < self._simulations and known < _REPEATS * self._simulations:
+            if self._simulate(mind, root, priors):
+                new += 1
+            else:
+                known += 1
         found = np.zeros(env.action_space.n)
         found[list(root.actions)] = root.visits / root.visits.sum()
         return found
@@ -149,9 +182,8 @@ class TreeSearch:
         actions = tuple(place for place, may in enumerate(env.allowed(episode)) if may)
         self._bounds.see(value)
         count = len(actions)
-        return Node(
-            episode, actions, priors[list(actions)], value, np.zeros(count), np.zeros(count)
-        )
+        zeros, none = np.zeros(count), np.full(count, -inf)
+        return Node(episode, actions, priors[list(actions)], value, zeros, zeros.copy(), none)
 
     def _with_noise(self, priors: Array) -> Array:
         if self._noise == 0.0:
@@ -160,8 +192,8 @@ class TreeSearch:
         found: Array = (1.0 - self._noise) * priors + self._noise * dice
         return found
 
-    def _simulate(self, env: PolygymEnv, root: Node, priors: Array) -> None:
-        """Go down once, and tell all edges on the way what was found."""
+    def _simulate(self, env: PolygymEnv, root: Node, priors: Array) -> bool:
+        """Go down once, tell all edges on the way what was found, and say whether it was new."""
         node, path = root, []
         while True:
             place = self._chosen(node, priors if node is root else node.priors)
@@ -173,16 +205,20 @@ class TreeSearch:
             if isinstance(child, float) or is_new:
                 break
             node = child
+        is_end = isinstance(child, float)
         value = child if isinstance(child, float) else child.value
         self._bounds.see(value)
         for node, place in path:
+            if is_end:
+                node.bests[place] = max(node.bests[place], value)
             node.visits[place] += 1.0
             node.sums[place] += value
+        return is_new
 
     def _chosen(self, node: Node, priors: Array) -> int:
-        means = np.where(node.visits > 0, node.sums / np.maximum(node.visits, 1.0), node.mean)
+        found = self._bounds.within(node.expected)
         eager = self._exploration * sqrt(1.0 + node.visits.sum())
-        return int((self._bounds.within(means) + eager * priors / (1.0 + node.visits)).argmax())
+        return int((found + eager * priors / (1.0 + node.visits)).argmax())
 
     def _grown(self, env: PolygymEnv, node: Node, place: int) -> Node | float:
         """Return what is behind an edge, and behind all that is forced there."""
