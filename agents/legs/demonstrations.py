@@ -76,7 +76,7 @@ def demonstrations(experiment: Experiment, folder: Path) -> Positions:
         raise InputError(
             f"teacher: expected decisions to learn from, found none of {experiment.teacher}"
         )
-    append(folder / "demonstrations.csv", Played._fields, rows, 0)
+    append(folder / "demonstrations.csv", Played._fields, rows, -1)
     found.save(file)
     return found
 

@@ -25,6 +25,10 @@ class FittingOptions:
         _expect("batch_size", self.batch_size, least=1)
         _expect("value_weight", self.value_weight, least=0)
         _expect("max_grad_norm", self.max_grad_norm, more_than=0)
+        if not isinstance(self.policy_kwargs, Mapping):
+            raise InputError(
+                f"policy_kwargs: expected entries by their names, found {self.policy_kwargs!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

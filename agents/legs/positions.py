@@ -111,8 +111,9 @@ class Positions:
         """Read positions that :meth:`save` wrote, and add them."""
         with np.load(path, allow_pickle=False) as archive:
             read = {name: archive[name] for name in archive.files}
-        behind = list(accumulate(read["counts"].tolist()))[:-1]
-        columns = [np.split(read[name], behind) for name in ("places", "numbers")]
+        behind = list(accumulate(read["counts"].tolist()))
+        # The last part is what is behind the last position: nothing.
+        columns = [np.split(read[name], behind)[:-1] for name in ("places", "numbers")]
         for places, numbers, allowed, target, worth in zip(
             *columns, read["allowed"], read["targets"], read["worths"], strict=True
         ):

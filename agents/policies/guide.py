@@ -69,7 +69,8 @@ class NetworkGuide:
             expect_same_observations(self._model, env)
             self._checked = episode.task
         policy = self._model.policy
-        policy.set_training_mode(False)
+        if policy.training:
+            policy.set_training_mode(False)
         shown, _ = policy.obs_to_tensor(env.observed(episode))
         allowed = torch.tensor([env.allowed(episode)])
         with torch.no_grad():
