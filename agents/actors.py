@@ -2,22 +2,26 @@
 
 Both are an experiment, which has an environment with its arguments, and policies, one for every
 seed: ``earliest`` is a rule in Schedule-v0, ``runs/mvt`` whatever was trained there, in the
-environment in which it was.
+environment in which it was. A network may look ahead (:class:`Ahead`) before it acts.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agents.experiments import RESERVED_ARGUMENTS, Experiment, make_env, plain
+from agents.legs.options import OPTIONS
 from agents.models import algorithm_of
+from agents.policies.beam import BeamSearch
+from agents.policies.guide import NetworkGuide
 from agents.policies.heuristics import Heuristic
 from agents.policies.networks import Network
 from agents.policies.protocol import Policy
+from agents.policies.tree import TreeSearch
 from agents.training import trained
 from polygym.episodes.ids import IDS, SCHEDULE
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
@@ -25,6 +29,52 @@ from polygym.errors import InputError
 
 FIRST_SEED = 2_000_000
 """Episodes in which nothing is learned have seeds of their own, from this one on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """How a network looks ahead: with a tree of so many simulations, along a beam, or not at all.
+
+    Raises:
+        InputError: a number is none, or it would be both.
+    """
+
+    simulations: int | None = None
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        for name, found in (("--search", self.simulations), ("--beam", self.width)):
+            if found is not None and found < 1:
+                raise InputError(f"{name}: expected a number from 1 on, found {found}")
+        if self.simulations is not None and self.width is not None:
+            raise InputError("--search and --beam: expected one of them, found both")
+
+    @staticmethod
+    def of(options: Namespace) -> Ahead:
+        """Return what was said on the command line."""
+        return Ahead(options.search, options.beam)
+
+    @property
+    def name(self) -> str:
+        """The option that is asked for, if one is."""
+        if self.simulations is not None:
+            return "--search"
+        return "--beam" if self.width is not None else ""
+
+    def policy(self, experiment: Experiment, model: Any) -> Policy:
+        """Return the policy of a trained model.
+
+        Raises:
+            InputError: it has not learned what states are worth.
+        """
+        if not self.name:
+            return Network(model)
+        guide = NetworkGuide(model, is_scaled=experiment.algorithm in OPTIONS)
+        if self.simulations is not None:
+            return TreeSearch(guide, self.simulations)
+        assert self.width is not None
+        return BeamSearch(guide, self.width)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,10 +87,24 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="ARGUMENT=VALUE", dest="overrides",
         help="an argument of the environment, such as reward=speedup",
     )  # fmt: skip
+    cost = (
+        "ends are worth what the environment pays: with reward=speedup or log_speedup every one "
+        "that is looked at is compiled and measured, which takes a second or more"
+    )
+    parser.add_argument(
+        "--search", type=int, metavar="N",
+        help="let a network look ahead with a tree before each step: asks it up to N times a step, "
+        f"some milliseconds each; {cost}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beam", type=int, metavar="K",
+        help="let a network plan an episode along a beam of the K likeliest beginnings: asks it up "
+        f"to K times a step; {cost}",
+    )  # fmt: skip
 
 
 def agents_of(
-    name: str, environment: str, seeds: Sequence[int] | None
+    name: str, environment: str, seeds: Sequence[int] | None, ahead: Ahead | None = None
 ) -> tuple[Experiment, Iterator[tuple[int, Policy]]]:
     """Return the experiment of an agent, and its policies by seed.
 
@@ -48,8 +112,14 @@ def agents_of(
     been trained with; without seeds a rule has 0.
 
     Raises:
-        InputError: there is no such agent, or none that has been trained.
+        InputError: there is no such agent, or none that has been trained, or it cannot look ahead.
     """
+    ahead = Ahead() if ahead is None else ahead
+    if name in POLICIES and ahead.name:
+        raise InputError(
+            f"{ahead.name}: expected the folder of a training, whose network looks ahead, found "
+            f"the rule {name}"
+        )
     if name in POLICIES:
         given = (0,) if seeds is None else seeds
         experiment = Experiment(environment, "gemm", 1, arguments={"reward": "static"})
@@ -65,11 +135,14 @@ def agents_of(
         raise InputError(f"{name}: expected a seed that has been trained to its end, found none")
     kind = algorithm_of(experiment.algorithm)
     return experiment, (
-        (seed, Network(kind.load(path, device="cpu"))) for seed, path in models.items()
+        (seed, ahead.policy(experiment, kind.load(path, device="cpu")))
+        for seed, path in models.items()
     )
 
 
-def agent_of(name: str, environment: str, seed: int | None) -> tuple[Experiment, Policy]:
+def agent_of(
+    name: str, environment: str, seed: int | None, ahead: Ahead | None = None
+) -> tuple[Experiment, Policy]:
     """Return the experiment of an agent, and the policy of one seed; without one, of its first.
 
     Raises:
@@ -77,7 +150,7 @@ def agent_of(name: str, environment: str, seed: int | None) -> tuple[Experiment,
     """
     if seed is not None and seed < 0:
         raise InputError(f"--seed: expected a number from 0 on, found {seed}")
-    experiment, policies = agents_of(name, environment, None if seed is None else (seed,))
+    experiment, policies = agents_of(name, environment, None if seed is None else (seed,), ahead)
     if name not in POLICIES and seed is not None:
         found = trained(Path(name))[1]
         if seed not in found:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.actors import FIRST_SEED, add_arguments, agent_of, with_arguments
+from agents.actors import FIRST_SEED, Ahead, add_arguments, agent_of, with_arguments
 from agents.commands import exit_code, parser_of
 from agents.experiments import make_env
 from agents.films import LEAST_FPS, MOST_FPS, Frame, expect_film, write_film
@@ -107,7 +107,9 @@ def _enjoy(options: Namespace) -> None:
     if options.fps is not None and not LEAST_FPS <= options.fps <= MOST_FPS:
         raise InputError(f"--fps: expected {LEAST_FPS} to {MOST_FPS:.0f}, found {options.fps}")
     expect_film(options.out)
-    experiment, policy = agent_of(options.agent, options.environment, options.seed)
+    experiment, policy = agent_of(
+        options.agent, options.environment, options.seed, Ahead.of(options)
+    )
     experiment = with_arguments(experiment, options.overrides, render_mode="rgb_array")
     env = make_env(experiment, kernels[0])
     episode = Episode(env, policy, Path(options.agent).name)

@@ -2,10 +2,13 @@
 
     python -m agents.evaluate runs/mvt --kernels gemm,mvt
     python -m agents.evaluate runs/mvt --kernels split:train --set reward=speedup --out some.jsonl
+    python -m agents.evaluate runs/mvt --kernels mvt --search 64
     python -m agents.evaluate earliest --environment polygym/Schedule-v0 --kernels mvt
 
 An agent is the folder of a training, all of whose seeds act, each with the likeliest action; or a
-rule: uniform, bias_coeff_0, bias_select_dep, earliest, greedy. `--set` gives the environment
+rule: uniform, bias_coeff_0, bias_select_dep, earliest, greedy. A training's network may look ahead:
+with a tree of so many simulations a step, whose most visited action is taken (`--search`), or along
+a beam, the best of whose ends is the plan (`--beam`). `--set` gives the environment
 another argument than the training had. `python -m agents.compare` puts files of results beside each
 other, and `python -m agents.validate` plays them again.
 """
@@ -19,7 +22,7 @@ from math import exp, log
 from pathlib import Path
 
 from agents import results
-from agents.actors import FIRST_SEED, add_arguments, agents_of, with_arguments
+from agents.actors import FIRST_SEED, Ahead, add_arguments, agents_of, with_arguments
 from agents.commands import exit_code, parser_of
 from agents.experiments import Experiment, make_env
 from agents.policies.protocol import Policy, inner, run_episode
@@ -86,7 +89,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _evaluate(options: Namespace) -> None:
     if options.episodes < 1 or options.seeds < 1:
         raise InputError("--episodes and --seeds: expected numbers from 1 on")
-    experiment, policies = agents_of(options.agent, options.environment, range(options.seeds))
+    experiment, policies = agents_of(
+        options.agent, options.environment, range(options.seeds), Ahead.of(options)
+    )
     experiment = with_arguments(experiment, options.overrides)
     kernels = chosen(options.kernels)
     found = []

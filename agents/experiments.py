@@ -4,7 +4,7 @@ A file has one environment's name at the top, and below it what is to be trained
 on what::
 
     polygym/Optimize-v0:
-      algorithm: maskable-ppo        # maskable-ppo, ppo, a2c or dqn
+      algorithm: maskable-ppo        # or ppo, a2c, dqn, cloning, expert-iteration
       network: sets                  # sets or mlp
       kernels: split:train           # a selection; parts of splits are entries
       arguments:                     # of the environment, but for the kernel and the seed
@@ -19,6 +19,9 @@ on what::
         kernels: gemm, mvt
         episodes: 1
       seeds: [0, 1, 2]
+
+For cloning there is one more entry, ``teacher``: whose decisions are learned. It is a rule
+(``earliest``), a corpus (``corpus``: those that come with polygym), or the file of one.
 
 Everything but the kernels and the steps may be missing. Every key is checked when the file is read,
 and what is wrong is said by its place: nothing is found out after an hour.
@@ -35,16 +38,23 @@ from typing import Any
 
 import gymnasium
 
+from agents.legs.options import OPTIONS, defaults
 from agents.models import algorithm_of, new_model
 from agents.policies.protocol import inner
 from agents.splits import chosen
 from agents.wrappers import WRAPPERS, ChoosesKernels
-from polygym.episodes.ids import IDS
+from polygym.episodes.ids import IDS, OPTIMIZE
 from polygym.episodes.kernels import load
+from polygym.episodes.policies import POLICIES
 from polygym.errors import InputError
+from polygym.search.corpus.held_out import TEST_KERNELS
 
-ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn")
+ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration")
 NETWORKS = ("sets", "mlp")
+CORPUS = "corpus"
+"""The teacher that is what comes with polygym."""
+
+_TEACHERS = f"a rule ({', '.join(POLICIES)}), {CORPUS}, or the file of one (.sqlite, .xz)"
 # What is said elsewhere in an experiment, or makes no sense in one.
 _RESERVED = (
     "policy", "env", "seed", "verbose", "_init_setup_model", "tensorboard_log", "device",
@@ -78,6 +88,7 @@ class Experiment:
     every: int = 4096
     evaluation: Evaluated = field(default_factory=Evaluated)
     seeds: tuple[int, ...] = (0,)
+    teacher: str = ""
 
     def document(self) -> dict[str, Any]:
         """Return the content of a file that is read back to an equal value."""
@@ -85,6 +96,8 @@ class Experiment:
         del own["environment"]
         own["wrappers"] = [{name: dict(given)} if given else name for name, given in self.wrappers]
         own["seeds"] = list(self.seeds)
+        if not self.teacher:
+            del own["teacher"]
         return {self.environment: own}
 
 
@@ -128,7 +141,12 @@ def read(file: Path, overrides: Sequence[str] = ()) -> Experiment:
         raise InputError(f"{file}: expected one environment at the top, one of {', '.join(IDS)}")
     for text in overrides:
         _override(data, text)
-    return parsed(data, str(file))
+    found = parsed(data, str(file))
+    if is_file(found.teacher) and not Path(found.teacher).exists():
+        raise _Place(str(file), f"{found.environment}.teacher").wrong(
+            "a corpus that is there", found.teacher
+        )
+    return found
 
 
 def parsed(data: Mapping[str, Any], file: str) -> Experiment:
@@ -164,6 +182,7 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
             at.part("evaluation.episodes").whole(evaluation.get("episodes", 1), 1),
         ),
         at.part("seeds").seeds(entries.get("seeds", [0])),
+        at.part("teacher").teacher(entries.get("teacher", "")),
     )
     _check(found, at)
     return found
@@ -185,6 +204,7 @@ def _check(found: Experiment, at: _Place) -> None:
         raise InputError(f"{at.part('arguments')}: {plain(error)}") from None
     if found.algorithm == "dqn" and found.network == "sets":
         raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
+    _check_teacher(found, at)
     _check_hyperparameters(found, at.part("hyperparameters"))
 
 
@@ -197,18 +217,51 @@ def _load(found: Experiment, env: Any) -> None:
         load(inner(env).subject_of(name))
 
 
+def _check_teacher(found: Experiment, at: _Place) -> None:
+    """Refuse cloning without a teacher, teachers elsewhere, and what nobody may learn from."""
+    if found.algorithm != "cloning":
+        if found.teacher:
+            raise InputError(
+                f"{at.part('teacher')}: expected none for {found.algorithm}, only cloning has one, "
+                f"found {found.teacher!r}"
+            )
+        return
+    if not found.teacher:
+        raise InputError(f"{at}: the entry teacher is missing, which cloning needs: {_TEACHERS}")
+    if found.teacher in POLICIES:
+        if held := [one for one in chosen(found.kernels) if one in TEST_KERNELS]:
+            raise InputError(
+                f"{at.part('kernels')}: expected none of the kernels for tests, which are never "
+                f"demonstrations, found {', '.join(held)}"
+            )
+    elif found.environment != OPTIMIZE or found.arguments.get("start") is None:
+        raise InputError(
+            f"{at.part('teacher')}: expected {OPTIMIZE} with start=isl for a corpus, whose "
+            f"schedules and mappings are decided there, found {found.environment}"
+        )
+
+
+def is_file(teacher: str) -> bool:
+    """Whether a teacher is the file of a corpus."""
+    return teacher != CORPUS and teacher != "" and teacher not in POLICIES
+
+
 def _check_hyperparameters(found: Experiment, at: _Place) -> None:
     """Refuse what an algorithm does not take, and values with which it cannot be made."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    parameters = signature(algorithm_of(found.algorithm).__init__).parameters
-    known = [name for name in parameters if name not in ("self", *_RESERVED)]
-    for name, value in at.mapping(found.hyperparameters, known).items():
-        usual = parameters[name].default
+    usually = _hyperparameters(found.algorithm)
+    for name, value in at.mapping(found.hyperparameters, list(usually)).items():
+        usual = usually[name]
         kinds = {bool: (bool,), int: (int,), float: (int, float)}.get(type(usual))
         is_switch = isinstance(value, bool) and bool not in (kinds or (bool,))
         if kinds is not None and (is_switch or not isinstance(value, kinds)):
             raise at.part(name).wrong(f"a value such as {usual}", value)
+    if found.algorithm in OPTIONS:
+        try:
+            OPTIONS[found.algorithm](**found.hyperparameters)
+        except InputError as error:
+            raise InputError(f"{at}.{error}") from None
     envs = DummyVecEnv([lambda: make_env(found)])
     try:
         with warnings.catch_warnings():
@@ -217,6 +270,16 @@ def _check_hyperparameters(found: Experiment, at: _Place) -> None:
     except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         message = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{at}: expected values that {found.algorithm} takes: {message}") from None
+
+
+def _hyperparameters(algorithm: str) -> dict[str, Any]:
+    """Return the hyperparameters that an algorithm takes, with what they usually are."""
+    if algorithm in OPTIONS:
+        return defaults(algorithm)
+    parameters = signature(algorithm_of(algorithm).__init__).parameters
+    return {
+        name: one.default for name, one in parameters.items() if name not in ("self", *_RESERVED)
+    }
 
 
 def plain(error: TypeError) -> str:
@@ -287,6 +350,13 @@ class _Place:
             except InputError as error:
                 raise InputError(f"{self}: {error}") from None
         return text
+
+    def teacher(self, found: object) -> str:
+        if not isinstance(found, str):
+            raise self.wrong(_TEACHERS, found)
+        if is_file(found) and Path(found).suffix not in (".sqlite", ".xz"):
+            raise self.wrong(_TEACHERS, found)
+        return found
 
     def seeds(self, found: object) -> tuple[int, ...]:
         if not isinstance(found, list) or not found or len(set(map(str, found))) != len(found):

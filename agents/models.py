@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agents.legs.options import of_model
 from agents.policies.protocol import inner
 from polygym.errors import InputError
 
@@ -29,18 +30,21 @@ def algorithm_of(name: str) -> Any:
         "ppo": stable_baselines3.PPO,
         "a2c": stable_baselines3.A2C,
         "dqn": stable_baselines3.DQN,
+        # These learn in their own ways; what is saved and evaluated is a model of MaskablePPO.
+        "cloning": sb3_contrib.MaskablePPO,
+        "expert-iteration": sb3_contrib.MaskablePPO,
     }[name]
 
 
 def new_model(experiment: Experiment, envs: Any, seed: int, boards: str | None = None) -> Any:
     """Return the model; ``boards`` is a folder for TensorBoard's files."""
-    given = dict(experiment.hyperparameters)
+    given = of_model(experiment.algorithm, experiment.hyperparameters)
     policy: Any = "MultiInputPolicy"
+    kind = algorithm_of(experiment.algorithm)
     if experiment.network == "sets":
         from agents.networks import MaskableSetPolicy, SetPolicy
 
         first = inner(envs.envs[0]).FIRST_ACTION
         given["policy_kwargs"] = {**given.get("policy_kwargs", {}), "first": first}
-        policy = MaskableSetPolicy if experiment.algorithm == "maskable-ppo" else SetPolicy
-    kind = algorithm_of(experiment.algorithm)
+        policy = MaskableSetPolicy if kind is algorithm_of("maskable-ppo") else SetPolicy
     return kind(policy, envs, seed=seed, device="cpu", tensorboard_log=boards, **given)

@@ -24,23 +24,27 @@ class Network:
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return the model's action."""
         if self._checked is not env:
-            self._check(env)
+            expect_same_observations(self._model, env)
+            self._checked = env
         extra = {"action_masks": inner(env).action_masks()} if self._takes_mask else {}
         action, _ = self._model.predict(observation, deterministic=self._deterministic, **extra)
         return int(action)
 
-    def _check(self, env: gymnasium.Env[Any, Any]) -> None:
-        """Refuse a model of other observations: it would take their numbers for its own."""
-        trained = self._model.observation_space
-        shown = inner(env).observation_space
-        if trained != shown:
-            known, wanted = (dict(getattr(one, "spaces", {})) for one in (trained, shown))
-            names = sorted(
-                name for name in {*known, *wanted} if known.get(name) != wanted.get(name)
-            )
-            raise InputError(
-                f"a model: expected one of version {VERSION} of the observation with this "
-                "environment's max_dimensions and max_coefficient, found one that was trained on "
-                f"another {', '.join(names)}; train it anew"
-            )
-        self._checked = env
+
+def expect_same_observations(model: Any, env: gymnasium.Env[Any, Any]) -> None:
+    """Refuse a model of other observations: it would take their numbers for its own.
+
+    Raises:
+        InputError: the environment shows something else than the model was trained on.
+    """
+    trained = model.observation_space
+    shown = inner(env).observation_space
+    if trained == shown:
+        return
+    known, wanted = (dict(getattr(one, "spaces", {})) for one in (trained, shown))
+    names = sorted(name for name in {*known, *wanted} if known.get(name) != wanted.get(name))
+    raise InputError(
+        f"a model: expected one of version {VERSION} of the observation with this "
+        "environment's max_dimensions and max_coefficient, found one that was trained on "
+        f"another {', '.join(names)}; train it anew"
+    )

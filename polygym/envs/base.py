@@ -259,6 +259,35 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         memo[id(self)] = other
         return other
 
+    # What a search asks about other episodes of the same program; the environment's own stays
+
+    def following(self, episode: Episode, action: int) -> Episode:
+        """Return the episode after one of the agent's actions, when it is the agent's turn again.
+
+        Where the environment's policy rolls dice, these are the environment's: ask a fork.
+        """
+        return self._play_on(episode.after(action + self.FIRST_ACTION))
+
+    def allowed(self, episode: Episode) -> tuple[bool, ...]:
+        """Return which of the agent's actions an episode allows; none after its end."""
+        return episode.mask()[self._actions]
+
+    def observed(self, episode: Episode) -> Observation:
+        """Return what an agent sees of an episode that is not over."""
+        return self._observe(episode, np.array(self.allowed(episode), bool))
+
+    def worth(self, episode: Episode) -> float:
+        """Return what is paid for the end of an episode, measured where the reward is by a clock.
+
+        Raises:
+            InputError: it is not over.
+        """
+        if not episode.is_over:
+            raise InputError(
+                f"the worth of an episode: expected one that is over, found {episode.phase.value}"
+            )
+        return self._settled(episode, {})[0]
+
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: what was asked for, the actions, and how it ended.
 
@@ -314,11 +343,11 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         """Return what the agent sees, and what is always said beside it."""
         allowed = self.action_masks()
         info = {"action_mask": allowed.astype(np.int8), "kernel": self.subject.program.name}
-        return self._observe(allowed), info
+        return self._observe(self.episode, allowed), info
 
-    def _observe(self, allowed: Array) -> Observation:
-        """Return the observation of an agent that may take these actions."""
-        return self.subject.observer.observe(self.episode, allowed)
+    def _observe(self, episode: Episode, allowed: Array) -> Observation:
+        """Return the observation of an agent that may take these actions of an episode."""
+        return self.subject.observer.observe(episode, allowed)
 
     def show(self, shown: Shown) -> None:
         """Write the observation into arrays, in which that of an earlier state stands."""
@@ -327,27 +356,32 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         self.subject.observer.update(episode, allowed, shown)
 
     def _settle(self, info: Info) -> float:
-        """Fill in what the end of an episode says, and return its reward."""
-        episode, factor = self.episode, self._measuring.timeout_factor
+        """Fill in what the end of the episode says, and return its reward."""
+        value, self._evaluation = self._settled(self.episode, info)
+        return value
+
+    def _settled(self, episode: Episode, info: Info) -> tuple[float, Evaluation | None]:
+        """Fill in what the end of an episode says; return its reward and what was measured."""
+        factor = self._measuring.timeout_factor
         if episode.phase is Phase.INVALID:
             info.update(unmeasured(INVALID_STATUS, error=("InvalidState", episode.reason)))
-            return reward.of_invalid(self._reward, factor)
+            return reward.of_invalid(self._reward, factor), None
         try:
             schedule = episode.schedule()
         except LimitError as error:
             info.update(unmeasured("does not compile", error=(type(error).__name__, str(error))))
-            return reward.of_failure(self._reward, factor)
+            return reward.of_failure(self._reward, factor), None
         self._check(schedule)
         if self._reward in (Reward.STATIC, Reward.MODEL):
-            return self._judge(schedule, info)
+            return self._judge(episode, schedule, info), None
         evaluator = evaluator_for(self.subject.program, self._measuring)
-        self._evaluation = evaluator.evaluate(schedule, episode.mapping)
-        info.update(measured(self._evaluation))
-        return reward.of_evaluation(self._reward, self._evaluation, factor)
+        found = evaluator.evaluate(schedule, episode.mapping)
+        info.update(measured(found))
+        return reward.of_evaluation(self._reward, found, factor), found
 
-    def _judge(self, schedule: Schedule, info: Info) -> float:
-        """Return the reward of a schedule that is not run."""
-        episode, factor = self.episode, self._measuring.timeout_factor
+    def _judge(self, episode: Episode, schedule: Schedule, info: Info) -> float:
+        """Return the reward of an episode's schedule that is not run."""
+        factor = self._measuring.timeout_factor
         try:
             if self._reward is Reward.STATIC:
                 worth = static_score(episode.task.scop, schedule)

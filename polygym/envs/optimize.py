@@ -12,7 +12,7 @@ from polygym.envs.documentation import documented
 from polygym.envs.endings import Info
 from polygym.episodes import arguments
 from polygym.episodes.decision_tables import decision_tables
-from polygym.episodes.episode import Decides, Phase
+from polygym.episodes.episode import Decides, Episode, Phase
 from polygym.episodes.ids import OPTIMIZE
 from polygym.episodes.observe import Shown
 from polygym.episodes.tables import Array, Observation, tables
@@ -130,13 +130,13 @@ class OptimizeEnv(PolygymEnv):
             {**tables(self._options.max_dimensions, count), **decision_tables()}
         )
 
-    def _observe(self, allowed: Array) -> Observation:
+    def _observe(self, episode: Episode, allowed: Array) -> Observation:
         observer = self.subject.decision_observer
-        return observer.observe_all(self.episode, allowed, features=self._shows_features)
+        return observer.observe_all(episode, allowed, features=self._shows_features)
 
     def show(self, shown: Shown) -> None:
         """Write the observation into arrays."""
-        for name, array in self._observe(self.action_masks()).items():
+        for name, array in self._observe(self.episode, self.action_masks()).items():
             shown.arrays[name][:] = array
 
     def _settle(self, info: Info) -> float:

@@ -11,6 +11,7 @@ a ``promise`` of schedules and mappings. Every state is an immutable value, so a
 search costs nothing.
 
 ``kernels`` resolves which programs episodes are about and keeps what is computed once for each;
+``toward`` finds the actions that lead to a given schedule and mapping;
 ``record`` writes an episode as JSON and plays it again (``recorded`` checks what one says, entry by
 entry, by ``entries``; ``ids`` are the names that it may have). ``reward`` says what an episode is
 worth at its end (``predicted`` asks a model of cost for it), ``arguments`` checks what environments

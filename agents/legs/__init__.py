@@ -1,0 +1,29 @@
+"""Who does the legs of a training, behind one protocol, whatever the algorithm.
+
+A *leg* is so many steps, from one checkpoint to the next (:mod:`agents.training`); a *learner* does
+one. ``protocol`` says what that is, ``learners`` which one an algorithm has, ``beginning`` loads
+what every leg begins with. ``baselines`` are the algorithms of stable-baselines3 and sb3-contrib as
+they are, ``cloning`` learns to do what a teacher did in ``demonstrations``, ``iteration`` what a
+search finds that the network itself guides. The last two keep ``positions``, and share how a
+network is ``fitting`` them; ``options`` are their hyperparameters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from agents.legs.learners import learner_of
+    from agents.legs.protocol import Learner
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "learners": ("learner_of",),
+            "protocol": ("Learner",),
+        },
+    )
+
+__all__ = ["Learner", "learner_of"]

@@ -1,0 +1,81 @@
+"""The algorithms of stable-baselines3 and sb3-contrib: MaskablePPO, PPO, A2C and DQN, as they are.
+
+DQN's replay buffer is kept beside its checkpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents.legs.beginning import begun
+from agents.legs.protocol import Played, memory_of
+
+if TYPE_CHECKING:
+    from agents.experiments import Experiment
+
+
+@dataclass(slots=True)
+class Baseline:
+    """Lets an algorithm learn as its library has it."""
+
+    experiment: Experiment
+    model: Any
+    memory: str
+
+    @staticmethod
+    def begun(experiment: Experiment, seed: int, checkpoint: Path) -> Baseline:
+        """Return the learner of the leg behind a checkpoint."""
+        model = begun(experiment, seed, checkpoint).model
+        memory = ".pkl" if experiment.algorithm == "dqn" else ""
+        if memory and (replay := memory_of(checkpoint, int(model.num_timesteps), memory)).exists():
+            model.load_replay_buffer(replay)
+        return Baseline(experiment, model, memory)
+
+    def keep(self, file: Path) -> None:
+        """Write the replay buffer."""
+        self.model.save_replay_buffer(file)
+
+    def leg(self) -> list[Played]:
+        """Learn up to the next checkpoint; return the episodes that ended meanwhile."""
+        from stable_baselines3.common.callbacks import BaseCallback
+
+        experiment = self.experiment
+        episodes: list[Played] = []
+
+        class Watching(BaseCallback):
+            """Writes down every episode."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self._reward, self._length = 0.0, 0
+
+            def _on_training_start(self) -> None:
+                # What falls with the progress falls over the whole training, not over a leg.
+                self.model._total_timesteps = experiment.steps
+
+            def _on_step(self) -> bool:
+                (reward,), (done,), (info,) = (
+                    self.locals[name] for name in ("rewards", "dones", "infos")
+                )
+                self._reward += float(reward)
+                self._length += 1
+                if done:
+                    episodes.append(
+                        Played(
+                            self.num_timesteps, info["kernel"], round(self._reward, 6),
+                            self._length, info["status"],
+                        )
+                    )  # fmt: skip
+                    self._reward, self._length = 0.0, 0
+                return True
+
+        self.model.learn(
+            min(experiment.every, experiment.steps - int(self.model.num_timesteps)),
+            callback=Watching(),
+            reset_num_timesteps=False,
+            tb_log_name="run",
+            log_interval=None,
+        )
+        return episodes

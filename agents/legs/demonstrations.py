@@ -1,0 +1,184 @@
+"""What a teacher did, gathered once for a training: of each decision what was seen and chosen.
+
+A *rule* plays the kernels of the experiment, one episode each, or as many as ``demonstrations``
+says if it rolls dice. A *corpus* shows for each of its cases (a program, its sizes, threads, a kind
+of machine) the best of what was measured that an episode can reach from isl's schedule
+(:mod:`polygym.episodes.toward`); the environment has that program, those sizes and threads. Cases
+of test kernels, and of programs that do what one of these does, are left out.
+
+The return of a rule's episode is what the environment paid for it; that of a case is what was
+measured where the environment pays for a measurement, else again what the environment pays.
+
+The training's folder keeps the positions (``demonstrations.npz``) and a table of the episodes
+(``demonstrations.csv``), so that nothing is gathered, nor measured, twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, cycle, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.experiments import CORPUS, make_env
+from agents.legs.options import CloningOptions
+from agents.legs.positions import Position, Positions
+from agents.legs.protocol import Played
+from agents.policies.guide import scaled
+from agents.policies.heuristics import Heuristic
+from agents.policies.protocol import inner
+from agents.splits import chosen
+from agents.tables import append
+from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.envs.base import PolygymEnv
+from polygym.episodes.episode import Episode
+from polygym.episodes.policies import DETERMINISTIC, POLICIES
+from polygym.episodes.reward import Reward, of_success
+from polygym.episodes.toward import nest_by_nest, toward
+from polygym.errors import InputError, PolygymError
+from polygym.search.corpus.packed import NEAR, SHIPPED, unpack
+from polygym.search.corpus.rows import Row
+from polygym.search.corpus.samples import Group, groups, without_tests
+from polygym.search.corpus.store import open_corpus
+
+if TYPE_CHECKING:
+    from agents.experiments import Experiment
+
+_SEED = 3_000_000
+_Shown = tuple[Played, list[Position]]
+
+
+def demonstrations(experiment: Experiment, folder: Path) -> Positions:
+    """Return what is learned from, gathered now if it was not before.
+
+    Raises:
+        InputError: there is nothing to learn from, or the corpus is none.
+    """
+    file = folder / "demonstrations.npz"
+    env = make_env(experiment)
+    found = Positions(inner(env).observation_space)
+    if file.exists():
+        found.load(file)
+        return found
+    options = CloningOptions(**experiment.hyperparameters)
+    teacher = _of_rule if experiment.teacher in POLICIES else _of_corpus
+    rows = []
+    for row, positions in islice(teacher(experiment, found), options.demonstrations):
+        rows.append(row)
+        found.extend(positions)
+    if not len(found):
+        raise InputError(
+            f"teacher: expected decisions to learn from, found none of {experiment.teacher}"
+        )
+    append(folder / "demonstrations.csv", Played._fields, rows, -1)
+    found.save(file)
+    return found
+
+
+def _of_rule(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
+    """Yield the episodes of a rule, kernel by kernel; without an end if the rule rolls dice."""
+    kernels = chosen(experiment.kernels)
+    envs = {kernel: make_env(experiment, kernel) for kernel in kernels}
+    rule = Heuristic(experiment.teacher, seed=0)
+    is_always_same = experiment.teacher in DETERMINISTIC
+    for number, kernel in zip(count(), kernels if is_always_same else cycle(kernels)):
+        env, steps, over, value, info = envs[kernel], [], False, 0.0, {}
+        observation, _ = env.reset(seed=_SEED + number)
+        while not over:
+            own, action = inner(env), rule(env, observation)
+            steps.append((observation, own.allowed(own.episode), action))
+            observation, reward, over, _, info = env.step(action)
+            value += float(reward)
+        row = Played(0, info["kernel"], round(value, 6), len(steps), info["status"])
+        yield row, [_position(into, *step, worth=scaled(value)) for step in steps]
+
+
+def _of_corpus(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
+    """Yield the best of what a corpus has of every case, as far as there is such."""
+    files = (NEAR, SHIPPED) if experiment.teacher == CORPUS else (Path(experiment.teacher),)
+    for file in files:
+        kept, _ = without_tests(_groups(file))
+        for group in kept:
+            try:
+                with TemporaryDirectory() as folder:
+                    found = _of_case(experiment, group, Path(folder), into)
+            except PolygymError:
+                continue  # what cannot be read any more, or is out of isl's reach, teaches nothing
+            if found is not None:
+                yield found
+
+
+def _groups(file: Path) -> list[Group]:
+    """Return the cases of a corpus, a packed one or a database."""
+    if file.suffix != ".xz":
+        with open_corpus(file) as corpus:
+            return groups(corpus)
+    with TemporaryDirectory() as folder:
+        unpacked = Path(folder, "corpus.sqlite")
+        unpack(file, unpacked)
+        with open_corpus(unpacked) as corpus:
+            return groups(corpus)
+
+
+def _of_case(experiment: Experiment, group: Group, folder: Path, into: Positions) -> _Shown | None:
+    """Return the best of a case that an episode can reach, if there is any."""
+    target = group.visit.case.program
+    if group.visit.text:
+        file = folder / Path(target).name
+        file.write_text(group.visit.text, encoding="utf-8")
+        target = str(file)
+    parameters, threads = dict(group.visit.case.parameters), group.visit.threads
+    env: Any = make_env(
+        replace(
+            experiment,
+            arguments={**experiment.arguments, "parameters": parameters, "threads": threads},
+        ),
+        target,
+    )
+    env.reset(seed=_SEED)
+    own = inner(env)
+    for row in sorted(group.rows, key=lambda row: row.seconds):
+        actions = _way(own.episode, row)
+        if actions is not None:
+            return _replayed(own, group, row, actions, into)
+    return None
+
+
+def _way(episode: Episode, row: Row) -> tuple[int, ...] | None:
+    """Return the actions that lead to a row's schedule and mapping."""
+    scop, decides = episode.task.scop, episode.task.options.decides
+    assert decides is not None
+    mapping = parse_mapping(row.mapping)
+    if mapping.threads != decides.mapping.threads:
+        return None
+    schedule: Schedule = LegalSchedule(scop, parse(row.schedule, scop)).schedule
+    nests = episode.task.nests(schedule)
+    return toward(episode, schedule, nest_by_nest(mapping, decides.mapping, nests))
+
+
+def _replayed(
+    env: PolygymEnv, group: Group, row: Row, actions: tuple[int, ...], into: Positions
+) -> _Shown:
+    steps, episode = [], env.episode
+    for action in actions:
+        steps.append((env.observed(episode), env.allowed(episode), action))
+        episode = env.following(episode, action)
+    kind, factor = env.reward_kind, env.timeout_factor
+    is_measured = kind in (Reward.SPEEDUP, Reward.LOG_SPEEDUP)
+    value = of_success(kind, row.speedup, factor) if is_measured else env.worth(episode)
+    shown = Played(0, group.visit.case.program, round(value, 6), len(steps), row.status.value)
+    return shown, [_position(into, *step, worth=scaled(value)) for step in steps]
+
+
+def _position(
+    into: Positions, observation: Any, allowed: tuple[bool, ...], action: int, *, worth: float
+) -> Position:
+    target = np.zeros(len(allowed))
+    target[action] = 1.0
+    return into.position(observation, allowed, target, worth)

@@ -1,0 +1,102 @@
+"""Expert iteration: a search that the network guides plays, and the network learns from it.
+
+A leg plays episodes, with the network as it is in the checkpoint, until as many steps are taken as
+a leg has; the last one is played to its end. Where there is a choice the action is drawn by the
+visits of a tree search (:class:`~agents.policies.tree.TreeSearch`), and a position is kept: what
+was seen, the parts of the visits, and the return of the episode. What is forced is no position.
+Then the network is fitted to positions of the last ``replay_size`` that are drawn by dice.
+
+So the search is the expert, which the network imitates, and a better network makes a better search.
+
+Source: Anthony, Tian and Barber, Thinking fast and slow with deep learning and tree search (2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.legs.beginning import begun
+from agents.legs.fitting import fit
+from agents.legs.options import IterationOptions
+from agents.legs.positions import Positions
+from agents.legs.protocol import Played, memory_of
+from agents.policies.guide import NetworkGuide, scaled
+from agents.policies.protocol import inner
+from agents.policies.tree import TreeSearch
+
+if TYPE_CHECKING:
+    from agents.experiments import Experiment
+
+
+@dataclass(slots=True)
+class ExpertIteration:
+    """Plays by search, and fits the network to what the search found."""
+
+    experiment: Experiment
+    model: Any
+    env: Any
+    replay: Positions
+    seed: int
+    memory: str = ".npz"
+
+    @staticmethod
+    def begun(experiment: Experiment, seed: int, checkpoint: Path) -> ExpertIteration:
+        """Return the learner of the leg behind a checkpoint."""
+        found = begun(experiment, seed, checkpoint)
+        options = IterationOptions(**experiment.hyperparameters)
+        replay = Positions(inner(found.env).observation_space, options.replay_size)
+        kept = memory_of(checkpoint, int(found.model.num_timesteps), ".npz")
+        if kept.exists():
+            replay.load(kept)
+        return ExpertIteration(experiment, found.model, found.env, replay, found.seed)
+
+    def keep(self, file: Path) -> None:
+        """Write the replay buffer."""
+        self.replay.save(file)
+
+    def leg(self) -> list[Played]:
+        """Play and learn up to the next checkpoint; return the episodes that were played."""
+        options = IterationOptions(**self.experiment.hyperparameters)
+        dice = np.random.default_rng(self.seed)
+        end = min(self.experiment.steps, int(self.model.num_timesteps) + self.experiment.every)
+        search = TreeSearch(
+            NetworkGuide(self.model, is_scaled=True),
+            options.simulations,
+            exploration=options.exploration,
+            noise=options.noise,
+            temperature=options.temperature,
+            dice=dice,
+        )
+        played: list[Played] = []
+        while self.model.num_timesteps < end:
+            played.append(self._episode(search, None if played else self.seed))
+        for _ in range(options.updates):
+            numbers = dice.integers(len(self.replay), size=options.batch_size)
+            fit(self.model, self.replay.batch(numbers.tolist()), options)
+        return played
+
+    def _episode(self, search: TreeSearch, seed: int | None) -> Played:
+        """Play an episode, and keep its positions."""
+        env, own = self.env, inner(self.env)
+        observation, info = env.reset(seed=seed)
+        steps, total, count, over = [], 0.0, 0, False
+        while not over:
+            allowed = own.allowed(own.episode)
+            if sum(allowed) == 1:
+                action = allowed.index(True)
+            else:
+                visits = search.distribution(own)
+                action = search.drawn(visits)
+                steps.append((observation, allowed, visits))
+            observation, reward, over, _, info = env.step(action)
+            total, count = total + float(reward), count + 1
+        self.model.num_timesteps += count
+        worth = scaled(total)
+        self.replay.extend([self.replay.position(*step, worth) for step in steps])
+        return Played(
+            int(self.model.num_timesteps), info["kernel"], round(total, 6), count, info["status"]
+        )

@@ -1,0 +1,109 @@
+"""The hyperparameters of the algorithms that are polygym's own, with what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from polygym.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class FittingOptions:
+    """How a network is fitted: Adam's steps, how many positions each, how much values count."""
+
+    learning_rate: float = 1e-3
+    batch_size: int = 64
+    value_weight: float = 0.5
+    max_grad_norm: float = 0.5
+    policy_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no sense."""
+        _expect("learning_rate", self.learning_rate, more_than=0)
+        _expect("batch_size", self.batch_size, least=1)
+        _expect("value_weight", self.value_weight, least=0)
+        _expect("max_grad_norm", self.max_grad_norm, more_than=0)
+        if not isinstance(self.policy_kwargs, Mapping):
+            raise InputError(
+                f"policy_kwargs: expected entries by their names, found {self.policy_kwargs!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CloningOptions(FittingOptions):
+    """Also of how many episodes at most demonstrations are."""
+
+    demonstrations: int = 1000
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no sense."""
+        FittingOptions.__post_init__(self)
+        _expect("demonstrations", self.demonstrations, least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationOptions(FittingOptions):
+    """Also how episodes are searched, how many positions are kept, and steps of Adam in a leg."""
+
+    simulations: int = 32
+    exploration: float = 2.5
+    noise: float = 0.25
+    temperature: float = 1.0
+    updates: int = 200
+    replay_size: int = 4096
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no sense."""
+        FittingOptions.__post_init__(self)
+        _expect("simulations", self.simulations, least=1)
+        _expect("exploration", self.exploration, more_than=0)
+        _expect("noise", self.noise, least=0, most=1)
+        _expect("temperature", self.temperature, least=0)
+        _expect("updates", self.updates, least=1)
+        _expect("replay_size", self.replay_size, least=1)
+
+
+OPTIONS: Mapping[str, type[FittingOptions]] = {
+    "cloning": CloningOptions,
+    "expert-iteration": IterationOptions,
+}
+"""Those of every algorithm that is polygym's own."""
+
+# MaskablePPO wants room for a rollout, which is never used here.
+_NO_ROLLOUT = {"n_steps": 2, "batch_size": 2}
+
+
+def of_model(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the hyperparameters with which an algorithm's model is made."""
+    if algorithm not in OPTIONS:
+        return dict(given)
+    options = OPTIONS[algorithm](**given)
+    own = {"learning_rate": options.learning_rate, "policy_kwargs": dict(options.policy_kwargs)}
+    return {**own, **_NO_ROLLOUT}
+
+
+def defaults(algorithm: str) -> dict[str, Any]:
+    """Return the hyperparameters of an algorithm of polygym's own, with what they usually are."""
+    usual = OPTIONS[algorithm]()
+    return {one.name: getattr(usual, one.name) for one in fields(usual)}
+
+
+def _expect(
+    name: str,
+    found: float,
+    *,
+    least: float | None = None,
+    more_than: float | None = None,
+    most: float | None = None,
+) -> None:
+    is_finite = found == found and abs(found) != float("inf")
+    is_large_enough = (least is None or found >= least) and (more_than is None or found > more_than)
+    if is_finite and is_large_enough and (most is None or found <= most):
+        return
+    if most is not None:
+        expected = f"a number from {least} to {most}"
+    else:
+        expected = f"a number from {least} on" if more_than is None else f"more than {more_than}"
+    raise InputError(f"{name}: expected {expected}, found {found!r}")

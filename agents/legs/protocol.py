@@ -1,0 +1,40 @@
+"""What a learner is: it does one leg of a training, and knows what the next one needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+
+class Played(NamedTuple):
+    """An episode that ended in a leg; ``steps`` were taken by then in the whole training."""
+
+    steps: int
+    kernel: str
+    reward: float
+    length: int
+    status: str
+
+
+class Learner(Protocol):
+    """Does one leg, which begins with a checkpoint, and what is beside it, and nothing else."""
+
+    model: Any
+    """A model of stable-baselines3 or sb3-contrib: what is evaluated and kept, and how many steps
+    were taken (``num_timesteps``)."""
+
+    memory: str
+    """How the file ends that is kept beside the checkpoint; "" where none is."""
+
+    def leg(self) -> list[Played]:
+        """Learn up to the next checkpoint; return the episodes that ended meanwhile."""
+        ...
+
+    def keep(self, file: Path) -> None:
+        """Write what else the next leg begins with, if :attr:`memory` says that there is such."""
+        ...
+
+
+def memory_of(checkpoint: Path, steps: int, ending: str) -> Path:
+    """Return the file beside a checkpoint that belongs to it."""
+    return checkpoint.with_name(f"replay-{steps}{ending}")

@@ -1,0 +1,94 @@
+r"""Who guides a search: what a network thinks of an episode, which actions and how good an end.
+
+A guide gives each allowed action a *prior*, a probability, and the state a *value*. Values, and
+what ends are worth, are on a scale of their own,
+
+    h(x) = sign(x) log2(1 + |x|),
+
+on which speedups of 1, 3 and 7 are 1, 2 and 3: a network learns numbers of that size, and a speedup
+of 100 does not drown the difference between 1 and 2. It is monotonic, h(-x) = -h(x), and near 0
+like x / ln 2. Networks of cloning and expert iteration learn values on that scale; what PPO and A2C
+learn is a reward itself, and is put on it.
+"""
+
+from __future__ import annotations
+
+from math import copysign, log2
+from typing import Any, Protocol
+
+import numpy as np
+
+from agents.policies.networks import expect_same_observations
+from polygym.envs.base import PolygymEnv
+from polygym.episodes.episode import Episode, Task
+from polygym.errors import InputError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Guide(Protocol):
+    """Gives priors of an environment's actions, 0 where one is not allowed, and a value."""
+
+    def __call__(self, env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
+        """Look at an episode of the environment's program that is not over."""
+        ...
+
+
+def scaled(worth: float) -> float:
+    """Return a reward on the scale of values.
+
+    >>> scaled(3.0), scaled(-1.0), scaled(0.0)
+    (2.0, -1.0, 0.0)
+    """
+    return copysign(log2(1.0 + abs(worth)), worth)
+
+
+def even(env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
+    """Know nothing: all allowed actions alike, and the value 0."""
+    allowed = np.array(env.allowed(episode), float)
+    return allowed / allowed.sum(), 0.0
+
+
+class NetworkGuide:
+    """Asks a trained model; ``is_scaled`` says that its values are on the scale of searches."""
+
+    def __init__(self, model: Any, *, is_scaled: bool) -> None:
+        if not hasattr(model.policy, "value_net"):
+            raise InputError(
+                "a search: expected a model that has learned what states are worth, found "
+                f"{type(model).__name__}, which has not"
+            )
+        self._model, self._is_scaled = model, is_scaled
+        self._checked: Task | None = None
+
+    def __call__(self, env: PolygymEnv, episode: Episode) -> tuple[Array, float]:
+        """Return what the network thinks of an episode."""
+        import torch
+
+        if self._checked is not episode.task:
+            expect_same_observations(self._model, env)
+            self._checked = episode.task
+        policy = self._model.policy
+        if policy.training:
+            policy.set_training_mode(False)
+        shown, _ = policy.obs_to_tensor(env.observed(episode))
+        allowed = torch.tensor([env.allowed(episode)])
+        with torch.no_grad():
+            logarithms, values = opinion(policy, shown, allowed)
+        priors = np.exp(logarithms[0].double().numpy()) * np.array(env.allowed(episode), float)
+        value = float(values[0])
+        return priors / priors.sum(), value if self._is_scaled else scaled(value)
+
+
+def opinion(policy: Any, shown: Any, allowed: Any) -> tuple[Any, Any]:
+    """Return log priors under a mask, and values, of a batch of observations, as tensors."""
+    import torch
+
+    features = policy.extract_features(shown)
+    if policy.share_features_extractor:
+        of_actions, of_values = policy.mlp_extractor(features)
+    else:
+        of_actions = policy.mlp_extractor.forward_actor(features[0])
+        of_values = policy.mlp_extractor.forward_critic(features[1])
+    scores = policy.action_net(of_actions).masked_fill(~allowed, -1e8)
+    return torch.log_softmax(scores, -1), policy.value_net(of_values).squeeze(-1)

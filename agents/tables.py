@@ -1,0 +1,29 @@
+"""The tables of a training: rows are added leg by leg, those of an unfinished leg are dropped."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    """Return the rows of one of the tables of a training; none where there is no file yet."""
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def append(file: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], after: int) -> None:
+    """Add rows to a table; those of a leg that was not finished, behind ``after``, are dropped."""
+    kept = [row for row in rows_of(file) if int(row["steps"]) <= after]
+    partial = file.with_suffix(".partial")
+    with partial.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([row[name] for name in columns] for row in kept)
+        writer.writerows(rows)
+    os.replace(partial, file)
