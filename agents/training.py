@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.boards import show_leg
 from agents.experiments import Experiment, make_env, parsed
 from agents.legs import Learner, learner_of
 from agents.legs.protocol import Played, memory_of
@@ -130,9 +131,10 @@ def _train_seed(experiment: Experiment, seed: int, folder: Path, tell: Tell) -> 
         shown = _evaluated(experiment, learner.model, steps)
         append(folder / "evaluations.csv", EVALUATIONS, shown, first)
         _save(learner, checkpoint)
+        speed = (steps - first) / max(1e-9, time.monotonic() - began)
+        show_leg(folder, steps, speed, episodes, shown)
         tell(
-            f"seed {seed}: {steps} of {experiment.steps} steps, "
-            f"{(steps - first) / max(1e-9, time.monotonic() - began):.0f} a second; mean reward "
+            f"seed {seed}: {steps} of {experiment.steps} steps, {speed:.0f} a second; mean reward "
             f"of {len(episodes)} episodes {_mean(episodes)}"
             + (f", evaluated {_mean(shown)}" if shown else "")
         )

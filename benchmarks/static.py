@@ -24,7 +24,8 @@ from agents.experiments import Evaluated, Experiment, make_env, read
 from agents.models import algorithm_of
 from agents.policies import Heuristic, Network, run_episode
 from agents.splits import chosen
-from agents.training import rows_of, train
+from agents.tables import rows_of
+from agents.training import train
 from polygym.errors import PolygymError
 from polygym.files import write_atomically
 

@@ -76,6 +76,6 @@ class Baseline:
             callback=Watching(),
             reset_num_timesteps=False,
             tb_log_name="run",
-            log_interval=None,
+            log_interval=1,
         )
         return episodes

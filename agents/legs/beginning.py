@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 
+from agents.boards import boards
 from agents.experiments import make_env
 from agents.models import algorithm_of, new_model
 from agents.tables import rows_of
@@ -38,9 +38,8 @@ def begun(experiment: Experiment, seed: int, checkpoint: Path) -> Beginning:
     if checkpoint.exists():
         model = algorithm_of(experiment.algorithm).load(checkpoint, env=envs, device="cpu")
     else:
-        has_boards = find_spec("tensorboard") is not None
-        boards = str(checkpoint.parent / "tensorboard") if has_boards else None
-        model = new_model(experiment, envs, dice_of(seed, 0), boards)
+        place = boards(checkpoint.parent)
+        model = new_model(experiment, envs, dice_of(seed, 0), None if place is None else str(place))
     leg = dice_of(seed, int(model.num_timesteps))
     set_random_seed(leg)
     model.action_space.seed(leg)

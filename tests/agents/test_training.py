@@ -58,6 +58,28 @@ def weights(path: Path, algorithm: str = "maskable-ppo") -> dict[str, bytes]:
     return {name: value.numpy().tobytes() for name, value in model.policy.state_dict().items()}
 
 
+def test_tensorboard_has_a_point_for_every_leg(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(small(kernels="mvt", steps=384, every=192), tmp_path, lambda _: None)
+    boards = tmp_path / "seed-0" / "tensorboard"
+    found = EventAccumulator(str(boards / "legs"))
+    found.Reload()
+    shown = {name: found.Scalars(name) for name in found.Tags()["scalars"]}
+    assert set(shown) == {
+        "training/reward", "training/length", "training/steps a second", "evaluation/mvt"
+    }  # fmt: skip
+    rows = rows_of(tmp_path / "seed-0" / "evaluations.csv")
+    assert [point.step for point in shown["evaluation/mvt"]] == [192, 384]
+    rewards = [float(row["reward"]) for row in rows]
+    assert [point.value for point in shown["evaluation/mvt"]] == pytest.approx(rewards)
+    (own,) = (one for one in boards.iterdir() if one.name != "legs")
+    losses = EventAccumulator(str(own))
+    losses.Reload()
+    assert "train/loss" in losses.Tags()["scalars"]
+
+
 # Files
 
 

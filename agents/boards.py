@@ -1,0 +1,68 @@
+"""What TensorBoard shows of a training: a point for every leg, where it is installed.
+
+    tensorboard --logdir runs/mvt
+
+Under ``training`` stand the mean reward and length of the episodes that ended in the leg, and the
+steps in a second; under ``evaluation`` the mean reward of each kernel, and its speedup where it was
+measured. What an algorithm of stable-baselines3 or sb3-contrib writes of itself (losses, entropy)
+stands beside it. Tables have the same, episode by episode.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_FOLDER = "tensorboard"
+
+
+def boards(folder: Path) -> Path | None:
+    """Return where TensorBoard's files of one seed are; None where it is not installed."""
+    return folder / _FOLDER if find_spec("tensorboard") is not None else None
+
+
+def show_leg(
+    folder: Path,
+    steps: int,
+    speed: float,
+    episodes: Sequence[Sequence[Any]],
+    evaluations: Sequence[Sequence[Any]],
+) -> None:
+    """Write what a leg that ended after so many steps came to; rows are those of the tables."""
+    place = boards(folder)
+    if place is None:
+        return
+    from torch.utils.tensorboard import SummaryWriter
+
+    # What a leg wrote that was ended before its checkpoint is not shown.
+    with SummaryWriter(str(place / "legs"), purge_step=steps) as writer:
+        for name, value in scalars(speed, episodes, evaluations).items():
+            writer.add_scalar(name, value, steps)
+
+
+def scalars(
+    speed: float, episodes: Sequence[Sequence[Any]], evaluations: Sequence[Sequence[Any]]
+) -> dict[str, float]:
+    """Return the numbers of a leg by their names.
+
+    >>> scalars(99.0, [(8, "mvt", 0.5, 8, "ok"), (20, "mvt", 0.75, 12, "ok")], [])
+    {'training/steps a second': 99.0, 'training/reward': 0.625, 'training/length': 10.0}
+    """
+    found = {"training/steps a second": speed}
+    if episodes:
+        found["training/reward"] = float(np.mean([row[2] for row in episodes]))
+        found["training/length"] = float(np.mean([row[3] for row in episodes]))
+    of_kernel: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    for row in evaluations:
+        of_kernel[row[1]].append(row)
+    for kernel, rows in of_kernel.items():
+        found[f"evaluation/{kernel}"] = float(np.mean([row[3] for row in rows]))
+        measured = [row[5] for row in rows if row[5]]
+        if measured:
+            found[f"evaluation/{kernel}, speedup"] = float(np.mean(measured))
+    return found
