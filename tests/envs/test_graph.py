@@ -29,7 +29,7 @@ def test_it_says_what_the_flat_arrays_say(
     shown, info = view.reset(seed=3)
     dice, over = np.random.default_rng(3), False
     for _ in range(60):
-        flat = env._observe(env.action_masks())
+        flat, _ = env._seen()
         assert view.observation_space.contains(shown)
         assert np.array_equal(view.action_masks(), env.action_masks())
         expect_equal(shown, flat)
