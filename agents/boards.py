@@ -14,9 +14,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+
+from agents.tables import Judged, Played
 
 _FOLDER = "tensorboard"
 
@@ -30,8 +31,8 @@ def show_leg(
     folder: Path,
     steps: int,
     speed: float,
-    episodes: Sequence[Sequence[Any]],
-    evaluations: Sequence[Sequence[Any]],
+    episodes: Sequence[Played],
+    evaluations: Sequence[Judged],
 ) -> None:
     """Write what a leg that ended after so many steps came to; rows are those of the tables."""
     place = boards(folder)
@@ -39,30 +40,29 @@ def show_leg(
         return
     from torch.utils.tensorboard import SummaryWriter
 
-    # What a leg wrote that was ended before its checkpoint is not shown.
-    with SummaryWriter(str(place / "legs"), purge_step=steps) as writer:
+    with SummaryWriter(str(place / "legs")) as writer:
         for name, value in scalars(speed, episodes, evaluations).items():
             writer.add_scalar(name, value, steps)
 
 
 def scalars(
-    speed: float, episodes: Sequence[Sequence[Any]], evaluations: Sequence[Sequence[Any]]
+    speed: float, episodes: Sequence[Played], evaluations: Sequence[Judged]
 ) -> dict[str, float]:
     """Return the numbers of a leg by their names.
 
-    >>> scalars(99.0, [(8, "mvt", 0.5, 8, "ok"), (20, "mvt", 0.75, 12, "ok")], [])
+    >>> scalars(99.0, [Played(8, "mvt", 0.5, 8, "ok"), Played(20, "mvt", 0.75, 12, "ok")], [])
     {'training/steps a second': 99.0, 'training/reward': 0.625, 'training/length': 10.0}
     """
     found = {"training/steps a second": speed}
     if episodes:
-        found["training/reward"] = float(np.mean([row[2] for row in episodes]))
-        found["training/length"] = float(np.mean([row[3] for row in episodes]))
-    of_kernel: dict[str, list[Sequence[Any]]] = defaultdict(list)
+        found["training/reward"] = float(np.mean([row.reward for row in episodes]))
+        found["training/length"] = float(np.mean([row.length for row in episodes]))
+    of_kernel: dict[str, list[Judged]] = defaultdict(list)
     for row in evaluations:
-        of_kernel[row[1]].append(row)
+        of_kernel[row.kernel].append(row)
     for kernel, rows in of_kernel.items():
-        found[f"evaluation/{kernel}"] = float(np.mean([row[3] for row in rows]))
-        measured = [row[5] for row in rows if row[5]]
+        found[f"evaluation/{kernel}"] = float(np.mean([row.reward for row in rows]))
+        measured = [row.speedup for row in rows if row.speedup]
         if measured:
             found[f"evaluation/{kernel}, speedup"] = float(np.mean(measured))
     return found

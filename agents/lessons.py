@@ -28,9 +28,8 @@ from polygym.cost.candidate import NAMES
 from polygym.cost.ground import Ground
 from polygym.cost.rows import ROW_NAMES, row_features
 from polygym.errors import InputError, PolygymError
-from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.packed import opened
 from polygym.search.corpus.samples import Group, groups, looked_at, program_of, without_tests
-from polygym.search.corpus.store import open_corpus
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -73,7 +72,8 @@ def lessons_of(files: Sequence[Path], tell: Callable[[str], None]) -> Lessons:
     """
     found: list[Group] = []
     for file in files:
-        kept, left = without_tests(_groups(file))
+        with opened(file) as corpus:
+            kept, left = without_tests(groups(corpus))
         tell(f"{file.name}: {len(kept)} cases; {left} are held out")
         found += kept
     parts = []
@@ -84,18 +84,6 @@ def lessons_of(files: Sequence[Path], tell: Callable[[str], None]) -> Lessons:
             if number % 50 == 0 or number == len(found):
                 tell(f"features of {number} of {len(found)} cases")
     return _together(parts)
-
-
-def _groups(file: Path) -> list[Group]:
-    """Return the cases of a corpus."""
-    if file.suffix != ".xz":
-        with open_corpus(file) as corpus:
-            return groups(corpus)
-    with TemporaryDirectory() as folder:
-        unpacked = Path(folder, "corpus.sqlite")
-        unpack(file, unpacked)
-        with open_corpus(unpacked) as corpus:
-            return groups(corpus)
 
 
 def _lesson(group: Group) -> dict[str, Any]:

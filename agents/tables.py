@@ -1,4 +1,7 @@
-"""The tables of a training: rows are added leg by leg, those of an unfinished leg are dropped."""
+"""The tables of a training, and what a row of each is.
+
+Rows are added leg by leg, and those of an unfinished leg are dropped.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,36 @@ import csv
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from agents.policies.protocol import Ending
+
+
+class Played(NamedTuple):
+    """An episode that ended in a leg; ``steps`` were taken by then in the whole training."""
+
+    steps: int
+    kernel: str
+    reward: float
+    length: int
+    status: str
+
+    @staticmethod
+    def of(steps: int, ending: Ending) -> Played:
+        """Return the row of an episode that was played to its end."""
+        info = ending.info
+        return Played(steps, info["kernel"], round(ending.reward, 6), ending.steps, info["status"])
+
+
+class Judged(NamedTuple):
+    """An episode that the model played after a leg, to see what it is worth."""
+
+    steps: int
+    kernel: str
+    episode: int
+    reward: float
+    status: str
+    speedup: float
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:

@@ -33,25 +33,23 @@ import numpy as np
 from agents.boards import show_leg
 from agents.experiments import Experiment, make_env, parsed
 from agents.legs import Learner, learner_of
-from agents.legs.protocol import Played, memory_of
+from agents.legs.protocol import memory_of
 from agents.policies.networks import Network
 from agents.policies.protocol import run_episode
 from agents.splits import chosen
-from agents.tables import append, rows_of
+from agents.tables import Judged, Played, append
 from polygym.errors import InputError, PolygymError
 from polygym.files import locked, write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.version import __version__
 
 EPISODES = Played._fields
-EVALUATIONS = ("steps", "kernel", "episode", "reward", "status", "speedup")
+EVALUATIONS = Judged._fields
 
 # Episodes of evaluations have seeds of their own.
 _EVALUATION = 1_000_000
 
 Tell = Callable[[str], None]
-
-__all__ = ["EPISODES", "EVALUATIONS", "rows_of", "train", "trained"]
 
 
 def train(experiment: Experiment, folder: Path, tell: Tell, *, resume: bool = False) -> None:
@@ -142,7 +140,7 @@ def _train_seed(experiment: Experiment, seed: int, folder: Path, tell: Tell) -> 
     _finish(experiment, seed, learner.model, folder)
 
 
-def _evaluated(experiment: Experiment, model: Any, steps: int) -> list[tuple[Any, ...]]:
+def _evaluated(experiment: Experiment, model: Any, steps: int) -> list[Judged]:
     """Let the model play, the likeliest action each time, and return what came of it."""
     if not experiment.evaluation.kernels.strip():
         return []
@@ -152,7 +150,7 @@ def _evaluated(experiment: Experiment, model: Any, steps: int) -> list[tuple[Any
         for number in range(experiment.evaluation.episodes):
             ending = run_episode(env, policy, seed=_EVALUATION + number)
             found.append(
-                (
+                Judged(
                     steps, ending.info["kernel"], number, round(ending.reward, 6),
                     ending.info["status"], round(ending.info["speedup"], 6),
                 )
@@ -191,6 +189,5 @@ def _finish(experiment: Experiment, seed: int, model: Any, folder: Path) -> None
     os.replace(partial, folder / "model.zip")
 
 
-def _mean(rows: Sequence[Sequence[Any]]) -> str:
-    place = EPISODES.index("reward") if rows and len(rows[0]) == len(EPISODES) else 3
-    return f"{np.mean([row[place] for row in rows]):.3f}" if rows else "-"
+def _mean(rows: Sequence[Played] | Sequence[Judged]) -> str:
+    return f"{np.mean([row.reward for row in rows]):.3f}" if rows else "-"

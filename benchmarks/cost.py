@@ -68,7 +68,7 @@ from polygym.errors import PolygymError
 from polygym.files import write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.corpus.packed import SHIPPED as PACKED
-from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.packed import opened, unpack
 from polygym.search.corpus.samples import groups, learnable, machine_of, without_tests
 from polygym.search.corpus.store import open_corpus
 
@@ -265,17 +265,13 @@ def ask(options: argparse.Namespace) -> int:
 
 def answer(options: argparse.Namespace) -> int:
     """Ask about kernels what has learned from other programs."""
-    with TemporaryDirectory() as scratch:
-        path = options.corpus or Path(scratch, "corpus.sqlite")
-        if options.corpus is None:
-            unpack(PACKED, path)
-        with open_corpus(path) as corpus:
-            keys = options.machine or list(corpus.machines())
-            every = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
-        chosen, _ = without_tests(every)
-        unseen.expect_both(one.visit.case.program for one in chosen)
-        tell, number = _counting("features", len(chosen)), count(1)
-        found = learnable(chosen, lambda *_: tell(next(number)))
+    with opened(options.corpus or PACKED) as corpus:
+        keys = options.machine or list(corpus.machines())
+        every = [one for key in keys for one in groups(corpus, machine_of(corpus, key))]
+    chosen, _ = without_tests(every)
+    unseen.expect_both(one.visit.case.program for one in chosen)
+    tell, number = _counting("features", len(chosen)), count(1)
+    found = learnable(chosen, lambda *_: tell(next(number)))
     names = [group.visit.case.program for group in chosen]
     alike = unseen.like_kernels(names)
     rows = unseen.answers(found.samples, names, options.seeds, alike)

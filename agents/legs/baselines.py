@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.legs.beginning import begun
-from agents.legs.protocol import Played, memory_of
+from agents.legs.beginning import begun, steps_of_leg
+from agents.legs.protocol import memory_of
+from agents.tables import Played
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
@@ -72,7 +73,7 @@ class Baseline:
                 return True
 
         self.model.learn(
-            min(experiment.every, experiment.steps - int(self.model.num_timesteps)),
+            steps_of_leg(experiment, self.model),
             callback=Watching(),
             reset_num_timesteps=False,
             tb_log_name="run",

@@ -49,6 +49,11 @@ def begun(experiment: Experiment, seed: int, checkpoint: Path) -> Beginning:
     return Beginning(model, envs.envs[0], envs, leg)
 
 
+def steps_of_leg(experiment: Experiment, model: Any) -> int:
+    """Return how many steps the leg has that a model begins; the last one may be shorter."""
+    return min(experiment.every, experiment.steps - int(model.num_timesteps))
+
+
 def dice_of(seed: int, steps: int) -> int:
     """Return the seed of the leg that begins after so many steps."""
     return int(np.random.SeedSequence([seed, steps]).generate_state(1)[0] % 2**31)

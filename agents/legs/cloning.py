@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.legs.beginning import begun
+from agents.legs.beginning import begun, steps_of_leg
 from agents.legs.demonstrations import demonstrations
 from agents.legs.fitting import fit
 from agents.legs.options import CloningOptions
 from agents.legs.positions import Positions
-from agents.legs.protocol import Played
+from agents.tables import Played
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
@@ -51,7 +51,7 @@ class Cloning:
     def leg(self) -> list[Played]:
         """Learn from so many decisions; no episodes are played."""
         options = CloningOptions(**self.experiment.hyperparameters)
-        left = min(self.experiment.every, self.experiment.steps - int(self.model.num_timesteps))
+        left = steps_of_leg(self.experiment, self.model)
         numbers = _in_turn(len(self.shown), np.random.default_rng(self.seed))
         while left > 0:
             size = min(options.batch_size, left)

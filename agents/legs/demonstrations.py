@@ -16,23 +16,23 @@ The training's folder keeps the positions (``demonstrations.npz``) and a table o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count, cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 
 from agents.experiments import CORPUS, make_env
 from agents.legs.options import CloningOptions
 from agents.legs.positions import Position, Positions
-from agents.legs.protocol import Played
 from agents.policies.guide import scaled
 from agents.policies.heuristics import Heuristic
-from agents.policies.protocol import inner
+from agents.policies.protocol import Policy, inner, run_episode
 from agents.splits import chosen
-from agents.tables import append
+from agents.tables import Played, append
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule, parse
@@ -40,18 +40,32 @@ from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
 from polygym.episodes.reward import Reward, of_success
+from polygym.episodes.tables import Observation
 from polygym.episodes.toward import nest_by_nest, toward
 from polygym.errors import InputError, PolygymError
-from polygym.search.corpus.packed import NEAR, SHIPPED, unpack
+from polygym.search.corpus.packed import NEAR, SHIPPED, opened
 from polygym.search.corpus.rows import Row
-from polygym.search.corpus.samples import Group, groups, without_tests
-from polygym.search.corpus.store import open_corpus
+from polygym.search.corpus.samples import Group, groups, target_of, without_tests
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
 
 _SEED = 3_000_000
 _Shown = tuple[Played, list[Position]]
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A policy of which every step is written down: what was seen, allowed and done."""
+
+    policy: Policy
+    steps: list[tuple[Observation, tuple[bool, ...], int]] = field(default_factory=list)
+
+    def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
+        """Return the policy's action."""
+        own, action = inner(env), self.policy(env, observation)
+        self.steps.append((observation, own.allowed(own.episode), action))
+        return action
 
 
 def demonstrations(experiment: Experiment, folder: Path) -> Positions:
@@ -88,51 +102,33 @@ def _of_rule(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
     rule = Heuristic(experiment.teacher, seed=0)
     is_always_same = experiment.teacher in DETERMINISTIC
     for number, kernel in zip(count(), kernels if is_always_same else cycle(kernels)):
-        env, steps, over, value, info = envs[kernel], [], False, 0.0, {}
-        observation, _ = env.reset(seed=_SEED + number)
-        while not over:
-            own, action = inner(env), rule(env, observation)
-            steps.append((observation, own.allowed(own.episode), action))
-            observation, reward, over, _, info = env.step(action)
-            value += float(reward)
-        row = Played(0, info["kernel"], round(value, 6), len(steps), info["status"])
-        yield row, [_position(into, *step, worth=scaled(value)) for step in steps]
+        teacher = _Watched(rule)
+        ending = run_episode(envs[kernel], teacher, seed=_SEED + number)
+        yield (
+            Played.of(0, ending),
+            [_position(into, *step, worth=scaled(ending.reward)) for step in teacher.steps],
+        )
 
 
 def _of_corpus(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
     """Yield the best of what a corpus has of every case, as far as there is such."""
     files = (NEAR, SHIPPED) if experiment.teacher == CORPUS else (Path(experiment.teacher),)
     for file in files:
-        kept, _ = without_tests(_groups(file))
+        with opened(file) as corpus:
+            kept, _ = without_tests(groups(corpus))
         for group in kept:
             try:
                 with TemporaryDirectory() as folder:
-                    found = _of_case(experiment, group, Path(folder), into)
+                    found = _of_case(experiment, group, folder, into)
             except PolygymError:
                 continue  # what cannot be read any more, or is out of isl's reach, teaches nothing
             if found is not None:
                 yield found
 
 
-def _groups(file: Path) -> list[Group]:
-    """Return the cases of a corpus, a packed one or a database."""
-    if file.suffix != ".xz":
-        with open_corpus(file) as corpus:
-            return groups(corpus)
-    with TemporaryDirectory() as folder:
-        unpacked = Path(folder, "corpus.sqlite")
-        unpack(file, unpacked)
-        with open_corpus(unpacked) as corpus:
-            return groups(corpus)
-
-
-def _of_case(experiment: Experiment, group: Group, folder: Path, into: Positions) -> _Shown | None:
+def _of_case(experiment: Experiment, group: Group, folder: str, into: Positions) -> _Shown | None:
     """Return the best of a case that an episode can reach, if there is any."""
-    target = group.visit.case.program
-    if group.visit.text:
-        file = folder / Path(target).name
-        file.write_text(group.visit.text, encoding="utf-8")
-        target = str(file)
+    target = target_of(group.visit, folder)
     parameters, threads = dict(group.visit.case.parameters), group.visit.threads
     env: Any = make_env(
         replace(

@@ -17,16 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 
-from agents.legs.beginning import begun
+from agents.legs.beginning import begun, steps_of_leg
 from agents.legs.fitting import fit
 from agents.legs.options import IterationOptions
 from agents.legs.positions import Positions
-from agents.legs.protocol import Played, memory_of
-from agents.policies.guide import NetworkGuide, scaled
-from agents.policies.protocol import inner
-from agents.policies.tree import TreeSearch
+from agents.legs.protocol import memory_of
+from agents.policies.guide import Array, NetworkGuide, scaled
+from agents.policies.protocol import inner, run_episode
+from agents.policies.tree import TreeSearch, forced
+from agents.tables import Played
+from polygym.episodes.tables import Observation
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
@@ -62,7 +65,7 @@ class ExpertIteration:
         """Play and learn up to the next checkpoint; return the episodes that were played."""
         options = IterationOptions(**self.experiment.hyperparameters)
         dice = np.random.default_rng(self.seed)
-        end = min(self.experiment.steps, int(self.model.num_timesteps) + self.experiment.every)
+        end = int(self.model.num_timesteps) + steps_of_leg(self.experiment, self.model)
         search = TreeSearch(
             NetworkGuide(self.model, is_scaled=True),
             options.simulations,
@@ -81,22 +84,19 @@ class ExpertIteration:
 
     def _episode(self, search: TreeSearch, seed: int | None) -> Played:
         """Play an episode, and keep its positions."""
-        env, own = self.env, inner(self.env)
-        observation, info = env.reset(seed=seed)
-        steps, total, count, over = [], 0.0, 0, False
-        while not over:
+        steps: list[tuple[Observation, tuple[bool, ...], Array]] = []
+
+        def act(env: gymnasium.Env[Any, Any], observation: Observation) -> int:
+            own = inner(env)
             allowed = own.allowed(own.episode)
-            if sum(allowed) == 1:
-                action = allowed.index(True)
-            else:
-                visits = search.distribution(own)
-                action = search.drawn(visits)
-                steps.append((observation, allowed, visits))
-            observation, reward, over, _, info = env.step(action)
-            total, count = total + float(reward), count + 1
-        self.model.num_timesteps += count
-        worth = scaled(total)
+            if (action := forced(allowed)) is not None:
+                return action
+            visits = search.distribution(own)
+            steps.append((observation, allowed, visits))
+            return search.drawn(visits)
+
+        ending = run_episode(self.env, act, seed=seed)
+        self.model.num_timesteps += ending.steps
+        worth = scaled(ending.reward)
         self.replay.extend([self.replay.position(*step, worth) for step in steps])
-        return Played(
-            int(self.model.num_timesteps), info["kernel"], round(total, 6), count, info["status"]
-        )
+        return Played.of(int(self.model.num_timesteps), ending)

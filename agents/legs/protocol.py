@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-
-class Played(NamedTuple):
-    """An episode that ended in a leg; ``steps`` were taken by then in the whole training."""
-
-    steps: int
-    kernel: str
-    reward: float
-    length: int
-    status: str
+from agents.tables import Played
 
 
 class Learner(Protocol):

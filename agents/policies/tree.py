@@ -139,9 +139,9 @@ class TreeSearch:
     def __call__(self, env: gymnasium.Env[Any, Any], observation: Observation) -> int:
         """Return an action; what is forced is taken without a search."""
         found = inner(env)
-        forced = _only(found.allowed(found.episode))
-        if forced is not None:
-            return forced
+        only = forced(found.allowed(found.episode))
+        if only is not None:
+            return only
         visits = self.distribution(found)
         assert self._root is not None
         sure = self._root.sure if self._temperature == 0.0 else None
@@ -228,11 +228,11 @@ class TreeSearch:
             episode = env.following(episode, action)
             if episode.is_over:
                 return self._ends.worth(env, episode)
-            action = _only(env.allowed(episode))
+            action = forced(env.allowed(episode))
         return self._new(env, episode)
 
 
-def _only(allowed: tuple[bool, ...]) -> int | None:
+def forced(allowed: tuple[bool, ...]) -> int | None:
     """Return the only action that is allowed; None where there is a choice."""
     return allowed.index(True) if sum(allowed) == 1 else None
 

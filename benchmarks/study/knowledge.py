@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from zlib import crc32
 
 import numpy as np
@@ -25,9 +24,9 @@ from polygym.errors import PolygymError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 from polygym.programs.generate import PREFIX
 from polygym.search.corpus.packed import SHIPPED as PACKED
-from polygym.search.corpus.packed import unpack
+from polygym.search.corpus.packed import opened
 from polygym.search.corpus.samples import groups, learnable, legal_of, without_tests
-from polygym.search.corpus.store import Corpus, open_corpus
+from polygym.search.corpus.store import Corpus
 from study.contenders import OF_LAYERS, OF_RANDOM, SHIPPED
 from study.journal import Search
 from study.programs import SOURCES, load
@@ -61,12 +60,9 @@ def of_random(folder: Path) -> TreeModel:
     path = folder / f"random-programs-{VERSION}-{crc32(PACKED.read_bytes()):08x}.model"
     if path.exists():
         return TreeModel.load(path)
-    with TemporaryDirectory() as scratch:
-        file = Path(scratch, "corpus.sqlite")
-        unpack(PACKED, file)
-        with open_corpus(file) as corpus:
-            found = [one for one in groups(corpus) if one.name.startswith(PREFIX)]
-            machines, planned_for = corpus.machines(), corpus.planned_for()
+    with opened(PACKED) as corpus:
+        found = [one for one in groups(corpus) if one.name.startswith(PREFIX)]
+        machines, planned_for = corpus.machines(), corpus.planned_for()
     chosen, _ = without_tests(found)
     samples = learnable(chosen).samples
     programs = len({one.visit.case.program for one in chosen})

@@ -168,7 +168,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
         """
         if self.episode.is_over:
             return np.ones(self.action_space.n, bool)
-        return np.array(self.episode.mask()[self._actions], bool)
+        return np.array(self.allowed(self.episode), bool)
 
     def render(self) -> Any:
         """Return a picture (``rgb_array``) or a text (``ansi``) of the episode."""
@@ -352,7 +352,7 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
     def show(self, shown: Shown) -> None:
         """Write the observation into arrays, in which that of an earlier state stands."""
         episode = self.episode
-        allowed = True if episode.is_over else episode.mask()[self._actions]
+        allowed = True if episode.is_over else self.allowed(episode)
         self.subject.observer.update(episode, allowed, shown)
 
     def _settle(self, info: Info) -> float:

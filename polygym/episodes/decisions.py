@@ -86,7 +86,7 @@ _VALUES: dict[Subject, tuple[Any, ...]] = {
     Subject.JAM: (1, 2, 3, 4, 6, 8, 12),
     Subject.OUTER_TILE: ((2,), (4,), (8,)),
 }
-_ENTRY = {
+ENTRY = {
     Subject.PARALLEL: "parallel",
     Subject.VECTOR: "vector_bits",
     Subject.COPIES: "vector_copies",
@@ -95,6 +95,7 @@ _ENTRY = {
     Subject.TILE: "tile",
     Subject.SINK: "sink",
 }
+"""What a mapping calls what a question about a nest is about, but for wavefronts, which are two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ class Deciding:
                 case Subject.REGISTERS | Subject.PACK | Subject.SEPARATE:
                     entries[question.subject.value] = value
                 case _:
-                    entries[_ENTRY[question.subject]] = value
+                    entries[ENTRY[question.subject]] = value
         said = {statement: dict(entries) for statement, entries in self.start.nests}
         for place, found in own.items():
             # Of what is said of several statements of a nest that of the last name counts.
@@ -239,7 +240,7 @@ class Deciding:
     def _now(self, question: Question, subject: Subject) -> Any:
         """Return what holds for a question's nest: what was decided, or was there before."""
         decided = self.of_nest(question.nest)
-        return decided[subject] if subject in decided else self._usual(question, _ENTRY[subject])
+        return decided[subject] if subject in decided else self._usual(question, ENTRY[subject])
 
     def _usual(self, question: Question, entry: str) -> Any:
         """Return what the mapping to begin with has for the question's nest, or the program."""
@@ -265,7 +266,7 @@ class Deciding:
                 usual = self._usual(question, "tile")
                 return (*(((),) if question.loop == 0 and usual != () else ()), *sizes)
             case _:
-                usual = self._usual(question, _ENTRY[question.subject])
+                usual = self._usual(question, ENTRY[question.subject])
                 return tuple(one for one in _VALUES[question.subject] if one != usual)
 
 

@@ -29,20 +29,10 @@ from polygym.compiler.codegen.common.mapping import Mapping, Sharing
 from polygym.compiler.codegen.common.nest_entries import OF_NESTS, nests_of
 from polygym.compiler.poly.alternatives import ALTERNATIVES, alternatives
 from polygym.compiler.poly.schedule import Schedule
-from polygym.episodes.decisions import DONE, MODEL, Deciding, Question, Subject
+from polygym.episodes.decisions import DONE, ENTRY, MODEL, Deciding, Question, Subject
 from polygym.episodes.editing import EDITS, Edit
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.nest_shapes import NestShape
-
-_ENTRY = {
-    Subject.PARALLEL: "parallel",
-    Subject.VECTOR: "vector_bits",
-    Subject.COPIES: "vector_copies",
-    Subject.JAM: "unroll_jam",
-    Subject.TILE: "tile",
-    Subject.OUTER_TILE: "outer_tile",
-    Subject.SINK: "sink",
-}
 
 
 def toward(episode: Episode, schedule: Schedule, mapping: Mapping) -> tuple[int, ...] | None:
@@ -156,4 +146,4 @@ def _entry(mapping: Mapping, deciding: Deciding, question: Question) -> Any:
     if subject is Subject.WAVEFRONT:
         found = own.get("wavefront"), own.get("diamond")
         return None if found == (None, None) else found
-    return own.get(_ENTRY[subject])
+    return own.get(ENTRY[subject])

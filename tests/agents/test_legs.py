@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +31,7 @@ from polygym.measure.worker.outcome import Status
 from polygym.programs import load_program
 from polygym.search.corpus.rows import Case, Row, Visit
 from polygym.search.corpus.store import open_corpus
+from tests.agents.killing import killed
 
 EXPLORE, SCHEDULE = "polygym/Explore-v0", "polygym/Schedule-v0"
 OPTIMIZE = "polygym/Optimize-v0"
@@ -151,15 +148,7 @@ def test_what_was_killed_goes_on_bit_for_bit(own: dict[str, Any], tmp_path: Path
     whole, folder, file = tmp_path / "whole", tmp_path / "out", tmp_path / "x.yaml"
     train(parsed(given, "x"), whole, quiet)
     file.write_text(yaml.safe_dump(given))
-    command = [sys.executable, "-m", "agents.train", str(file), "--out", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    checkpoint = folder / "seed-5" / "checkpoint.zip"
-    until = time.monotonic() + 120
-    while not checkpoint.exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert checkpoint.exists()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    killed(file, folder, 5)
     assert not (folder / "seed-6" / "model.zip").exists()
     assert main([str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):

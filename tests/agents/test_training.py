@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +12,9 @@ import yaml
 
 from agents.experiments import Experiment, parsed, read
 from agents.splits import chosen, names, part
+from agents.tables import rows_of
 from agents.train import main
-from agents.training import EPISODES, EVALUATIONS, rows_of, train, trained
+from agents.training import EPISODES, EVALUATIONS, train, trained
 from agents.wrappers import (
     CurriculumByDepth,
     CycleKernels,
@@ -27,6 +24,7 @@ from agents.wrappers import (
 from polygym.episodes.kernels import targets
 from polygym.errors import InputError, PolygymError
 from polygym.search.corpus.held_out import TEST_KERNELS
+from tests.agents.killing import killed
 
 CONFIGS = sorted(Path("configs").glob("*.yaml"))
 SCHEDULE = "polygym/Schedule-v0"
@@ -224,15 +222,7 @@ def test_what_was_interrupted_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -
 def test_what_was_killed_goes_on_bit_for_bit(whole: Path, tmp_path: Path) -> None:
     file, folder = tmp_path / "x.yaml", tmp_path / "out"
     file.write_text(yaml.safe_dump(document(seeds=[5, 6])))
-    command = [sys.executable, "-m", "agents.train", str(file), "--out", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    checkpoint = folder / "seed-5" / "checkpoint.zip"
-    until = time.monotonic() + 120
-    while not checkpoint.exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert checkpoint.exists()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    killed(file, folder, 5)
     assert main([str(file), "--out", str(folder)]) == 2
     assert main([str(file), "--out", str(folder), "--resume"]) == 0
     for seed in (5, 6):

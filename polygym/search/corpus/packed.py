@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import lzma
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from polygym.errors import InputError
 from polygym.files import put_in_place, write_atomically
@@ -82,3 +84,21 @@ def unpack(path: Path, into: Path) -> int:
     except FileExistsError:
         raise InputError(f"{into}: expected no such file yet, found one") from None
     return rows
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Corpus]:
+    """Inside, a corpus can be read: a packed file (``.xz``), or a database as it is.
+
+    Raises:
+        InputError: there is no corpus in it.
+    """
+    if path.suffix != ".xz":
+        with open_corpus(path) as corpus:
+            yield corpus
+        return
+    with TemporaryDirectory() as folder:
+        unpacked = Path(folder, "corpus.sqlite")
+        unpack(path, unpacked)
+        with open_corpus(unpacked) as corpus:
+            yield corpus

@@ -185,14 +185,19 @@ def looked_at(group: Group) -> Iterator[tuple[Row, Features]]:
         yield row, seen
 
 
+def target_of(visit: Visit, folder: str) -> str:
+    """Return what the program of a visit is named; a user's text is written into a folder."""
+    target = visit.case.program
+    if not visit.text:
+        return target
+    path = Path(folder, Path(target).name)
+    path.write_text(visit.text, encoding="utf-8")
+    return str(path)
+
+
 def program_of(visit: Visit, folder: str) -> Program:
     """Return the program of a visit; a user's text is written into a folder to be read."""
-    target = visit.case.program
-    if visit.text:
-        path = Path(folder, Path(target).name)
-        path.write_text(visit.text, encoding="utf-8")
-        target = str(path)
-    return load_program(target, parameters=dict(visit.case.parameters))
+    return load_program(target_of(visit, folder), parameters=dict(visit.case.parameters))
 
 
 def legal_of(program: Program, schedule: str) -> LegalSchedule:
