@@ -37,7 +37,7 @@ from agents.legs.protocol import memory_of
 from agents.policies.networks import Network
 from agents.policies.protocol import run_episode
 from agents.splits import chosen
-from agents.tables import Judged, Played, append
+from agents.tables import Judged, Played, append, rows_of
 from polygym.errors import InputError, PolygymError
 from polygym.files import locked, write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
@@ -48,6 +48,8 @@ EVALUATIONS = Judged._fields
 
 # Episodes of evaluations have seeds of their own.
 _EVALUATION = 1_000_000
+
+__all__ = ["EPISODES", "EVALUATIONS", "rows_of", "train", "trained"]
 
 Tell = Callable[[str], None]
 
