@@ -1,0 +1,178 @@
+"""Rules: patterns that are equal wherever their conditions hold; tables of them as text.
+
+A line of a table says what becomes what::
+
+    ewadd-commutes: (ewadd ?x ?y) => (ewadd ?y ?x)
+    matmul-associates: (matmul none ?x (matmul none ?y ?z)) <=> (matmul none (matmul none ?x ?y) ?z)
+    two-products: (matmul ?c ?x ?v) & (matmul ?c ?x ?w)
+        => (split0 =m) & (split1 =m)
+        let m = (split 1 (=extent ?v 1) (matmul ?c ?x (concat2 1 ?v ?w)))
+        if (two-dimensional ?v)
+
+``<=>`` is two rules, the second with ``-back`` after its name. A rule with several sources and as
+many targets, joined by ``&``, says that each source equals its target: sources match together, a
+variable being the same class in all. ``let NAME = TERM`` names a part that is written once as
+``=NAME``. ``if`` begins the conditions, joined by ``&`` too: words of the domain, each true or false
+of the data of its arguments. ``(=function …)`` is a literal that the domain computes at the match.
+A rule ends where a line begins without a space.
+
+Every variable of targets and conditions must stand in a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygym.errors import InputError
+from polygym.rewrite.domain import Domain
+from polygym.rewrite.expressions import Reader, text_of
+from polygym.rewrite.term import Term, is_variable, postorder, rebuilt, term, variables
+
+__all__ = ["Rule", "check_words", "parse_rules", "text_of_rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Sources equal targets, one by one, wherever the conditions hold.
+
+    >>> [rule] = parse_rules("twice: (add ?x ?x) => (mul 2 ?x) if (real ?x)")
+    >>> print(rule)
+    twice: (add ?x ?x) => (mul 2 ?x) if (real ?x)
+    """
+
+    name: str
+    sources: tuple[Term, ...]
+    targets: tuple[Term, ...]
+    conditions: tuple[Term, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every variable is bound and every source is a node."""
+        if len(self.sources) != len(self.targets):
+            raise InputError(
+                f"rule {self.name}: expected as many targets as sources, found "
+                f"{len(self.sources)} and {len(self.targets)}"
+            )
+        if any(is_variable(one) for one in self.sources):
+            raise InputError(f"rule {self.name}: expected a source that is more than a variable")
+        bound = set(variables(self.sources))
+        for name in variables((*self.targets, *self.conditions)):
+            if name not in bound:
+                raise InputError(f"rule {self.name}: expected {name} in a source, found it nowhere")
+        for one in postorder(self.sources):
+            if _is_computed(one):
+                raise InputError(
+                    f"rule {self.name}: expected {text_of(one)} in a target or condition, "
+                    "found it in a source"
+                )
+
+    @property
+    def is_multiple(self) -> bool:
+        """Whether several sources have to match together."""
+        return len(self.sources) > 1
+
+    def __str__(self) -> str:
+        """Return the line of a table."""
+        sources, targets = (
+            " & ".join(map(text_of, side)) for side in (self.sources, self.targets)
+        )
+        conditions = " & ".join(map(text_of, self.conditions))
+        return f"{self.name}: {sources} => {targets}" + (f" if {conditions}" if conditions else "")
+
+
+def parse_rules(text: str, file: str = "<rules>") -> list[Rule]:
+    """Return the rules of a table.
+
+    Raises:
+        SourceError: the text is none; says where.
+        InputError: two rules have one name, or a variable is bound nowhere.
+    """
+    reader = Reader(text, file)
+    found: dict[str, Rule] = {}
+    while reader.peek():
+        for rule in _rule(reader):
+            if rule.name in found:
+                raise InputError(f"{file}: expected one rule named {rule.name}, found two")
+            found[rule.name] = rule
+    return list(found.values())
+
+
+def text_of_rules(rules: Iterable[Rule]) -> str:
+    """Return a table that :func:`parse_rules` reads."""
+    return "".join(f"{rule}\n" for rule in rules)
+
+
+def check_words(rules: Iterable[Rule], domain: Domain) -> None:
+    """Check that conditions and computed literals are words of the domain.
+
+    Raises:
+        InputError: one is not; says which there are.
+    """
+    for rule in rules:
+        for condition in rule.conditions:
+            if condition.head not in domain.conditions():
+                known = ", ".join(sorted(domain.conditions()))
+                raise InputError(
+                    f"rule {rule.name}: expected a condition, one of {known}; "
+                    f"found {condition.head}"
+                )
+        for one in postorder((*rule.targets, *rule.conditions)):
+            if _is_computed(one) and str(one.head)[1:] not in domain.functions():
+                known = ", ".join(f"={name}" for name in sorted(domain.functions()))
+                raise InputError(
+                    f"rule {rule.name}: expected a function, one of {known}; found {one.head}"
+                )
+
+
+def _is_computed(one: Term) -> bool:
+    return isinstance(one.head, str) and one.head.startswith("=") and bool(one.children)
+
+
+def _rule(reader: Reader) -> list[Rule]:
+    name = reader.take()
+    if not name.endswith(":") or name == ":":
+        raise reader.error(f"expected the name of a rule and ':', found {name!r}", back=1)
+    name = name[:-1]
+    sources = _joined(reader)
+    arrow = reader.take()
+    if arrow not in ("=>", "<=>"):
+        raise reader.error(f"expected '=>' or '<=>', found {arrow!r}", back=1)
+    targets = _joined(reader)
+    parts: dict[str, Term] = {}
+    while reader.peek() == "let":
+        reader.take()
+        part = reader.take()
+        reader.take("=")
+        parts[f"={part}"] = _with_parts(reader.expression(), parts)
+    conditions: list[Term] = []
+    if reader.peek() == "if":
+        reader.take()
+        conditions = _joined(reader)
+    if (word := reader.peek()) and not word.endswith(":"):
+        raise reader.error(f"expected the end of rule {name} or the name of one, found {word!r}")
+    left, right, needed = (
+        tuple(_with_parts(one, parts) for one in side) for side in (sources, targets, conditions)
+    )
+    forth = Rule(name, left, right, needed)
+    return [forth] if arrow == "=>" else [forth, Rule(f"{name}-back", right, left, needed)]
+
+
+def _joined(reader: Reader) -> list[Term]:
+    found = [reader.expression()]
+    while reader.peek() == "&":
+        reader.take()
+        found.append(reader.expression())
+    return found
+
+
+def _with_parts(root: Term, parts: dict[str, Term]) -> Term:
+    """Return a term with what was named in the place of its name."""
+    if not parts:
+        return root
+
+    def change(one: Term, children: tuple[Term, ...]) -> Term:
+        if not children and isinstance(one.head, str) and one.head in parts:
+            return parts[one.head]
+        return term(one.head, *children)
+
+    return rebuilt(root, change)

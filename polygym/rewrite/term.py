@@ -1,0 +1,142 @@
+"""Terms: hash-consed values, a head and children; equal terms are one object.
+
+A term stands for a whole expression, and since equal parts are shared, for a directed graph without
+cycles as well: ``f(g(x), g(x))`` has three nodes. Whoever walks over one visits each node once
+(:func:`postorder`), or time grows with the number of paths instead of nodes.
+
+    >>> x = term("x")
+    >>> term("f", x, x) is term("f", x, x)
+    True
+    >>> [str(one.head) for one in postorder([term("f", term("g", x), term("g", x))])]
+    ['x', 'g', 'f']
+
+A head is a word or a number. ``1``, ``1.0`` and ``True`` are equal for Python and three heads here.
+A *variable* of a pattern is a leaf whose head begins with ``?``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+__all__ = [
+    "Head",
+    "Term",
+    "is_variable",
+    "postorder",
+    "rebuilt",
+    "size",
+    "substituted",
+    "term",
+    "variables",
+]
+
+Head: TypeAlias = str | int | float
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Term:
+    """A head and children; made by :func:`term` alone, so that equal ones are one object."""
+
+    head: Head
+    children: tuple[Term, ...]
+
+    def __reduce__(self) -> Any:
+        """Be pickled node by node: a chain of thousands must not exhaust the stack."""
+        return _unflattened, (_flattened(self),)
+
+    def __repr__(self) -> str:
+        """Say the head and how many nodes there are: the text may be exponentially long."""
+        return f"<term {self.head} of {size([self])} nodes>"
+
+
+_TABLE: WeakValueDictionary[tuple[Any, ...], Term] = WeakValueDictionary()
+_LOCK = threading.Lock()
+
+
+def term(head: Head, *children: Term) -> Term:
+    """Return the term of a head and children."""
+    key = (head.__class__, head, children)
+    found = _TABLE.get(key)
+    if found is not None:
+        return found
+    with _LOCK:
+        found = _TABLE.get(key)
+        if found is None:
+            found = Term(head, children)
+            _TABLE[key] = found
+    return found
+
+
+def is_variable(one: Term) -> bool:
+    """Whether a term is a variable of a pattern."""
+    return isinstance(one.head, str) and one.head.startswith("?")
+
+
+def postorder(roots: Iterable[Term]) -> Iterator[Term]:
+    """Yield every node once, children before what they belong to, from the left."""
+    seen: set[Term] = set()
+    for root in roots:
+        stack: list[tuple[Term, bool]] = [(root, False)]
+        while stack:
+            one, is_done = stack.pop()
+            if is_done:
+                yield one
+                continue
+            if one in seen:
+                continue
+            seen.add(one)
+            stack.append((one, True))
+            stack.extend((child, False) for child in reversed(one.children) if child not in seen)
+
+
+def size(roots: Iterable[Term]) -> int:
+    """Return how many nodes there are."""
+    return sum(1 for _ in postorder(roots))
+
+
+def variables(roots: Iterable[Term]) -> list[str]:
+    """Return the names of the variables, in the order in which they first appear."""
+    return [str(one.head) for one in postorder(roots) if is_variable(one)]
+
+
+def rebuilt(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Term:
+    """Return what a function makes of every node and its new children, from the leaves on."""
+    made: dict[Term, Term] = {}
+    for one in postorder([root]):
+        made[one] = change(one, tuple(made[child] for child in one.children))
+    return made[root]
+
+
+def substituted(root: Term, values: dict[str, Term]) -> Term:
+    """Return a pattern with terms in the places of its variables.
+
+    >>> x = term("x")
+    >>> substituted(term("f", term("?a"), term("?a")), {"?a": x}) is term("f", x, x)
+    True
+    """
+    return rebuilt(
+        root,
+        lambda one, children: values[str(one.head)]
+        if is_variable(one)
+        else (one if children == one.children else term(one.head, *children)),
+    )
+
+
+def _flattened(root: Term) -> list[tuple[Head, tuple[int, ...]]]:
+    places: dict[Term, int] = {}
+    rows: list[tuple[Head, tuple[int, ...]]] = []
+    for one in postorder([root]):
+        places[one] = len(rows)
+        rows.append((one.head, tuple(places[child] for child in one.children)))
+    return rows
+
+
+def _unflattened(rows: list[tuple[Head, tuple[int, ...]]]) -> Term:
+    made: list[Term] = []
+    for head, children in rows:
+        made.append(term(head, *(made[child] for child in children)))
+    return made[-1]
