@@ -12,9 +12,9 @@ A line of a table says what becomes what::
 ``<=>`` is two rules, the second with ``-back`` after its name. A rule with several sources and as
 many targets, joined by ``&``, says that each source equals its target: sources match together, a
 variable being the same class in all. ``let NAME = TERM`` names a part that is written once as
-``=NAME``. ``if`` begins the conditions, joined by ``&`` too: words of the domain, each true or false
-of the data of its arguments. ``(=function …)`` is a literal that the domain computes at the match.
-A rule ends where a line begins without a space.
+``=NAME``. ``if`` begins the conditions, joined by ``&`` too: words of the domain, each true or
+false of the data of its arguments. ``(=function …)`` is a literal that the domain computes at the
+match. Where a rule ends the name of the next one begins.
 
 Every variable of targets and conditions must stand in a source.
 """
@@ -73,9 +73,7 @@ class Rule:
 
     def __str__(self) -> str:
         """Return the line of a table."""
-        sources, targets = (
-            " & ".join(map(text_of, side)) for side in (self.sources, self.targets)
-        )
+        sources, targets = (" & ".join(map(text_of, side)) for side in (self.sources, self.targets))
         conditions = " & ".join(map(text_of, self.conditions))
         return f"{self.name}: {sources} => {targets}" + (f" if {conditions}" if conditions else "")
 

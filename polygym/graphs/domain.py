@@ -1,0 +1,87 @@
+"""Tensor graphs as a language that :mod:`polygym.rewrite` knows how to rewrite.
+
+Inference is asked for the same node again and again, by every rule that would make it, so answers
+are kept.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from polygym.graphs import words
+from polygym.graphs.operators import infer
+from polygym.graphs.types import Data, Tensor
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Head, Term, postorder
+
+__all__ = ["TENSORS", "TensorDomain", "data_of"]
+
+
+class TensorDomain:
+    """The language of :mod:`polygym.graphs.operators`; implements the protocol of rewriting."""
+
+    def infer(self, head: Head, children: tuple[Any, ...]) -> Data:
+        """Return what a node is.
+
+        Raises:
+            Inadmissible: there is no such node.
+        """
+        found = _inferred(head, children)
+        if isinstance(found, Inadmissible):
+            raise found
+        return found
+
+    def join(self, one: Data, other: Data) -> Data:
+        """Return what equal nodes are: known from weights alone if one of them is.
+
+        Raises:
+            Inadmissible: shapes differ, so the rule that made them equal is unsound.
+        """
+        if one == other:
+            return one
+        if isinstance(one, Tensor) and isinstance(other, Tensor):
+            if one.shape == other.shape and one.dtype == other.dtype:
+                return one if one.constant else other
+        raise Inadmissible(f"expected equal nodes to have one shape, found {one} and {other}")
+
+    def compute(self, function: str, arguments: tuple[Any, ...]) -> Head:
+        """Return the literal of a ``(=function …)``."""
+        return words.compute(function, arguments)
+
+    def holds(self, condition: str, arguments: tuple[Any, ...]) -> bool:
+        """Whether a condition holds."""
+        return words.holds(condition, arguments)
+
+    def functions(self) -> dict[str, str]:
+        """Return the functions and what they are."""
+        return words.FUNCTION_SENTENCES
+
+    def conditions(self) -> dict[str, str]:
+        """Return the conditions and what they say."""
+        return words.CONDITION_SENTENCES
+
+
+TENSORS = TensorDomain()
+"""The one domain of tensor graphs."""
+
+
+def data_of(roots: tuple[Term, ...]) -> dict[Term, Data]:
+    """Return what every node is.
+
+    Raises:
+        Inadmissible: one makes no sense.
+    """
+    found: dict[Term, Data] = {}
+    for one in postorder(roots):
+        found[one] = TENSORS.infer(one.head, tuple(found[child] for child in one.children))
+    return found
+
+
+@lru_cache(maxsize=1 << 18, typed=True)
+def _inferred(head: Head, children: tuple[Any, ...]) -> Data | Inadmissible:
+    # 1 and 1.0 are equal, and two heads: so is the cache typed. A refusal is an answer too.
+    try:
+        return infer(head, children)
+    except Inadmissible as error:
+        return error.with_traceback(None)

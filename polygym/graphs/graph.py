@@ -1,0 +1,139 @@
+"""A tensor graph as a value: inputs in the order of a call, results with names, one term.
+
+Everything that is computed is one hash-consed term, so equal parts are shared without more ado.
+``root`` joins the results by ``noop``, as equality saturation needs a single root, and
+:meth:`Graph.with_root` takes them apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.graphs.domain import data_of
+from polygym.graphs.inference import named_tensor
+from polygym.graphs.types import Data, Tensor
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Term, postorder, term
+
+__all__ = ["Graph", "Signature"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The name of an input or weight and what it is."""
+
+    name: str
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Inputs (``input`` nodes, in the order of a call) and results, by name.
+
+    Raises:
+        InputError: a node makes no sense, a result is none, or two names mean different tensors.
+    """
+
+    name: str
+    inputs: tuple[Term, ...]
+    outputs: tuple[tuple[str, Term], ...]
+    _data: dict[Term, Data] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Infer the data of every node and check names."""
+        roots = (*self.inputs, *(one for _, one in self.outputs))
+        if not self.outputs:
+            raise InputError(f"graph {self.name}: expected a result, found none")
+        try:
+            data = data_of(roots)
+        except Inadmissible as error:
+            raise InputError(f"graph {self.name}: {error}") from None
+        object.__setattr__(self, "_data", data)
+        for name, one in self.outputs:
+            if not isinstance(data[one], Tensor):
+                raise InputError(f"graph {self.name}: expected a tensor for {name}, found {one!r}")
+        if len({name for name, _ in self.outputs}) != len(self.outputs):
+            raise InputError(f"graph {self.name}: expected different names for results")
+        known: dict[str, Term] = {}
+        given = set(self.inputs)
+        for one in data:
+            if one.head not in ("input", "weight"):
+                continue
+            name = _signature(one).name
+            if known.setdefault(name, one) is not one:
+                raise InputError(f"graph {self.name}: expected one tensor named {name}, found two")
+            if one.head == "input" and one not in given:
+                raise InputError(f"graph {self.name}: expected {name} among the inputs")
+
+    @staticmethod
+    def of(name: str, *outputs: Term, **named: Term) -> Graph:
+        """Return the graph of results, with the inputs in the order in which they are needed."""
+        results = [(f"y{place}" if place else "y", one) for place, one in enumerate(outputs)]
+        results += list(named.items())
+        inputs = [one for one in postorder(one for _, one in results) if one.head == "input"]
+        return Graph(name, tuple(inputs), tuple(results))
+
+    @property
+    def root(self) -> Term:
+        """The results as one term: joined by ``noop``, the first ones innermost."""
+        found = self.outputs[0][1]
+        for _, one in self.outputs[1:]:
+            found = term("noop", found, one)
+        return found
+
+    def with_root(self, root: Term) -> Graph:
+        """Return a graph of the same inputs and names whose results are those of a root."""
+        results: list[Term] = []
+        for _ in self.outputs[1:]:
+            if root.head != "noop":
+                raise InputError(f"graph {self.name}: expected {len(self.outputs)} results")
+            root, last = root.children
+            results.append(last)
+        results.append(root)
+        names = (name for name, _ in self.outputs)
+        return Graph(self.name, self.inputs, tuple(zip(names, reversed(results), strict=True)))
+
+    def data(self, one: Term) -> Data:
+        """Return what a node of the graph is."""
+        return self._data[one]
+
+    def tensor(self, one: Term) -> Tensor:
+        """Return what a node is that is known to be a tensor."""
+        found = self._data[one]
+        assert isinstance(found, Tensor)
+        return found
+
+    def nodes(self) -> list[Term]:
+        """Return all nodes but literals, children first."""
+        return [one for one in self.terms() if one.children]
+
+    def terms(self) -> Iterable[Term]:
+        """Yield all nodes, literals among them, children first."""
+        return postorder(one for _, one in self.outputs)
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The inputs, in the order of a call."""
+        return tuple(map(_signature, self.inputs))
+
+    @property
+    def weights(self) -> tuple[Signature, ...]:
+        """The weights, in the order in which they are needed."""
+        return tuple(_signature(one) for one in self.terms() if one.head == "weight")
+
+    def __hash__(self) -> int:
+        """Hash by what is computed."""
+        return hash((self.name, self.inputs, self.outputs))
+
+    def __reduce__(self) -> Any:
+        """Be pickled without what can be inferred."""
+        return Graph, (self.name, self.inputs, self.outputs)
+
+
+def _signature(one: Term) -> Signature:
+    identifier = str(one.children[0].head)
+    name = identifier.rpartition("@")[0]
+    return Signature(name, named_tensor(identifier, one.head == "weight"))

@@ -1,0 +1,102 @@
+"""What a node of a tensor graph is: a tensor of a shape, two of them, a number, a word.
+
+These are the data that inference computes from the leaves on, and that an e-graph keeps for every
+class. ``constant`` says that a tensor is known from weights alone: it is computed once, ahead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+__all__ = [
+    "DTYPES",
+    "Bundle",
+    "Data",
+    "Number",
+    "Pair",
+    "Tensor",
+    "Text",
+    "numbers_in",
+    "shape_text",
+]
+
+DTYPES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
+"""The element types, and how many bytes each takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An array: its shape, what its elements are, whether it is known from weights alone."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    constant: bool = False
+
+    @property
+    def elements(self) -> int:
+        """How many elements there are."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return self.elements * DTYPES[self.dtype]
+
+    def __str__(self) -> str:
+        """Return the shape, and the type where it is not the usual one."""
+        return shape_text(self.shape) + ("" if self.dtype == "float32" else f":{self.dtype}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a split makes: two tensors, of which ``split0`` and ``split1`` take one each."""
+
+    first: Tensor
+    second: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The results of a graph, one by one; nothing but ``noop`` makes it."""
+
+    parts: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal number: a stride, an axis, an epsilon."""
+
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A literal word: an activation, a padding, a permutation, a name with a shape."""
+
+    value: str
+
+
+Data: TypeAlias = Tensor | Pair | Bundle | Number | Text
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Return a shape, a permutation or a list of pads as one word.
+
+    >>> shape_text((64, 1024)), shape_text(())
+    ('64-1024', 'scalar')
+    """
+    return "-".join(map(str, shape)) or "scalar"
+
+
+def numbers_in(word: str) -> tuple[int, ...]:
+    """Return the numbers of such a word.
+
+    >>> numbers_in("64-1024"), numbers_in("scalar")
+    ((64, 1024), ())
+
+    Raises:
+        ValueError: it is none.
+    """
+    return () if word == "scalar" else tuple(int(part) for part in word.split("-"))

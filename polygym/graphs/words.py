@@ -1,0 +1,95 @@
+"""The words of conditions and computed literals in rules of tensor graphs, as tables.
+
+>>> from polygym.graphs.types import Number, Tensor
+>>> compute("extent", (Tensor((64, 1024)), Number(1)))
+1024
+>>> holds("same-shape", (Tensor((2, 3)), Tensor((2, 3), constant=True)))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from polygym.graphs.checks import axis_of, number, numbers, refuse, tensor, whole
+from polygym.graphs.types import Number, Text, shape_text
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Head
+
+__all__ = ["CONDITION_SENTENCES", "FUNCTION_SENTENCES", "compute", "holds"]
+
+
+def _extent(x: Any, axis: Any) -> Head:
+    image = tensor(x)
+    return image.shape[axis_of(axis, len(image.shape))]
+
+
+def _shape(x: Any) -> Head:
+    shape = tensor(x).shape
+    return shape[0] if len(shape) == 1 else shape_text(shape)
+
+
+def _compose(first: Any, second: Any) -> Head:
+    """Return the permutation that does what one does after another: r[i] = first[second[i]]."""
+    one, other = numbers(first), numbers(second)
+    if len(one) != len(other):
+        refuse(f"expected permutations of one length, found {one} and {other}")
+    return shape_text(tuple(one[axis] for axis in other))
+
+
+def _groups(x: Any, w: Any) -> Head:
+    image, kernel = tensor(x, 4), tensor(w, 4)
+    if image.shape[1] % kernel.shape[1]:
+        refuse(f"expected channels in groups that fit, found {image} and {kernel}")
+    return image.shape[1] // kernel.shape[1]
+
+
+_FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
+    "extent": (_extent, "x axis: the extent of x along an axis"),
+    "rank": (lambda x: len(tensor(x).shape), "x: how many axes x has"),
+    "shape": (_shape, "x: the shape of x as a word"),
+    "compose": (_compose, "p q: the permutation of transposing by p, then by q"),
+    "groups": (_groups, "x w: in how many groups w is convolved with x"),
+    "plus": (lambda a, b: number(a) + number(b), "a b: a + b"),
+    "minus": (lambda a, b: number(a) - number(b), "a b: a - b"),
+    "times": (lambda a, b: number(a) * number(b), "a b: a * b"),
+}
+
+_CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
+    "same-shape": (lambda x, y: tensor(x).shape == tensor(y).shape, "x y: equal shapes"),
+    "equal": (lambda a, b: bool(a == b), "a b: equal literals"),
+    "different": (lambda a, b: bool(a != b), "a b: different literals"),
+    "rank": (lambda x, n: len(tensor(x).shape) == whole(n), "x n: x has n axes"),
+    "constant": (lambda x: tensor(x).constant, "x: known from weights alone"),
+    "below": (lambda a, b: number(a) < number(b), "a b: a < b"),
+    "multiple": (lambda a, b: whole(a) % whole(b, 1) == 0, "a b: b divides a"),
+    "odd": (lambda a: whole(a) % 2 == 1, "a: an odd number"),
+}
+
+FUNCTION_SENTENCES = {name: sentence for name, (_, sentence) in _FUNCTIONS.items()}
+CONDITION_SENTENCES = {name: sentence for name, (_, sentence) in _CONDITIONS.items()}
+
+
+def compute(function: str, arguments: tuple[Any, ...]) -> Head:
+    """Return the literal of a function.
+
+    Raises:
+        Inadmissible: there is none for such arguments.
+    """
+    if function not in _FUNCTIONS:
+        raise Inadmissible(f"expected one of {', '.join(_FUNCTIONS)}, found {function}")
+    try:
+        return _FUNCTIONS[function][0](*arguments)
+    except TypeError as error:
+        raise Inadmissible(f"{function}: {error}") from None
+
+
+def holds(condition: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether a condition holds; of arguments that it says nothing of it does not."""
+    if condition not in _CONDITIONS:
+        raise Inadmissible(f"expected one of {', '.join(_CONDITIONS)}, found {condition}")
+    try:
+        return _CONDITIONS[condition][0](*arguments)
+    except (Inadmissible, TypeError):
+        return False
