@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from polygym.graphs.checks import axis_of, number, numbers, refuse, tensor, whole
-from polygym.graphs.types import Number, Text, shape_text
+from polygym.graphs.types import shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 

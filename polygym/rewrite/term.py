@@ -120,9 +120,11 @@ def substituted(root: Term, values: dict[str, Term]) -> Term:
     """
     return rebuilt(
         root,
-        lambda one, children: values[str(one.head)]
-        if is_variable(one)
-        else (one if children == one.children else term(one.head, *children)),
+        lambda one, children: (
+            values[str(one.head)]
+            if is_variable(one)
+            else (one if children == one.children else term(one.head, *children))
+        ),
     )
 
 
