@@ -1,0 +1,140 @@
+"""Costs that are measured: the time of every operator on this machine, by the measuring worker.
+
+An e-graph has hundreds of different operators and a choice among them asks for few. So nothing is
+measured that need not be: an operator that has no time yet has an *estimate that is too good*, its
+roofline on a machine faster than any; what is chosen under estimates is measured, and chosen again,
+until all that is chosen has been measured (:func:`polygym.graphs.optimize.optimize` does so).
+
+Why that finds what measuring everything would have found: let c be the measured costs, e ≤ c the
+ones that are used, equal to c on what was measured. A graph g that is best under e and measured as
+a whole has c(g) = e(g) ≤ e(h) ≤ c(h) for every other graph h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Protocol, TypeAlias
+
+from polygym.graphs.costs.roofline import Roofline
+from polygym.graphs.costs.store import CostStore, user_store
+from polygym.graphs.costs.work import Work, work_of
+from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.rewrite.term import Head
+
+__all__ = ["Costs", "Measured", "Node", "operator_text"]
+
+Node: TypeAlias = tuple[Head, tuple[Any, ...], Data]
+"""A node as costs know it: the head, the data of the children, the data of the node."""
+
+_FASTER = Roofline(operations=250_000.0, bytes=200_000.0, call=0.0)
+"""A machine that none is faster than, a core for a core; caches included."""
+
+_FAILED = 1e9
+"""Microseconds of an operator that does not run: never chosen where there is another."""
+
+
+class Costs(Protocol):
+    """What an optimiser asks: the cost of nodes; and what has to be measured first."""
+
+    @property
+    def name(self) -> str:
+        """What these costs are called."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What they count."""
+        ...
+
+    def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        """Return what a node costs, or less where it was not measured yet."""
+        ...
+
+
+@dataclass
+class Measured:
+    """Microseconds of operators under so many threads, from a store or measured now."""
+
+    threads: int = 1
+    store: CostStore = field(default_factory=lambda: CostStore(None, 1))
+    measured_now: int = 0
+
+    @staticmethod
+    def of_user(threads: int = 1) -> Measured:
+        """Return the costs that are kept in the user's cache folder."""
+        return Measured(threads, user_store(threads))
+
+    @property
+    def name(self) -> str:
+        """What these costs are called."""
+        return "measured"
+
+    @property
+    def unit(self) -> str:
+        """What they count."""
+        return "µs"
+
+    def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        """Return the time of a node, or an estimate that is too good where there is none."""
+        if not _takes_time(head, children, data):
+            return 0.0
+        operator = operator_text(head, children)
+        if operator in self.store:
+            seconds = self.store.get(operator)
+            return _FAILED if seconds is None else 1e6 * seconds
+        return _FASTER.cost(head, children, data) / self.threads
+
+    def missing(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return the nodes that have no time yet, each operator once."""
+        found: dict[str, Node] = {}
+        for node in nodes:
+            if _takes_time(*node):
+                operator = operator_text(node[0], node[1])
+                if operator not in self.store:
+                    found.setdefault(operator, node)
+        return list(found.values())
+
+    def measure(
+        self, nodes: Iterable[Node], progress: Callable[[str, float], None] | None = None
+    ) -> None:
+        """Measure the nodes that have no time yet, and keep what is found one by one."""
+        from polygym.graphs.running.timed import seconds_of
+
+        for head, children, _ in self.missing(nodes):
+            operator = operator_text(head, children)
+            seconds = seconds_of(head, children, self.threads)
+            self.store.put(operator, None if seconds in (None, inf) else seconds)
+            self.measured_now += 1
+            if progress is not None:
+                progress(operator, seconds)
+
+
+def operator_text(head: Head, children: tuple[Any, ...]) -> str:
+    """Return an operator with its literals and the shapes and types of its tensors.
+
+    >>> operator_text("matmul", (Text("none"), Tensor((2, 3)), Tensor((3, 4), constant=True)))
+    'matmul none 2-3 3-4*'
+
+    A star says that a tensor is known ahead: its code may lay it out as it likes.
+    """
+    words = [str(head)]
+    for one in children:
+        match one:
+            case Number(value) | Text(value):
+                words.append(str(value))
+            case Tensor():
+                words.append(f"{one}*" if one.constant else str(one))
+            case _:
+                words.append("pair")
+    return " ".join(words)
+
+
+def _takes_time(head: Head, children: tuple[Any, ...], data: Data) -> bool:
+    if not children or (isinstance(data, Tensor) and data.constant):
+        return False
+    tensors = [one for one in children if isinstance(one, Tensor)]
+    if tensors and all(one.constant for one in tensors):
+        return False
+    return work_of(head, children, data) != Work(0, 0)

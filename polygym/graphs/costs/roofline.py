@@ -1,0 +1,64 @@
+"""Costs without running anything: microseconds under a roofline, the same on every machine.
+
+A node takes as long as its arithmetic at full speed or its bytes at full bandwidth, whichever is
+more, and a little for being called. What is known from weights alone is computed ahead and free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from polygym.graphs.costs.work import Work, work_of
+from polygym.graphs.types import Data, Tensor
+from polygym.rewrite.term import Head
+
+__all__ = ["Roofline"]
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """A machine in three numbers: operations and bytes a microsecond, and what a call costs.
+
+    The usual ones are those of a core of a server with vectors of 16 floats, with its share of the
+    memory's bandwidth.
+
+    >>> from polygym.graphs.types import Text
+    >>> left, right = Tensor((64, 1024)), Tensor((1024, 1024), constant=True)
+    >>> round(Roofline().cost("matmul", (Text("none"), left, right), Tensor((64, 1024))), 1)
+    1580.1
+    """
+
+    operations: float = 85_000.0
+    bytes: float = 15_000.0
+    call: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What these costs are called."""
+        return "static"
+
+    @property
+    def unit(self) -> str:
+        """What they count."""
+        return "µs"
+
+    def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        """Return what a node costs."""
+        found: float = self._remembered(head, children, data)
+        return found
+
+    @cached_property
+    def _remembered(self) -> Any:
+        return lru_cache(maxsize=1 << 18)(self._computed)
+
+    def _computed(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        if not children or (isinstance(data, Tensor) and data.constant):
+            return 0.0
+        if all(one.constant for one in children if isinstance(one, Tensor)) and head == "split":
+            return 0.0
+        done = work_of(head, children, data)
+        if done == Work(0, 0):
+            return 0.0
+        return max(done.operations / self.operations, done.bytes / self.bytes) + self.call

@@ -1,0 +1,102 @@
+"""How much a node does: operations on numbers, and bytes that have to move at least.
+
+Exact from shapes. A product counts a multiplication and an addition for every term; functions such
+as the exponential count as ten. Bytes are those of all tensors that are read and the one written,
+each once. What only renames memory (a reshape, the parts of a split that lie one after the other)
+does nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from polygym.graphs.operators import ELEMENTWISE
+from polygym.graphs.types import Bundle, Data, Number, Pair, Tensor
+from polygym.rewrite.term import Head
+
+__all__ = ["FREE", "Work", "is_view", "work_of"]
+
+FREE = frozenset({"input", "weight", "noop", "split0", "split1", "reshape"})
+"""Operators that never move a byte."""
+
+_FUNCTION = 10
+_DEAR = frozenset("tanh sigmoid gelu gelu-tanh exp log erf elu pow".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations on numbers, and bytes moved at least."""
+
+    operations: int
+    bytes: int
+
+
+def work_of(head: Head, children: tuple[Any, ...], data: Data) -> Work:
+    """Return what a node does, given what its children and itself are.
+
+    >>> from polygym.graphs.types import Text
+    >>> work_of("matmul", (Text("none"), Tensor((2, 3)), Tensor((3, 4))), Tensor((2, 4)))
+    Work(operations=48, bytes=104)
+    """
+    if head in FREE or isinstance(data, Number) or is_view(head, children):
+        return Work(0, 0)
+    tensors = [one for one in children if isinstance(one, Tensor)]
+    moved = sum(one.bytes for one in tensors) + _written(data)
+    match head:
+        case "gather" | "slice":
+            # Of the table only what is chosen is read.
+            moved = 2 * _written(data) + sum(one.bytes for one in tensors[1:])
+        case "expand":
+            moved = tensors[0].bytes + _written(data)
+        case "enlarge":
+            moved = tensors[0].bytes + _written(data)
+        case _:
+            pass
+    return Work(_operations(str(head), children, tensors, data), moved)
+
+
+def is_view(head: Head, children: tuple[Any, ...]) -> bool:
+    """Whether the parts of a split are memory that is there already: nothing stands before."""
+    if head != "split":
+        return False
+    axis, _, x = children
+    return bool(prod(x.shape[: axis.value]) == 1)
+
+
+def _written(data: Data) -> int:
+    match data:
+        case Tensor():
+            return data.bytes
+        case Pair(first, second):
+            return first.bytes + second.bytes
+        case Bundle(parts):
+            return sum(one.bytes for one in parts)
+        case _:
+            return 0
+
+
+def _operations(head: str, children: tuple[Any, ...], tensors: list[Tensor], data: Data) -> int:
+    if not isinstance(data, Tensor):
+        return 0
+    count = data.elements
+    match head:
+        case "matmul":
+            return 2 * count * tensors[0].shape[-1]
+        case "conv":
+            return 2 * count * prod(tensors[1].shape[1:])
+        case "poolmax" | "poolavg":
+            return count * int(children[1].value) * int(children[2].value)
+        case "softmax":
+            return count * (_FUNCTION + 4)
+        case "layer-norm":
+            return count * 8
+        case "reduce-sum" | "reduce-mean" | "reduce-max":
+            return tensors[0].elements
+        case _ if head in _DEAR:
+            return count * _FUNCTION
+        case _ if head in ELEMENTWISE:
+            return count
+        case _:
+            return 0
