@@ -1,0 +1,16 @@
+"""The seven networks on which the TENSAT paper is measured, at its sizes and at small ones.
+
+``catalogue`` knows them by name and says what each is; ``images`` has what networks over images are
+put together from. One module a network: ``bert``, ``resnext``, ``nasnet``, ``nasrnn``,
+``inception``, ``vgg`` and ``squeezenet``.
+
+    >>> from polygym.graphs import library
+    >>> library.NAMES
+    ('bert', 'resnext50', 'nasnet-a', 'nasrnn', 'inception-v3', 'vgg19', 'squeezenet')
+    >>> [str(one.tensor) for one in library.graph("nasrnn").signatures]
+    ['1-16', '1-16']
+"""
+
+from polygym.graphs.library.catalogue import NAMES, SIZES, describe, graph, model
+
+__all__ = ["NAMES", "SIZES", "describe", "graph", "model"]

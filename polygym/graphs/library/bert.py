@@ -1,0 +1,62 @@
+"""BERT as the paper measures it: eight layers of attention whose products share one input.
+
+A layer multiplies its input by four weights. Three products are taken apart into heads and give the
+attention, which is a result of the graph; the fourth is the input of the next layer. So the four
+can be one product, wherever the rules see it, and nothing of the attention stands between. There
+are no softmax and no scaling, and the keys are laid out as the queries are: the graph fits only
+because a head is as wide as the text is long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.graphs.build import entering, matmul, relu, reshape, transpose, weight
+from polygym.graphs.graph import Graph
+from polygym.rewrite.term import Term
+
+__all__ = ["SIZES", "Size", "graph"]
+
+_HEADS_FIRST = (1, 0, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many layers and heads there are and how long a text is, hence how wide the layers."""
+
+    layers: int
+    heads: int
+    length: int
+
+    @property
+    def width(self) -> int:
+        """The width of a layer: heads as wide as the text is long."""
+        return self.heads * self.length
+
+
+SIZES = {"small": Size(2, 4, 8), "paper": Size(8, 16, 64)}
+
+
+def graph(size: Size) -> Graph:
+    """Return the graph: the attention of every layer and, last, what the next one would take."""
+    start = entering("x", size.length, size.width)
+    hidden = relu(start)
+    results: list[tuple[str, Term]] = []
+    for layer in range(size.layers):
+        attention, hidden = _layer(hidden, f"layer{layer}", size)
+        results.append((f"attention{layer}", attention))
+    return Graph("bert", (start,), (*results, ("hidden", hidden)))
+
+
+def _layer(x: Term, name: str, size: Size) -> tuple[Term, Term]:
+    """Return the attention of a layer and its output product."""
+    query, key, value, output = (
+        matmul(x, weight(f"{name}.{part}", size.width, size.width))
+        for part in ("query", "key", "value", "output")
+    )
+    by_heads = (size.length, size.heads, size.length)
+    query, key, value = (
+        transpose(reshape(part, by_heads), _HEADS_FIRST) for part in (query, key, value)
+    )
+    mixed = matmul(matmul(query, key), value)
+    return reshape(transpose(mixed, _HEADS_FIRST), (size.length, size.width)), output

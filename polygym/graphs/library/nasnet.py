@@ -1,0 +1,90 @@
+"""NasNet-A: two kinds of cells that were found by search, one that keeps extents, one that halves.
+
+A cell takes what the last two cells made, brings both to its width by 1×1 convolutions, and adds up
+five pairs of what separable convolutions and pools make of them; the five sums, channels one after
+the other, are its result. A separable convolution is one in as many groups as there are channels
+and a 1×1 after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.graphs.graph import Graph
+from polygym.graphs.library.images import Image, added, convolved, image, joined, pooled
+
+__all__ = ["SIZES", "Size", "graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The image's extent, channels of the first layer and of a cell, normal cells, stages."""
+
+    extent: int
+    channels: int
+    width: int
+    cells: int
+    stages: int
+
+
+SIZES = {"small": Size(32, 4, 4, 2, 2), "paper": Size(224, 64, 128, 5, 3)}
+
+
+def graph(size: Size) -> Graph:
+    """Return the graph: one image in, the last reduction's channels out."""
+    start = image("x", size.extent)
+    x = pooled("max", convolved(start, "first", size.channels, (7, 7), stride=2), 3, 2)
+    width = size.width
+    for stage in range(size.stages):
+        before = x
+        for cell in range(size.cells):
+            before, x = x, _normal(before, x, f"stage{stage}.cell{cell}", width)
+        width *= 2
+        x = _reduction(before, x, f"stage{stage}.reduction", width)
+    return Graph("nasnet-a", (start.node,), (("y", x.node),))
+
+
+def _separable(x: Image, name: str, kernel: int, stride: int = 1) -> Image:
+    """Return a convolution of every channel alone and a 1×1 after it."""
+    alone = convolved(
+        x,
+        f"{name}.alone",
+        x.channels,
+        (kernel, kernel),
+        stride,
+        activation="none",
+        groups=x.channels,
+    )
+    return convolved(alone, f"{name}.across", x.channels, (1, 1), activation="none")
+
+
+def _normal(before: Image, x: Image, name: str, width: int) -> Image:
+    x = convolved(x, f"{name}.now", width, (1, 1))
+    before = convolved(before, f"{name}.before", width, (1, 1))
+    mean = pooled("avg", before, 3)
+    return joined(
+        [
+            added(_separable(x, f"{name}.a", 3), x),
+            added(_separable(before, f"{name}.b", 3), _separable(x, f"{name}.c", 3)),
+            added(pooled("avg", x, 3), before),
+            added(mean, mean),
+            added(_separable(before, f"{name}.d", 3), _separable(before, f"{name}.e", 3)),
+        ]
+    )
+
+
+def _reduction(before: Image, x: Image, name: str, width: int) -> Image:
+    x = convolved(x, f"{name}.now", width, (1, 1))
+    before = convolved(before, f"{name}.before", width, (1, 1))
+    first = added(_separable(before, f"{name}.a", 7, 2), _separable(x, f"{name}.b", 5, 2))
+    largest = pooled("max", x, 3, 2)
+    second = added(largest, _separable(before, f"{name}.c", 7, 2))
+    return joined(
+        [
+            first,
+            second,
+            added(pooled("avg", x, 3, 2), _separable(before, f"{name}.d", 5, 2)),
+            added(largest, _separable(first, f"{name}.e", 3)),
+            added(pooled("avg", first, 3), second),
+        ]
+    )

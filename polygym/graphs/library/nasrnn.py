@@ -1,0 +1,55 @@
+"""NasRNN: a recurrent cell that was found by search, unrolled over a few steps.
+
+A step combines the state h and an input x eight times, t = x·w + h·v with weights of their own, and
+folds the eight by sums, products and three activations into the next state. The first state is a
+weight, so the first step's products with it are known ahead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.graphs.build import binary, entering, matmul, relu, sigmoid, tanh, weight
+from polygym.graphs.graph import Graph
+from polygym.rewrite.term import Term
+
+__all__ = ["SIZES", "Size", "graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many steps there are, and how wide the state is."""
+
+    steps: int
+    width: int
+
+
+SIZES = {"small": Size(2, 16), "paper": Size(5, 512)}
+
+
+def graph(size: Size) -> Graph:
+    """Return the graph: an input for every step, the state after the last one."""
+    inputs = tuple(entering(f"x{step}", 1, size.width) for step in range(size.steps))
+    state = weight("state", 1, size.width)
+    for step, x in enumerate(inputs):
+        state = _step(x, state, f"step{step}", size.width)
+    return Graph("nasrnn", inputs, (("state", state),))
+
+
+def _step(x: Term, state: Term, name: str, width: int) -> Term:
+    """Return the next state."""
+    t = [
+        binary(
+            "ewadd",
+            matmul(x, weight(f"{name}.x{place}", width, width)),
+            matmul(state, weight(f"{name}.h{place}", width, width)),
+        )
+        for place in range(8)
+    ]
+    first = binary("ewadd", relu(t[0]), sigmoid(t[3]))
+    second = binary("ewadd", sigmoid(t[1]), tanh(t[2]))
+    third = binary("ewmul", sigmoid(t[4]), tanh(t[5]))
+    fourth = binary("ewmul", sigmoid(t[6]), relu(t[7]))
+    left = binary("ewadd", sigmoid(second), tanh(third))
+    right = binary("ewmul", tanh(first), tanh(fourth))
+    return tanh(binary("ewmul", tanh(left), tanh(right)))

@@ -1,0 +1,48 @@
+"""VGG-19: sixteen convolutions of 3×3 with pools between them, then three products.
+
+Activations stand alone, as an exported graph has them, and the weights of products are transposed
+where they are used: both are for the rules to see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from polygym.graphs.build import matmul, relu, reshape, transpose, weight
+from polygym.graphs.graph import Graph
+from polygym.graphs.library.images import convolved, image, pooled, rectified, size_of
+
+__all__ = ["SIZES", "Size", "graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The image's extent; channels and convolutions of every stage; widths of the products."""
+
+    extent: int
+    stages: tuple[tuple[int, int], ...]
+    widths: tuple[int, ...]
+
+
+SIZES = {
+    "small": Size(16, ((4, 1), (8, 1), (8, 2)), (32, 32, 10)),
+    "paper": Size(224, ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)), (4096, 4096, 1000)),
+}
+
+
+def graph(size: Size) -> Graph:
+    """Return the graph: one image in, a number for every class out."""
+    start = x = image("x", size.extent)
+    for stage, (channels, count) in enumerate(size.stages):
+        for place in range(count):
+            name = f"stage{stage}.conv{place}"
+            x = rectified(convolved(x, name, channels, (3, 3), activation="none"))
+        x = pooled("max", x, 2, 2, "valid")
+    width = prod(size_of(x))
+    flat = reshape(x.node, (1, width))
+    for place, wide in enumerate(size.widths):
+        flat = relu(flat) if place else flat
+        flat = matmul(flat, transpose(weight(f"dense{place}", wide, width), (1, 0)))
+        width = wide
+    return Graph("vgg19", (start.node,), (("y", flat),))
