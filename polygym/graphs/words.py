@@ -45,12 +45,37 @@ def _groups(x: Any, w: Any) -> Head:
     return image.shape[1] // kernel.shape[1]
 
 
+def _ascending(permutation: Any) -> bool:
+    order = numbers(permutation)
+    return order == tuple(range(len(order)))
+
+
+def _per_channel(c: Any) -> bool:
+    """Whether a tensor, broadcast with an image, has one value for every channel."""
+    shape = tensor(c).shape
+    return len(shape) in (3, 4) and shape[-2:] == (1, 1) and (len(shape) == 3 or shape[0] == 1)
+
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
     "extent": (_extent, "x axis: the extent of x along an axis"),
     "rank": (lambda x: len(tensor(x).shape), "x: how many axes x has"),
     "shape": (_shape, "x: the shape of x as a word"),
     "compose": (_compose, "p q: the permutation of transposing by p, then by q"),
     "groups": (_groups, "x w: in how many groups w is convolved with x"),
+    "row-axis": (lambda x: len(tensor(x).shape) - 2, "x: the last axis but one of x"),
+    "column-axis": (lambda x: len(tensor(x).shape) - 1, "x: the last axis of x"),
+    "entry": (
+        lambda p, i: numbers(p)[axis_of(i, len(numbers(p)))],
+        "p i: entry i of a permutation",
+    ),
+    "place": (
+        lambda p, axis: numbers(p).index(axis_of(axis, len(numbers(p)))),
+        "p axis: where transposing by p puts an axis",
+    ),
+    "per-filter": (
+        lambda w: f"{tensor(w, 4).shape[0]}-1-1-1",
+        "w: the shape of one value for every filter of a kernel",
+    ),
     "plus": (lambda a, b: number(a) + number(b), "a b: a + b"),
     "minus": (lambda a, b: number(a) - number(b), "a b: a - b"),
     "times": (lambda a, b: number(a) * number(b), "a b: a * b"),
@@ -62,6 +87,9 @@ _CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
     "different": (lambda a, b: bool(a != b), "a b: different literals"),
     "rank": (lambda x, n: len(tensor(x).shape) == whole(n), "x n: x has n axes"),
     "constant": (lambda x: tensor(x).constant, "x: known from weights alone"),
+    "ascending": (_ascending, "p: a permutation that changes nothing"),
+    "per-channel": (_per_channel, "c: one value for every channel of an image"),
+    "one-element": (lambda c: tensor(c).elements == 1, "c: one element, whatever the rank"),
     "below": (lambda a, b: number(a) < number(b), "a b: a < b"),
     "multiple": (lambda a, b: whole(a) % whole(b, 1) == 0, "a b: b divides a"),
     "odd": (lambda a: whole(a) % 2 == 1, "a: an odd number"),
