@@ -18,7 +18,7 @@ from polygym.graphs.types import Data, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
 
-__all__ = ["Graph", "Signature"]
+__all__ = ["Graph", "Signature", "signature_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Graph:
         for one in data:
             if one.head not in ("input", "weight"):
                 continue
-            name = _signature(one).name
+            name = signature_of(one).name
             if known.setdefault(name, one) is not one:
                 raise InputError(f"graph {self.name}: expected one tensor named {name}, found two")
             if one.head == "input" and one not in given:
@@ -117,12 +117,12 @@ class Graph:
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The inputs, in the order of a call."""
-        return tuple(map(_signature, self.inputs))
+        return tuple(map(signature_of, self.inputs))
 
     @property
     def weights(self) -> tuple[Signature, ...]:
         """The weights, in the order in which they are needed."""
-        return tuple(_signature(one) for one in self.terms() if one.head == "weight")
+        return tuple(signature_of(one) for one in self.terms() if one.head == "weight")
 
     def __hash__(self) -> int:
         """Hash by what is computed."""
@@ -133,7 +133,8 @@ class Graph:
         return Graph, (self.name, self.inputs, self.outputs)
 
 
-def _signature(one: Term) -> Signature:
+def signature_of(one: Term) -> Signature:
+    """Return the name of an input or weight node and what it is."""
     identifier = str(one.children[0].head)
     name = identifier.rpartition("@")[0]
     return Signature(name, named_tensor(identifier, one.head == "weight"))
