@@ -1,5 +1,7 @@
 """Rewriting: terms, rules as tables, the e-graph; knows neither tensors nor programs.
 
 ``term`` has the values, ``expressions`` their text, ``rule`` the rules and their tables, and
-``domain`` what has to be known of a language.
+``domain`` what has to be known of a language, of which ``plain`` is the least. ``typed`` remembers
+what a domain says, and ``prospects`` what a rule comes to where its variables are something.
+``egraph`` keeps all that is equal together.
 """
