@@ -3,5 +3,5 @@
 ``term`` has the values, ``expressions`` their text, ``rule`` the rules and their tables, and
 ``domain`` what has to be known of a language, of which ``plain`` is the least. ``typed`` remembers
 what a domain says, and ``prospects`` what a rule comes to where its variables are something.
-``egraph`` keeps all that is equal together.
+``egraph`` keeps all that is equal together, and ``extraction`` takes the cheapest term out of it.
 """
