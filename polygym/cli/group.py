@@ -23,6 +23,7 @@ COMMANDS = {
     "collect": "Measure many candidates of many programs, to learn from.",
     "corpus": "Look at what was collected; check, merge, export it.",
     "cost": "Make models of cost from a corpus; look at them.",
+    "graph": "Optimise whole models as tensor graphs; run and compare them.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 
@@ -46,6 +47,7 @@ Start here:
                                        search them for a faster one
   polygym tune tc:matmul --threads 2   tiles, vectors, threads as well
   polygym replay found/best.json       check and measure what was found
+  polygym graph optimize model.onnx    whole models, as graphs of operators
 """
 
 

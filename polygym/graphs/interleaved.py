@@ -51,7 +51,7 @@ def interleaved(
     seconds: float = 10.0,
     turn: float = 0.02,
 ) -> dict[str, Times]:
-    """Call all in turn for ``rounds`` rounds, or until ``seconds`` are over but three rounds at least.
+    """Call all in turn for ``rounds`` rounds, or until ``seconds`` are over: three at least.
 
     ``turn`` is how long the calls of a round take together, where a single one is shorter.
     """
