@@ -7,17 +7,32 @@ matches (in an e-graph or in a term) is of no interest here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder, variables
 from polygym.rewrite.typed import REFUSED, Types
 
-__all__ = ["Prospects", "is_computed"]
+__all__ = ["Prospects", "is_computed", "needed"]
 
 
 def is_computed(one: Term) -> bool:
     """Whether a part of a rule is a literal that the domain computes: ``(=function …)``."""
     return isinstance(one.head, str) and one.head.startswith("=") and bool(one.children)
+
+
+def needed(targets: Iterable[Term]) -> set[Term]:
+    """Return the parts of targets that become nodes, and variables: not a function's arguments."""
+    found: set[Term] = set()
+    stack = list(targets)
+    while stack:
+        one = stack.pop()
+        if one not in found:
+            found.add(one)
+            if not is_computed(one):
+                stack.extend(one.children)
+    return found
 
 
 class Prospects:
@@ -28,14 +43,22 @@ class Prospects:
         self.rule = rule
         self.variables = tuple(variables(rule.sources))
         self.computed = tuple(one for one in postorder(rule.targets) if is_computed(one))
+        self.leaves = [
+            sorted(
+                self.variables.index(str(one.head)) for one in needed([target]) if is_variable(one)
+            )
+            for target in rule.targets
+        ]
+        """Target: the places of those variables of which it is made."""
         self.known: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         self._types = types
 
     def of(self, data: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return the operators of the computed literals, in the order of :attr:`computed`.
+        """Return the operators of the computed literals, then the numbers of the targets' data.
 
-        None if the rule does not apply: a condition does not hold, a function says nothing of such
-        arguments, or a target is inadmissible. ``data`` are the numbers of the variables' data.
+        The literals are in the order of :attr:`computed`. None if the rule does not apply: a
+        condition does not hold, a function says nothing of such arguments, or a target is
+        inadmissible. ``data`` are the numbers of the variables' data.
         """
         try:
             return self.known[data]
@@ -56,11 +79,10 @@ class Prospects:
                 )
                 if not types.domain.holds(str(condition.head), arguments):
                     return None
-            for target in rule.targets:
-                self._number(target, values, numbers, literals)
+            targets = [self._number(one, values, numbers, literals) for one in rule.targets]
         except Inadmissible:
             return None
-        return tuple(literals[one] for one in self.computed)
+        return (*[literals[one] for one in self.computed], *targets)
 
     def _number(
         self,

@@ -8,10 +8,11 @@ head with a count of children) and data, and keeps every answer of :meth:`Domain
 
 from __future__ import annotations
 
+from polygym.lru import Memory
 from polygym.rewrite.domain import Data, Domain, Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
-__all__ = ["REFUSED", "Types"]
+__all__ = ["REFUSED", "Types", "types_of"]
 
 REFUSED = -1
 """The number in the place of data where there are none: such a node is inadmissible."""
@@ -20,9 +21,9 @@ _MOST_TERMS = 200_000
 
 
 class Types:
-    """Numbers of operators and data, and the answers of a domain.
+    """Numbers of operators and data, and the answers of a domain, which must never change.
 
-    May be shared by whatever works with one domain: e-graphs, copies of them, searches.
+    Shared by whatever works with one domain: e-graphs, copies of them, searches.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -37,6 +38,9 @@ class Types:
         self._joined: dict[tuple[int, int], int] = {}
         self._terms: dict[Term, int] = {}
         self.programs: dict[object, object] = {}
+        """What was compiled of rules and patterns for e-graphs."""
+        self.recipes: dict[object, object] = {}
+        """What was compiled of them for terms."""
 
     def operator(self, head: Head, arity: int) -> int:
         """Return the number of a head with so many children."""
@@ -108,7 +112,7 @@ class Types:
                     seen.add(child)
                     stack.append(child)
         if len(missing) > 1:
-            missing = [one for one in postorder_within(root, seen)]
+            missing = _postorder_within(root, seen)
         for one in missing:
             children = [known[child] for child in one.children]
             key = (self.operator(one.head, len(children)), *children)
@@ -131,7 +135,17 @@ class Types:
         raise AssertionError("the domain refuses a node at one time and not at another")
 
 
-def postorder_within(root: Term, inside: set[Term]) -> list[Term]:
+_SHARED: Memory[int, Types] = Memory(16)
+
+
+def types_of(domain: Domain | Types) -> Types:
+    """Return what is known of a domain, for a domain that was used lately what was known then."""
+    if isinstance(domain, Types):
+        return domain
+    return _SHARED.get(id(domain), lambda: Types(domain))  # which keeps the domain, and so its id
+
+
+def _postorder_within(root: Term, inside: set[Term]) -> list[Term]:
     """Return the nodes of a set that closes upwards to the root, children first."""
     order: list[Term] = []
     seen: set[Term] = set()

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from polygym.rewrite.egraph.egraph import EGraph, Full
-from polygym.rewrite.egraph.matching import Join, Match, join_of
-from polygym.rewrite.prospects import Prospects, is_computed
+from polygym.rewrite.egraph.matching import Match
+from polygym.rewrite.joins import Join, join_of
+from polygym.rewrite.prospects import Prospects, is_computed, needed
 from polygym.rewrite.rule import Rule
-from polygym.rewrite.term import Term, is_variable, postorder, variables
+from polygym.rewrite.term import Term, is_variable, postorder
 from polygym.rewrite.typed import Types
 
 __all__ = ["Program", "program_of"]
@@ -31,11 +32,7 @@ class Program:
         self.rule = rule
         self.join: Join = join_of(rule)
         self.prospects = Prospects(rule, types)
-        self.leaves = [
-            sorted(self.prospects.variables.index(name) for name in variables([target]))
-            for target in rule.targets
-        ]
-        """Target: the places of its variables among the rule's."""
+        self.leaves = self.prospects.leaves
         self._types = types
         self._apply: Callable[[EGraph, list[Match], int], tuple[int, int]] | None = None
 
@@ -78,19 +75,19 @@ def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str
     for value in values:
         say(f"            if parents[{value}] != {value}: {value} = find({value})")
     say(f"            data = ({''.join(f'numbers[{value}], ' for value in values)})")
-    say("            literals = known(data, False)")
-    say("            if literals is False: literals = ask(data)")
-    say("            if literals is None: continue")
+    say("            prospect = known(data, False)")
+    say("            if prospect is False: prospect = ask(data)")
+    say("            if prospect is None: continue")
     say("            fresh = 0")
     names: dict[Term, str] = {}
-    needed = _needed(rule.targets)
-    for at, one in enumerate(one for one in postorder(rule.targets) if one in needed):
+    nodes = needed(rule.targets)
+    for at, one in enumerate(one for one in postorder(rule.targets) if one in nodes):
         if is_variable(one):
             names[one] = values[prospects.variables.index(str(one.head))]
             continue
         name = names[one] = f"node{at}"
         if is_computed(one):
-            key = f"(literals[{prospects.computed.index(one)}],)"
+            key = f"(prospect[{prospects.computed.index(one)}],)"
         else:
             operator = types.operator(one.head, len(one.children))
             key = f"({operator}, {''.join(f'{names[child]}, ' for child in one.children)})"
@@ -119,16 +116,3 @@ def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str
     say("        return place, changed")
     say("    return len(rows), changed")
     return "\n".join(lines) + "\n", {"prospects": prospects, "Full": Full}
-
-
-def _needed(targets: tuple[Term, ...]) -> set[Term]:
-    """Return the parts of targets that become nodes, and variables: not a function's arguments."""
-    needed: set[Term] = set()
-    stack = list(targets)
-    while stack:
-        one = stack.pop()
-        if one not in needed:
-            needed.add(one)
-            if not is_computed(one):
-                stack.extend(one.children)
-    return needed

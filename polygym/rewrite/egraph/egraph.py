@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator
 from polygym.rewrite.domain import Data, Domain, Inadmissible
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, postorder
-from polygym.rewrite.typed import REFUSED, Types
+from polygym.rewrite.typed import REFUSED, Types, types_of
 
 __all__ = ["EGraph", "Full"]
 
@@ -46,8 +46,8 @@ class EGraph:
     """Classes of nodes over a domain."""
 
     def __init__(self, domain: Domain | Types) -> None:
-        """Hold nothing; what is known of a domain already may be handed in."""
-        self.types = domain if isinstance(domain, Types) else Types(domain)
+        """Hold nothing."""
+        self.types = types_of(domain)
         self.keys: list[tuple[int, ...]] = []
         """Node: its operator and child classes, as they were called at the last rebuilding."""
         self.parents: list[int] = []

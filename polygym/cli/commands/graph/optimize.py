@@ -277,9 +277,10 @@ def _print(found: Optimized, report: dict[str, Any], out: Path | None) -> None:
         if run["trouble"]:
             say(f"  end to end: {run['trouble']}; the graph that came in is kept", fg="red")
         elif "speedup" in run:
+            low, middle, high = (run[f"speedup{end}"] for end in ("_low", "", "_high"))
             say(
                 f"  end to end: {seconds(run['before_seconds'])} → {seconds(run['after_seconds'])},"
-                f" {run['speedup']:.2f} times as fast ({run['speedup_low']:.2f} to {run['speedup_high']:.2f})"
+                f" {middle:.2f} times as fast ({low:.2f} to {high:.2f})"
             )
         if note := run.get("note"):
             say(f"  {note}")

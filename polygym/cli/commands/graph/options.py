@@ -12,6 +12,7 @@ from polygym.cli.text import shorten
 
 if TYPE_CHECKING:
     from polygym.graphs.costs import Costs
+    from polygym.rewrite.rule import Rule
 
 
 def _parsed_shapes(
@@ -33,6 +34,7 @@ def _parsed_shapes(
 
 
 def shape_option(function: Any) -> Any:
+    """Add ``--shape``."""
     return click.option(
         "--shape",
         "shapes",
@@ -44,6 +46,7 @@ def shape_option(function: Any) -> Any:
 
 
 def threads_option(function: Any) -> Any:
+    """Add ``--threads``."""
     return click.option(
         "--threads",
         type=click.IntRange(1, 1024),
@@ -55,6 +58,7 @@ def threads_option(function: Any) -> Any:
 
 
 def rules_option(function: Any) -> Any:
+    """Add ``--rules``."""
     return click.option(
         "--rules",
         "rule_files",
@@ -66,16 +70,18 @@ def rules_option(function: Any) -> Any:
     )(function)
 
 
-def chosen_rules(files: Sequence[Path]) -> Any:
-    from polygym.graphs.rules import load_file, standard
+def chosen_rules(files: Sequence[Path]) -> list[Rule]:
+    """Return polygym's rules and those of files, each of which is checked."""
+    from polygym.graphs import rules
 
-    found = standard()
+    found = rules.standard()
     for path in files:
-        found += load_file(path)
+        found += rules.load_file(path)
     return found
 
 
 def chosen_costs(kind: str, threads: int) -> Costs:
+    """Return the costs that were asked for by a word."""
     from polygym.graphs.costs import Measured, Roofline
 
     return Roofline() if kind == "static" else Measured.of_user(threads)
