@@ -1,8 +1,8 @@
 """Rules of tensor graphs: tables in the package, and those that users add, which are verified.
 
-``tables`` are the texts: ``handwritten.rules`` and ``generated.rules``. ``verify`` applies a rule to
-instances of every kind and says where it fails, with ``instances`` (which are tried), ``shapes``
-(what fits a pattern) and ``values`` (numbers in exact arithmetic).
+``tables`` are the texts, ``handwritten.rules`` and ``generated.rules``; ``verify`` applies a rule
+to instances of every kind and says where it fails, with ``instances`` (which are tried),
+``shapes`` (what fits a pattern) and ``values`` (numbers in exact arithmetic).
 
     >>> [rule.name for rule in load(["handwritten"])][:2]
     ['ewadd-commutes', 'ewadd-associates']
