@@ -5,6 +5,7 @@ Nothing in a file is believed: what it is, how large it is and what it names is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,8 @@ def opened(path: Path) -> Opened:
     model = _parsed(path, title)
     if not model.HasField("graph") or not model.graph.output:
         raise InputError(f"{title}: expected an ONNX model, found no graph with results in it")
+    if not all(isinstance(one, str) for one in _texts(model)):
+        raise InputError(f"{title}: expected an ONNX model, found names that are no text")
     if model.functions:
         model = _inlined(model, title)
     versions = {one.domain: one.version for one in model.opset_import}
@@ -63,7 +66,6 @@ def opened(path: Path) -> Opened:
 
 def _parsed(path: Path, title: str) -> Any:
     onnx = part_of_onnx()
-    decode_error = part_of_onnx().ModelProto.FromString  # bound before anything is read
     try:
         if not path.is_file():
             found = (
@@ -75,7 +77,7 @@ def _parsed(path: Path, title: str) -> Any:
                 f"{title}: expected at most {_MOST_BYTES} bytes, which is all that such a file can "
                 f"hold, found {size}: save it with its weights beside it (save_as_external_data)"
             )
-        return decode_error(path.read_bytes())
+        return onnx.ModelProto.FromString(path.read_bytes())
     except (OSError, ValueError, MemoryError) as error:
         raise InputError(f"{title}: expected a file that can be read: {error}") from None
     except InputError:
@@ -87,6 +89,16 @@ def _parsed(path: Path, title: str) -> Any:
             f"{title}: expected an ONNX model, found something else, or a part of one "
             f"(onnx {onnx.__version__}: {error})"
         ) from None
+
+
+def _texts(message: Any) -> Iterator[str | bytes]:
+    """Yield all texts in a message: protobuf leaves as bytes what is none."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            yield from [value] if isinstance(value, str | bytes) else value
+        elif field.type == field.TYPE_MESSAGE:
+            for one in [value] if hasattr(value, "ListFields") else value:
+                yield from _texts(one)
 
 
 def _inlined(model: Any, title: str) -> Any:
