@@ -73,6 +73,7 @@ class Optimized:
     extraction_seconds: float
     seconds: float
     measured: int = 0
+    seconds_to_best: float | None = None
 
     @property
     def is_changed(self) -> bool:
@@ -191,6 +192,9 @@ def summary(found: Optimized, costs: Costs) -> dict[str, Any]:
         "seconds": found.seconds,
         "exploration_seconds": explored.seconds,
         "extraction_seconds": found.extraction_seconds,
+        "seconds_to_best": found.seconds
+        if found.seconds_to_best is None
+        else found.seconds_to_best,
         "measured_operators": found.measured,
         "egraph": {
             "nodes": explored.nodes,

@@ -83,6 +83,12 @@ class Measured:
             return inf if seconds is None else 1e6 * seconds
         return _FASTER.cost(head, children, data) / self.threads
 
+    def now(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        """Return the time of a node, which is measured if it was not before."""
+        if self.missing([(head, children, data)]):
+            self.measure([(head, children, data)])
+        return self.cost(head, children, data)
+
     def missing(self, nodes: Iterable[Node]) -> list[Node]:
         """Return the nodes that have no time yet, each operator once."""
         found: dict[str, Node] = {}
