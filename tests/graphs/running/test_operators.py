@@ -24,7 +24,6 @@ from polygym.graphs.build import (
 from polygym.graphs.operators import OPERATORS, UNARY
 from polygym.graphs.running import compile_model
 from polygym.rewrite.term import Term
-from tests.graphs.in_torch import outputs_in_torch
 from tests.graphs.running.cases import check, model_of
 
 X, Y, W = entering("x", 3, 5), entering("y", 3, 5), weight("w", 5, 4)
@@ -122,8 +121,7 @@ def test_all_operators_are_here() -> None:
 
 @pytest.mark.parametrize("name", ["tanh", "sigmoid", "gelu", "gelu-tanh", "erf", "exp", "elu"])
 def test_functions_are_accurate_everywhere(name: str) -> None:
-    from polygym.graphs.running import compile_model
-    from tests.graphs.running.cases import model_of, outputs_in_torch
+    from tests.graphs.running.cases import outputs_in_torch
 
     values = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, 1e-20, 40.0, -40.0]])
     row = values.astype(np.float32)
