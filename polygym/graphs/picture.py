@@ -27,7 +27,7 @@ MOST_NODES = 400
 _LARGE, _NORMAL, _SMALL = 15.0, 11.0, 8.5
 # How wide letters are, in parts of their size; those of bold texts are a tenth wider.
 _WIDE, _NARROW, _LETTER = frozenset("mwMWOQ@%—"), frozenset("fijlrtI .,:;'|()-"), 0.62
-_LONGEST, _MOST_WEIGHTS = 34, 5
+_LONGEST, _LONGEST_TITLE, _MOST_WEIGHTS = 34, 80, 5
 _MARGIN, _STRIPE, _TITLE = 18.0, 4.0, 30.0
 
 _REMOVED, _ADDED = ("#fde3e5", style.HIGHLIGHT), ("#dff3e6", style.STATEMENTS[2])
@@ -131,13 +131,14 @@ class _Drawing:
         """How wide the drawing is, its title included."""
         return max(
             self.layout.width,
-            _width(_shortened(self.title), _LARGE),
+            _width(_shortened(self.title, _LONGEST_TITLE), _LARGE),
             _width(self.note, _NORMAL),
         )
 
     def elements(self, left: float) -> Iterator[str]:
         """Yield the elements of the drawing."""
-        yield _text(left, _MARGIN + _LARGE, self.title, _LARGE, style.INK, "bold")
+        title = _shortened(self.title, _LONGEST_TITLE)
+        yield _text(left, _MARGIN + _LARGE, title, _LARGE, style.INK, "bold")
         yield _text(left, _MARGIN + _LARGE + 16, self.note, _NORMAL, style.FAINT_INK)
         top = _MARGIN + _TITLE + 14
         yield f'<g transform="translate({left:.1f} {top:.1f})">'
@@ -232,7 +233,7 @@ def _document(drawings: Sequence[_Drawing]) -> str:
 
 
 def _text(x: float, y: float, text: str, size: float, colour: str, weight: str = "") -> str:
-    shown = escape(_shortened(text))
+    shown = escape(text)
     bold = f' font-weight="{weight}"' if weight else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}"{bold}>{shown}</text>'
@@ -246,10 +247,10 @@ def _width(text: str, size: float) -> float:
     return letters * size * (1.1 if size >= _NORMAL else 1.0)
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, longest: int = _LONGEST) -> str:
     """Return a text as one line of printable letters, not too long."""
     line = printable(" ".join(text.split()))
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _path(line: Sequence[Point]) -> str:
