@@ -80,7 +80,7 @@ def _power(node: Node) -> Term:
         if node.builder.tensor(y).dtype != node.builder.tensor(x).dtype:
             y = node.make("cast", node.builder.tensor(x).dtype, y)
         return node.make("pow", x, y)
-    by, shape = float(exponent.reshape(())), np.broadcast_shapes(node.shape(0), exponent.shape)
+    by, shape = float(exponent.reshape(())), node.broadcast(node.shape(0), exponent.shape)
     match by:
         case 1.0:
             found = x
@@ -216,7 +216,7 @@ def _where(node: Node) -> Term:
             "expected a condition known from constants, found one computed from the model's "
             "inputs: make the mask a constant, or add it as numbers (0 and -10000)"
         )
-    shape = np.broadcast_shapes(choice.shape, node.shape(1), node.shape(2))
+    shape = node.broadcast(choice.shape, node.shape(1), node.shape(2))
     if choice.all() or not choice.any():
         return expanded(node, node.term(1 if choice.all() else 2), shape)
     parts = []

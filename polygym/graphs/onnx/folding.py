@@ -76,7 +76,7 @@ def _look_at_size(node: Node) -> None:
             _refuse_large(node, node.integers(0, "the shape"))
         case "Expand":
             shape = node.integers(1, "the shape")
-            _refuse_large(node, np.broadcast_shapes(node.shape(0), shape))
+            _refuse_large(node, node.broadcast(node.shape(0), shape))
         case "Tile":
             repeats = node.integers(1, "repeats")
             _refuse_large(node, (*node.shape(0), *repeats))

@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polygym.errors import InputError
 from polygym.graphs.checks import pads_of
 from polygym.graphs.onnx.emitting import Emitter
 from polygym.graphs.onnx.library import part_of_onnx
-from polygym.graphs.types import Number, Text, numbers_in
+from polygym.graphs.types import Number, Tensor, Text, numbers_in
 from polygym.rewrite.term import Term
 
 __all__ = ["OPSET", "TABLE", "emit"]
@@ -239,8 +240,27 @@ TABLE: dict[str, Emission] = {
 """All operators by name but inputs, weights, ``noop`` and the ``concat`` of every count."""
 
 
+_REAL = frozenset(
+    """
+    conv poolmax poolavg tanh sigmoid gelu gelu-tanh exp log sqrt erf reciprocal leaky-relu elu
+    softmax layer-norm reduce-mean clip
+    """.split()
+)
+"""Operators that ONNX has for floating-point numbers alone; and bounds may be fractions."""
+
+
 def emit(emitter: Emitter, one: Term) -> tuple[str, ...]:
-    """Write a node, whose children are written, and return the names of its results."""
+    """Write a node, whose children are written, and return the names of its results.
+
+    Raises:
+        InputError: ONNX has no such operator for the type of its elements.
+    """
     head = str(one.head)
+    found = emitter.graph.data(one)
+    if head in _REAL and isinstance(found, Tensor) and found.dtype.startswith("int"):
+        raise InputError(
+            f"graph {emitter.graph.name}: expected floating-point numbers for {head}, which ONNX "
+            f"has not for others, found {found}"
+        )
     made = (_concat if head.startswith("concat") else TABLE[head])(emitter, one)
     return made if isinstance(made, tuple) else (made,)

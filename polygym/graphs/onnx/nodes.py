@@ -111,6 +111,14 @@ class Node:
             self.refuse(f"expected different axes, found {list(values)}")
         return found
 
+    def broadcast(self, *shapes: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape that several broadcast to."""
+        try:
+            return np.broadcast_shapes(*map(tuple, shapes))
+        except ValueError:
+            listed = ", ".join(str(list(shape)) for shape in shapes)
+            self.refuse(f"expected shapes that broadcast, found {listed}")
+
     def make(self, head: Head, *children: Term | Head) -> Term:
         """Return a node of the graph that is read."""
         return self.builder.make(head, *children)

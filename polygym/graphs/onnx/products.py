@@ -35,10 +35,7 @@ def product(node: Node, x: Term, y: Term) -> Term:
     if prod(others) == 1 and len(others) <= len(own):
         y = builder.reshaped(y, (again, columns))
     elif own != others:
-        try:
-            batch = np.broadcast_shapes(tuple(own), tuple(others))
-        except ValueError:
-            node.refuse(f"expected shapes that broadcast, found {list(left)} and {list(right)}")
+        batch = node.broadcast(own, others)
         missing = (1,) * (len(batch) - len(own))
         x = expanded(
             node, builder.reshaped(x, (*missing, *own, rows, inner)), (*batch, rows, inner)

@@ -203,12 +203,7 @@ def real_of(node: Node) -> int | float:
 
 def _expand(node: Node) -> Term:
     x, wanted = node.term(0), node.integers(1, "the shape")
-    try:
-        shape = np.broadcast_shapes(node.builder.shape(x), wanted)
-    except ValueError:
-        node.refuse(
-            f"expected a shape that {list(node.builder.shape(x))} broadcasts to, found {wanted}"
-        )
+    shape = node.broadcast(node.builder.shape(x), wanted)
     return expanded(node, x, shape)
 
 
