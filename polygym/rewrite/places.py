@@ -106,8 +106,14 @@ class Places:
             return None
         literals = [term(types.heads[one]) for one in prospect[: len(recipe.prospects.computed)]]
         above = self._above(match.where)
-        if len(match.where) == 1:
-            made = {match.where[0]: recipe.builders[0](match.binding, literals)}
+        moved = above.union(match.where) if len(match.where) > 1 else above
+        if all(
+            match.binding[leaf] not in moved for leaves in recipe.leaves for leaf in leaves
+        ):  # no target takes over what is replaced
+            made = {
+                source: build(match.binding, literals)
+                for source, build in zip(match.where, recipe.builders, strict=True)
+            }
             for one in sorted(above, key=self._order.__getitem__):
                 made[one] = term(one.head, *[made.get(child, child) for child in one.children])
         else:
