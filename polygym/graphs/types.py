@@ -78,6 +78,16 @@ class Number:
 
     value: int | float
 
+    def __eq__(self, other: object) -> bool:
+        """Compare, and tell 1 from 1.0, which are two literals: an axis is an integer."""
+        if not isinstance(other, Number):
+            return NotImplemented
+        return self.value == other.value and self.value.__class__ is other.value.__class__
+
+    def __hash__(self) -> int:
+        """Hash the number."""
+        return hash(self.value)
+
     def __str__(self) -> str:
         """Return the number."""
         return repr(self.value)

@@ -25,9 +25,13 @@ def _extent(x: Any, axis: Any) -> Head:
     return image.shape[axis_of(axis, len(image.shape))]
 
 
+def _word(numbers_: tuple[int, ...]) -> Head:
+    """Return numbers as a literal; one alone is a number."""
+    return numbers_[0] if len(numbers_) == 1 else shape_text(numbers_)
+
+
 def _shape(x: Any) -> Head:
-    shape = tensor(x).shape
-    return shape[0] if len(shape) == 1 else shape_text(shape)
+    return _word(tensor(x).shape)
 
 
 def _compose(first: Any, second: Any) -> Head:
@@ -35,7 +39,7 @@ def _compose(first: Any, second: Any) -> Head:
     one, other = numbers(first), numbers(second)
     if len(one) != len(other):
         refuse(f"expected permutations of one length, found {one} and {other}")
-    return shape_text(tuple(one[axis] for axis in other))
+    return _word(tuple(one[axis] for axis in other))
 
 
 def _groups(x: Any, w: Any) -> Head:
@@ -109,7 +113,8 @@ def compute(function: str, arguments: tuple[Any, ...]) -> Head:
         raise Inadmissible(f"expected one of {', '.join(_FUNCTIONS)}, found {function}")
     try:
         return _FUNCTIONS[function][0](*arguments)
-    except TypeError as error:
+    # Too many arguments, or numbers that are no permutation.
+    except (TypeError, ValueError, IndexError) as error:
         raise Inadmissible(f"{function}: {error}") from None
 
 
@@ -119,5 +124,5 @@ def holds(condition: str, arguments: tuple[Any, ...]) -> bool:
         raise Inadmissible(f"expected one of {', '.join(_CONDITIONS)}, found {condition}")
     try:
         return _CONDITIONS[condition][0](*arguments)
-    except (Inadmissible, TypeError):
+    except (Inadmissible, TypeError, ValueError, IndexError):
         return False

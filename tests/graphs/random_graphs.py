@@ -39,8 +39,10 @@ _LITERALS: dict[str, tuple[Head, ...]] = {
     "step": (1, 2),
     "value": (0, 0.5),
     "pads": ("1-0-0-1", "0-0-1-1-0-0-1-1"),
-    "dtype": ("float32", "float64", "int64"),
+    "dtype": ("float32", "float64"),
 }
+
+_TRIES = 30
 
 
 def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
@@ -56,27 +58,34 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
     data: dict[Term, Data] = {}
     for one in terms:
         data[one] = TENSORS.infer(one.head, (TENSORS.infer(one.children[0].head, ()),))
-    for _ in range(nodes * 20):
-        if len(data) >= len(_SHAPES) + len(given) + nodes:
-            break
+    taken: set[Term] = set()
+    for _ in range(nodes):
         name = random.choice([*_NAMES, "concat2", "concat3"])
-        tensors = [one for one, found in data.items() if isinstance(found, Tensor)]
-        pairs = [one for one, found in data.items() if isinstance(found, Pair)]
-        children: list[Term | Head] = []
-        for part, kind in operator(name).takes:
-            if kind in "NS":
-                children.append(random.choice(_LITERALS[part]))
-            else:
-                children.append(random.choice((pairs if kind == "P" else tensors) or tensors))
-        made = node(name, *children)
-        arguments = tuple(
-            data[one] if one in data else TENSORS.infer(one.head, ()) for one in made.children
-        )
-        try:
-            data[made] = TENSORS.infer(name, arguments)
-        except Inadmissible:
-            continue
-    tensors = [one for one, found in data.items() if isinstance(found, Tensor)]
-    last = tensors[-3:]
-    outputs = tuple((f"y{place}", one) for place, one in enumerate(last))
+        for _ in range(_TRIES):
+            made = _tried(random, name, data)
+            try:
+                data[made] = TENSORS.infer(made.head, tuple(_data(data, c) for c in made.children))
+            except Inadmissible:
+                continue
+            taken.update(made.children)
+            break
+    results = [one for one, found in data.items() if isinstance(found, Tensor) and one not in taken]
+    outputs = tuple((f"y{place}", one) for place, one in enumerate(results[-8:]))
     return Graph(f"random {seed}", inputs, outputs)
+
+
+def _tried(random: Random, name: str, data: dict[Term, Data]) -> Term:
+    """Return a node that may make sense."""
+    tensors = [one for one, found in data.items() if isinstance(found, Tensor)]
+    pairs = [one for one, found in data.items() if isinstance(found, Pair)]
+    children: list[Term | Head] = []
+    for part, kind in operator(name).takes:
+        if kind in "NS":
+            children.append(random.choice(_LITERALS[part]))
+        else:
+            children.append(random.choice((pairs if kind == "P" else tensors) or tensors))
+    return node(name, *children)
+
+
+def _data(data: dict[Term, Data], one: Term) -> Data:
+    return data[one] if one in data else TENSORS.infer(one.head, ())
