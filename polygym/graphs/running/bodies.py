@@ -7,7 +7,7 @@ the result is read from them, so that element-wise functions can follow in the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from polygym.graphs.running.functions import number
@@ -31,6 +31,9 @@ __all__ = ["HEADS", "MAIN", "Body", "Draft", "body_of", "broadcast"]
 
 MAIN = "main"
 """The name of a temporary array that may become the result: it has its shape."""
+
+_LARGEST_WINDOW = 8
+"""Rows and columns of windows that are written out element by element."""
 
 
 @dataclass
@@ -142,23 +145,85 @@ def _conv(operation: Operation, draft: Draft) -> Body:
     return _reduced(operation, at, extents, "+=!", product, (n, filter_, h, v))
 
 
+def _matmul_row(operation: Operation, draft: Draft) -> Body:
+    """Return a product of a single row with a matrix in blocks of columns."""
+    x, y = operation.operands
+    ones, extents = _indices("o", x.shape[:-1])
+    extents |= {"a": y.shape[0], "b": y.shape[2]}
+    at = tuple(extents)
+    extents["k"] = y.shape[1]
+    a, b, inner = index("a"), index("b"), index("k")
+    row = tuple(map(index, ones))
+    left, right = draft.read(x, (*row, inner)), draft.read(y, (a, inner, b))
+    logical = (*row, a * y.shape[2] + b)
+    return _reduced(operation, at, extents, "+=!", Apply("{0} * {1}", (left, right)), logical)
+
+
+def _windows(operation: Operation, draft: Draft) -> Body:
+    """Return the windows of an image below each other, as the columns of a matrix."""
+    height, width, *stride = (int(one) for one in operation.literals)
+    (x,) = operation.operands
+    count, channels = x.shape[:2]
+    rows, columns = operation.result.shape[2:]
+    extents = {"n": count, "c": channels, "y": height, "x": width, "h": rows, "w": columns}
+    n, c, down, across, h, w = (index(name) for name in extents)
+    value = draft.read(x, (n, c, h * stride[0] + down, w * stride[1] + across))
+    logical = (n, c * (height * width) + down * width + across, h, w)
+    return Body(extents, (), (), value, tuple(extents), logical)
+
+
 def _pool(operation: Operation, draft: Draft) -> Body:
+    """Return what comes of windows: of their columns first, then of rows of such.
+
+    So a window of 3 by 3 takes 4 operations instead of 8, and the first ones run along rows.
+    """
     rows, columns, *stride = (int(one) for one in operation.literals)
+    (image, *shares), dtype = operation.operands, operation.result.dtype
     at, extents = _indices("o", operation.result.shape)
-    extents |= {"y": rows, "x": columns}
-    n, c, h, w, down, across = (index(name) for name in extents)
-    image = draft.read(operation.operands[0], (n, c, h * stride[0] + down, w * stride[1] + across))
+    n, c, h, w = map(index, at)
+    join = "max({0}, {1})" if operation.head == "poolmax" else "({0} + {1})"
+    body: Body
+    is_one = prod(operation.result.shape[2:]) == 1
+    if is_one or max(rows, columns) > _LARGEST_WINDOW:
+        operator = "max=!" if operation.head == "poolmax" else "+=!"
+        extents |= {"y": rows, "x": columns}
+        place = (n, c, h * stride[0] + index("y"), w * stride[1] + index("x"))
+        body = _reduced(operation, at, extents, operator, draft.read(image, place))
+    else:
+        extents["all"] = image.shape[3]
+        column = _joined(
+            join, [draft.read(image, (n, c, h * stride[0] + y, index("all"))) for y in range(rows)]
+        )
+        between = (*at[:3], "all")
+        value = _joined(
+            join, [Access("columns", (n, c, h, w * stride[1] + x)) for x in range(columns)]
+        )
+        body = Body(
+            extents,
+            (Statement("columns", between, "=", column),),
+            (Array("columns", tuple(extents[one] for one in between), dtype),),
+            value,
+            at,
+            (n, c, h, w),
+        )
     if operation.head == "poolmax":
-        return _reduced(operation, at, extents, "max=!", image)
-    body = _reduced(operation, at, extents, "+=!", image)
-    share: Expression = Apply(number(1 / (rows * columns), operation.result.dtype))
-    if len(operation.operands) > 1:
-        share = draft.read(operation.operands[1], (h, w))
-    return _with_value(body, Apply("{0} * {1}", (body.value, share)))
+        return body
+    share: Expression = Apply(number(1 / (rows * columns), dtype))
+    if shares:
+        share = draft.read(shares[0], (h, w))
+    return replace(body, value=Apply("{0} * {1}", (body.value, share)))
 
 
-def _with_value(body: Body, value: Expression) -> Body:
-    return Body(body.extents, body.statements, body.temporaries, value, body.at, body.logical)
+def _joined(text: str, parts: Sequence[Expression]) -> Expression:
+    """Return one of many, two by two.
+
+    >>> _joined("({0} + {1})", [Apply("a")]).text
+    'a'
+    """
+    found = parts[0]
+    for one in parts[1:]:
+        found = Apply(text, (found, one))
+    return found
 
 
 def _reduction(operation: Operation, draft: Draft) -> Body:
@@ -181,7 +246,7 @@ def _reduction(operation: Operation, draft: Draft) -> Body:
     if operation.head != "reduce-mean":
         return body
     count = number(prod(x.shape[axis] for axis in along), operation.result.dtype)
-    return _with_value(body, Apply(f"{{0}} / {count}", (body.value,)))
+    return replace(body, value=Apply(f"{{0}} / {count}", (body.value,)))
 
 
 def _softmax(operation: Operation, draft: Draft) -> Body:
@@ -286,6 +351,8 @@ def _merge(operation: Operation, draft: Draft) -> Body:
 
 HEADS: dict[str, Callable[[Operation, Draft], Body]] = {
     "matmul": _matmul,
+    "matmul-row": _matmul_row,
+    "windows": _windows,
     "conv": _conv,
     "poolmax": _pool,
     "poolavg": _pool,

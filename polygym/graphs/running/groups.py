@@ -20,7 +20,17 @@ from polygym.graphs.running.bodies import (
     broadcast,
 )
 from polygym.graphs.running.functions import ACTIVATION, applied
-from polygym.graphs.running.nests import Access, Array, Expression, Nest, Statement, mapped
+from polygym.graphs.running.nests import (
+    Access,
+    Array,
+    Expression,
+    Nest,
+    Statement,
+    accesses_of,
+    index,
+    mapped,
+    size_of,
+)
 from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.simpler import simplified
 from polygym.graphs.running.views import Source, View
@@ -28,6 +38,9 @@ from polygym.graphs.running.views import Source, View
 __all__ = ["Group", "grouped", "nest_of"]
 
 _RESULT = "result"
+
+_LARGEST = 400
+"""Parts of an expression that is computed at once; the language allows ten times as many."""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +126,9 @@ def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]
     shape, dtype = group.root.result.shape, group.root.result.dtype
     body = body_of(group.head, draft, shape)
     values: dict[Source, Expression] = {}
-    names: list[tuple[str, Expression]] = []
+    kept: list[Statement] = []
+    temporaries = list(body.temporaries)
+    whole = tuple(body.extents[name] for name in body.at)
     value = body.value
     for member in group.members:
         if member is not group.head:
@@ -125,30 +140,24 @@ def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]
             ]
             kind = member.operands[0].dtype
             value = applied(member.head, member.literals, parts, kind)
-        # Each value is computed once, however often it is used.
-        if isinstance(value, Access) and value.array != MAIN:
-            values[member.result] = value
-        else:
-            names.append((f"v{len(names)}", value))
-            values[member.result] = Access(names[-1][0], ())
-    if names and values[group.root.result] == Access(names[-1][0], ()):
-        value = names.pop()[1]
+            if size_of(value) > _LARGEST:
+                # A text has each part as often as it is used: so large ones get memory.
+                parts = [_kept(part, kind, body.at, whole, kept, temporaries) for part in parts]
+                value = applied(member.head, member.literals, parts, kind)
+        values[member.result] = value
     if updated is not None:
         target = draft.read(updated, body.logical).array
     else:
         target = _RESULT
-    statements = list(body.statements)
-    temporaries = list(body.temporaries)
+    statements = [*body.statements, *kept]
     main = next((one for one in temporaries if one.name == MAIN), None)
-    if main is not None and main.dtype == dtype:
+    is_read = any(one.array == MAIN for one in accesses_of(value))
+    if main is not None and main.dtype == dtype and is_read:
         temporaries.remove(main)
         statements = [_renamed(one, MAIN, target) for one in statements]
-        names = [(name, _renamed_in(one, MAIN, target)) for name, one in names]
         value = _renamed_in(value, MAIN, target)
-    whole = tuple(body.extents[name] for name in body.at)
-    is_there = isinstance(value, Access) and value.array == target and not names
-    if not is_there:
-        statements.append(Statement(target, body.at, "=", value, tuple(names)))
+    if not (isinstance(value, Access) and value.array == target):
+        statements.append(Statement(target, body.at, "=", value))
     arrays = [*draft.arrays, *temporaries]
     if updated is None:
         arrays.append(Array(_RESULT, whole, dtype))
@@ -158,13 +167,29 @@ def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]
     return simplified(nest), draft.views
 
 
+def _kept(
+    value: Expression,
+    dtype: str,
+    at: tuple[str, ...],
+    shape: tuple[int, ...],
+    statements: list[Statement],
+    arrays: list[Array],
+) -> Expression:
+    """Return a value as an element of a temporary array, if it is not one of an array already."""
+    if isinstance(value, Access):
+        return value
+    name = f"t{len(statements)}"
+    statements.append(Statement(name, at, "=", value))
+    arrays.append(Array(name, shape, dtype))
+    return Access(name, tuple(map(index, at)))
+
+
 def _renamed(statement: Statement, old: str, new: str) -> Statement:
     return Statement(
         new if statement.target == old else statement.target,
         statement.at,
         statement.operator,
         _renamed_in(statement.value, old, new),
-        tuple((name, _renamed_in(value, old, new)) for name, value in statement.names),
     )
 
 

@@ -23,11 +23,13 @@ __all__ = [
     "Statement",
     "Subscript",
     "accesses_of",
+    "conditions_of",
     "constant",
     "index",
     "indices_of",
     "mapped",
     "operations",
+    "size_of",
 ]
 
 
@@ -123,17 +125,12 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``target(at) operator value``; ``names`` are values by name, each may use those before."""
+    """``target(at) operator value``."""
 
     target: str
     at: tuple[str, ...]
     operator: str
     value: Expression
-    names: tuple[tuple[str, Expression], ...] = ()
-
-    def expressions(self) -> tuple[Expression, ...]:
-        """Return the values of the names and what is assigned."""
-        return (*(value for _, value in self.names), self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +190,12 @@ def conditions_of(expression: Expression) -> Iterator[Affine]:
 def indices_of(statement: Statement) -> list[str]:
     """Return the indices of a statement: of its left side, then of its right one."""
     found = dict.fromkeys(statement.at)
-    for expression in statement.expressions():
-        for access in accesses_of(expression):
-            for one in access.at:
-                if isinstance(one, Affine):
-                    found.update(dict.fromkeys(name for name, _ in one.terms))
-        for condition in conditions_of(expression):
-            found.update(dict.fromkeys(name for name, _ in condition.terms))
+    for access in accesses_of(statement.value):
+        for one in access.at:
+            if isinstance(one, Affine):
+                found.update(dict.fromkeys(name for name, _ in one.terms))
+    for condition in conditions_of(statement.value):
+        found.update(dict.fromkeys(name for name, _ in condition.terms))
     return list(found)
 
 
@@ -233,13 +229,24 @@ def mapped(
             )
 
 
+def size_of(expression: Expression) -> int:
+    """Return how many parts the text of an expression has, about."""
+    match expression:
+        case Access(_, at):
+            return 1 + len(at)
+        case Apply(text, parts):
+            used = (text.count(f"{{{place}}}") * size_of(one) for place, one in enumerate(parts))
+            return text.count(" ") // 2 + 1 + sum(used)
+        case Select(ranges, inside, outside):
+            return 4 * len(ranges) + size_of(inside) + size_of(outside)
+
+
 def operations(nest: Nest) -> int:
     """Return how many operations a nest does, one for every function and every term of a sum."""
     extents: Mapping[str, int] = dict(nest.extents)
     total = 0
     for statement in nest.statements:
-        each = sum(map(_applied, statement.expressions()))
-        each += statement.operator != "="
+        each = _applied(statement.value) + (statement.operator != "=")
         total += each * prod(extents[name] for name in indices_of(statement))
     return total
 

@@ -33,7 +33,15 @@ from polygym.rewrite.term import Head, Term
 __all__ = ["Operation", "Traced", "traced"]
 
 _ROWS = frozenset({"softmax", "layer-norm", "conv", "poolmax", "poolavg"})
-_FEW_PIXELS = 256
+
+_FEW_PIXELS = 64
+"""Rows of a result with so few places fill vectors badly; then a convolution becomes a product."""
+
+_FEW_TERMS = 32
+"""So do vectors that read every other element, where a result is a sum of so few."""
+
+_WIDTHS = (64, 32, 16)
+"""Columns of a known matrix that lie together, for a product with a single row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +176,12 @@ class _Tracer:
                 return self._pooling(str(one.head), literals, operands[0], tensor)
             case "matmul":
                 x, y = (self._with_rows(part) for part in operands)
-                made = self.emit("matmul", (), (x, y), tensor.shape, tensor.dtype)
+                blocks = self._in_blocks(y) if prod(x.shape[:-1]) == 1 else None
+                made = (
+                    self.emit("matmul", (), (x, y), tensor.shape, tensor.dtype)
+                    if blocks is None
+                    else self.emit("matmul-row", (), (x, blocks), tensor.shape, tensor.dtype)
+                )
                 return self._activated(str(literals[0]), made)
             case "pad":
                 pads = _numbers(literals[1])
@@ -237,20 +250,38 @@ class _Tracer:
         stride = int(literals[0]), int(literals[1])
         x, w = operands
         image, _ = self._around(x, 0.0, literals[2], w.shape[2:], stride)
-        kernel = self._laid_out(w, x, tensor)
+        rows, columns = tensor.shape[2:]
+        if w.shape[2:] == (1, 1) and stride != (1, 1):
+            image = sliced(sliced(image, 2, 0, rows, stride[0]), 3, 0, columns, stride[1])
+            image, stride = self.moved(image), (1, 1)
+        elif self._is_product(x, w, stride, rows * columns):
+            channels = prod(w.shape[1:])
+            shape = (x.shape[0], channels, rows, columns)
+            window = (*w.shape[2:], *stride)
+            image = self.emit("windows", window, (image,), shape, x.dtype)
+            w = reshaped(w if w.is_plain else self.moved(w), (w.shape[0], channels, 1, 1)) or w
+            stride = (1, 1)
+        kernel = w if w.is_plain else self.moved(w)
         made = self.emit("conv", stride, (image, kernel), tensor.shape, tensor.dtype)
         return self._activated(str(literals[3]), made)
 
-    def _laid_out(self, w: View, x: View, tensor: Tensor) -> View:
-        """Return a known kernel with filters last, for images of few pixels: vectors run so."""
-        known = self.constants.get(w.source)
-        groups = x.shape[1] // w.shape[1]
-        if known is None or not w.is_plain or groups > 1 or prod(tensor.shape[2:]) > _FEW_PIXELS:
-            return w if w.is_plain else self.moved(w)
-        key = ("filters last", w)
+    def _is_product(self, x: View, w: View, stride: tuple[int, int], pixels: int) -> bool:
+        """Whether a convolution is faster as a product of the kernel and all windows."""
+        if x.shape[1] != w.shape[1] or w.shape[2:] == (1, 1) or pixels == 1:
+            return False
+        return pixels <= _FEW_PIXELS or (stride[1] > 1 and prod(w.shape[1:]) <= _FEW_TERMS)
+
+    def _in_blocks(self, y: View) -> View | None:
+        """Return a known matrix as (columns / b, rows, b): what one vector needs lies together."""
+        known = self.constants.get(y.source)
+        if known is None or not y.is_plain or len(y.shape) != 2:
+            return None
+        rows, columns = y.shape
+        key = ("blocks", y)
         if key not in self._known:
-            turned = self.constant(w.seen(known.reshape(-1)).transpose(1, 2, 3, 0))
-            self._known[key] = permuted(plain(turned), (3, 0, 1, 2))
+            width = next((one for one in _WIDTHS if columns % one == 0), 1)
+            blocks = y.seen(known.reshape(-1)).reshape(rows, columns // width, width)
+            self._known[key] = plain(self.constant(blocks.transpose(1, 0, 2)))
         return self._known[key]
 
     def _pooling(self, head: str, literals: Sequence[Head], x: View, tensor: Tensor) -> View:

@@ -26,7 +26,9 @@ from polygym.graphs.types import DTYPES
 
 __all__ = ["Copy", "Kind", "Launch", "Layout", "Place", "Storage", "laid_out"]
 
-_SUMMING = frozenset({"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max"})
+_SUMMING = frozenset(
+    {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
+)
 
 
 class Kind(Enum):
@@ -182,8 +184,7 @@ class _Planner:
         if updated is not None:
             self.places[root.result] = self._place(updated.source)
         nest, views = nest_of(group, updated)
-        sums = group.head is not None and group.head.head in _SUMMING
-        recipe = Recipe(text_of(nest), self.threads, sums)
+        recipe = Recipe(text_of(nest), self.threads, _runs_along_sums(group.head))
         reads = tuple((self._seen(view), view) for view in views)
         return [Launch(group, nest, recipe, reads, self._place(root.result))]
 
@@ -241,6 +242,19 @@ class _Planner:
             )
             for storage in self.arena
         ]
+
+
+def _runs_along_sums(head: Operation | None) -> bool:
+    """Whether vectors are to run along what is summed up: there is little else along rows."""
+    match head:
+        case None:
+            return False
+        case Operation("matmul-row"):
+            return head.operands[1].shape[2] == 1
+        case Operation("poolavg" | "poolmax"):
+            return prod(head.result.shape[2:]) == 1
+        case _:
+            return head.head in _SUMMING
 
 
 def _axis(root: Operation) -> int:

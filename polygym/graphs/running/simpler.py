@@ -105,8 +105,6 @@ def _without_units(nest: Nest) -> Nest:
         return Affine(tuple(term for term in one.terms if term[0] not in units), one.offset)
 
     def access(one: Access) -> Access:
-        if one.array not in kept:
-            return one
         parts = (one.at[place] for place in kept[one.array])
         return Access(
             one.array, tuple(affine(part) if isinstance(part, Affine) else part for part in parts)
@@ -226,22 +224,16 @@ def _changed(
     affine: Callable[[Affine], Affine] = lambda one: one,
 ) -> Statement:
     """Return a statement with accesses on its right side, and conditions, replaced."""
-    return replace(
-        statement,
-        value=mapped(statement.value, access, affine),
-        names=tuple((name, mapped(value, access, affine)) for name, value in statement.names),
-    )
+    return replace(statement, value=mapped(statement.value, access, affine))
 
 
 def _accesses(nest: Nest) -> list[Access]:
-    """Return all accesses, left sides too, those of names of values left out."""
-    known = {one.name for one in nest.arrays}
+    """Return all accesses, left sides too."""
     found: list[Access] = []
     for statement in nest.statements:
         left: tuple[Subscript, ...] = tuple(map(index, statement.at))
         found.append(Access(statement.target, left))
-        for expression in statement.expressions():
-            found += [one for one in accesses_of(expression) if one.array in known]
+        found += accesses_of(statement.value)
     return found
 
 
@@ -250,7 +242,6 @@ def _conditioned(nest: Nest) -> set[str]:
     return {
         name
         for statement in nest.statements
-        for expression in statement.expressions()
-        for condition in conditions_of(expression)
+        for condition in conditions_of(statement.value)
         for name, _ in condition.terms
     }

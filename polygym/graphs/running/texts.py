@@ -37,18 +37,11 @@ def text_of(nest: Nest) -> str:
     indices = {name: f"i{place}" for place, (name, _) in enumerate(nest.extents)}
     extents = dict(nest.extents)
     lines = []
-    for number, statement in enumerate(nest.statements):
-        names = {one: f"v{number}x{place}" for place, (one, _) in enumerate(statement.names)}
-
-        def written(expression: Expression, names: dict[str, str] = names) -> str:
-            return _written(expression, arrays, indices, names)
-
+    for statement in nest.statements:
         ranges = [f"{indices[one]} in 0:{extents[one]}" for one in indices_of(statement)]
-        values = [f"{names[one]} = {written(value)}" for one, value in statement.names]
         left = f"{arrays[statement.target]}({', '.join(indices[one] for one in statement.at)})"
-        right = written(statement.value)
-        clause = ", ".join([*ranges, *values])
-        lines.append(f"  {left} {statement.operator} {right} where {clause}")
+        right = _written(statement.value, arrays, indices)
+        lines.append(f"  {left} {statement.operator} {right} where {', '.join(ranges)}")
     parameters = ", ".join(
         f"{tc_type(one.dtype)}({', '.join(map(str, one.shape))}) {arrays[one.name]}"
         for one in nest.parameters
@@ -57,28 +50,24 @@ def text_of(nest: Nest) -> str:
     return "\n".join([f"def kernel({parameters}) -> ({result}) {{", *lines, "}"])
 
 
-def _written(
-    expression: Expression, arrays: dict[str, str], indices: dict[str, str], names: dict[str, str]
-) -> str:
+def _written(expression: Expression, arrays: dict[str, str], indices: dict[str, str]) -> str:
     match expression:
         case Access(array, at):
-            if array in names:
-                return names[array]
             found = (
                 _renamed(one, indices).text()
                 if isinstance(one, Affine)
-                else _written(one, arrays, indices, names)
+                else _written(one, arrays, indices)
                 for one in at
             )
             return f"{arrays[array]}({', '.join(found)})"
         case Apply(text, parts):
-            return text.format(*(_written(part, arrays, indices, names) for part in parts))
+            return text.format(*(_written(part, arrays, indices) for part in parts))
         case Select(ranges, inside, outside):
             asked = []
             for one, low, high in ranges:
                 value = _renamed(one, indices).text()
                 asked += [f"{value} >= {low}", f"{value} < {high}"]
-            texts = (_written(part, arrays, indices, names) for part in (inside, outside))
+            texts = (_written(part, arrays, indices) for part in (inside, outside))
             return "({} ? {} : {})".format(" && ".join(asked), *texts)
 
 
