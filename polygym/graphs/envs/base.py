@@ -104,7 +104,7 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
     """The common part; use one of the environments."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
-        "render_modes": ["ansi", "svg"],
+        "render_modes": ["ansi", "svg", "rgb_array"],
         "render_fps": 4,
         "observation_version": VERSION,
     }
@@ -122,10 +122,11 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
         seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self._targets = names_in(graph)
+        self._graph, self._targets = graph, names_in(graph)
         if size not in library.SIZES:
             raise InputError(f"size: expected one of {', '.join(library.SIZES)}, found {size!r}")
         self._size = size
+        self._given_costs = costs
         self._costs = costs_named(costs, numbers.whole("threads", threads, 1, _MOST_THREADS))
         self._rules = rules
         is_default = isinstance(rules, str) and rules == DEFAULT_RULES
@@ -139,6 +140,7 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
             "seed": self._seed,
         }
         self._tasks: dict[str | Graph, Task] = {}
+        self._target: str | Graph | None = None
         self._episode: Any = None
 
     def _give_spaces(self, tables: Mapping[str, Table]) -> None:
@@ -175,7 +177,8 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
             seed = self._seed
         super().reset(seed=seed)
         # All or nothing: a file that cannot be read leaves the episode before it as it was.
-        self._episode = self._start(self._task(self._choose(options)))
+        target = self._choose(options)
+        self._episode, self._target = self._start(self._task(target)), target
         return self._seen()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
@@ -202,7 +205,7 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
         return np.array(self.episode.mask(), bool)
 
     def render(self) -> Any:
-        """Return a text (``ansi``) or a picture as SVG (``svg``) of the episode."""
+        """Return a text (``ansi``), a graph as SVG (``svg``) or pixels (``rgb_array``)."""
         from polygym.graphs.envs import render
 
         match self.render_mode:
@@ -210,6 +213,8 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
                 return render.as_text(self.episode)
             case "svg":
                 return render.as_svg(self.episode)
+            case "rgb_array":
+                return render.as_picture(self.episode)
             case _:
                 gymnasium.logger.warn(
                     "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or 'svg'"
@@ -279,6 +284,15 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
         memo[id(self)] = other
         return other
 
+    def __reduce__(self) -> Any:
+        """Be pickled as the arguments and the actions, which are taken again."""
+        given = {**self._arguments, "graph": self._graph, "rules": self._rules}
+        given |= {"costs": self._given_costs, "render_mode": self.render_mode}
+        done = None
+        if self._episode is not None:
+            done = self._target, self._episode.actions, self._episode.illegal
+        return _restored, (type(self), given, self.spec, self._np_random, done)
+
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: the graph, the actions by their names, what they came to.
 
@@ -327,3 +341,23 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
             **self._more_info(),
         }
         return self._observe(allowed), info
+
+
+def _restored(
+    kind: type[GraphEnv],
+    given: dict[str, Any],
+    spec: Any,
+    np_random: np.random.Generator | None,
+    done: tuple[str | Graph, tuple[int, ...], int] | None,
+) -> GraphEnv:
+    """Return an environment that was pickled."""
+    env = kind(**given)
+    env.spec, env._np_random = spec, np_random
+    if done is not None:
+        target, actions, illegal = done
+        episode = env._start(env._task(target))
+        for action in actions:
+            episode = episode.after(action)
+        env._episode = episode.with_illegal(illegal, "") if illegal else episode
+        env._target = target
+    return env

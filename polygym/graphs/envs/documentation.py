@@ -38,7 +38,7 @@ _SHARED = """
     | `rules` | "default" | polygym's, the path of a table, or a sequence of rules |
     | `threads` | 1 | threads of measured costs |
     | `seed` | None | the seed of the first reset that has none |
-    | `render_mode` | None | "ansi": a text; "svg": a picture as text of SVG |
+    | `render_mode` | None | "ansi": a text; "svg": the graph; "rgb_array": a page of text |
 
     Paths are those of a graph as text, of an ONNX file, or of a folder with an optimised model;
     with several graphs, commas between them, each reset draws one. Static costs are a roofline, the

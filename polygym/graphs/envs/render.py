@@ -1,12 +1,19 @@
-"""An episode as a text, and as a picture of its graph."""
+"""An episode as a text, as a picture of its graph, and as a page of pixels."""
 
 from __future__ import annotations
 
+from polygym.episodes.tables import Array
+from polygym.errors import InputError
+from polygym.graphs.difference import differing
 from polygym.graphs.envs.saturation import EXTRACT_GREEDILY, Saturation
-from polygym.graphs.envs.substitution import Substitution
+from polygym.graphs.envs.substitution import STOP, Substitution, in_text_order
+from polygym.graphs.graph import Graph
+from polygym.graphs.picture import compare, picture
 from polygym.graphs.text import text_of
+from polygym.pictures.notes import Column, Note
+from polygym.pictures.page import page
 
-__all__ = ["as_svg", "as_text"]
+__all__ = ["as_picture", "as_svg", "as_text", "places_as_svg"]
 
 _MOST_LINES = 40
 
@@ -14,16 +21,67 @@ _MOST_LINES = 40
 def as_text(episode: Saturation | Substitution) -> str:
     """Return where the episode is, what can be done, and the graph."""
     lines = [f"{episode.task.name}: {_stage(episode)}", _cost(episode)]
-    if isinstance(episode, Saturation):
-        lines += _groups(episode)
-    else:
-        lines += _candidates(episode)
-    return "\n".join([*lines, text_of(episode.graph).rstrip()])
+    if not episode.is_over:
+        lines += _choices(episode)
+    return "\n".join([*lines, *_marked(episode)])
 
 
 def as_svg(episode: Saturation | Substitution) -> str:
-    """Return a picture of the graph before and after what was done last, with that coloured."""
-    raise NotImplementedError
+    """Return the graph before and after what was done last as SVG, with the difference coloured.
+
+    An e-graph is no graph: there it is the start and what would be extracted now.
+    """
+    before = _before(episode)
+    title = f"{episode.task.name}: {_stage(episode)}"
+    if before is None:
+        return picture(episode.graph, title=title)
+    return compare(before, episode.graph, ("before", title))
+
+
+def as_picture(episode: Saturation | Substitution) -> Array:
+    """Return what can be done, and the graph, as a page of text: (height, width, 3) bytes."""
+    done = () if episode.is_over else _choices(episode)
+    choices = tuple(Note(line[2:], is_faint=not line.startswith(">")) for line in done)
+    graph = tuple(Note(line, stands_out=line.endswith("; new")) for line in _marked(episode))
+    return page(
+        f"{episode.task.name}: {_stage(episode)}",
+        (Column(_cost(episode), choices), Column("the graph", graph)),
+    )
+
+
+def places_as_svg(episode: Substitution, action: int) -> str:
+    """Return the graph as SVG with the nodes coloured that a substitution would replace.
+
+    Raises:
+        InputError: the action is none.
+    """
+    if action == STOP or (why := episode.refusal(action)):
+        raise InputError(
+            f"action {action}: expected a substitution" + (f": {why}" if action else "")
+        )
+    chosen = episode.candidates[action - 1]
+    return picture(episode.graph, chosen.places, f"{episode.meanings()[action]}")
+
+
+def _before(episode: Saturation | Substitution) -> Graph | None:
+    """Return the graph to compare with, None where nothing was done."""
+    if isinstance(episode, Saturation):
+        return episode.task.graph if episode.actions else None
+    return None if episode.before is None else episode.task.graph.with_root(episode.before)
+
+
+def _marked(episode: Saturation | Substitution) -> list[str]:
+    """Return the lines of the graph's text, those marked that the graph before did not have."""
+    lines = text_of(episode.graph).splitlines()
+    before = _before(episode)
+    if before is None:
+        return lines
+    _, new = differing(before, episode.graph)
+    nodes = in_text_order(episode.graph)
+    return [
+        f"{line}  ; new" if line.startswith("%") and nodes[place - 1] in new else line
+        for place, line in enumerate(lines)
+    ]
 
 
 def _stage(episode: Saturation | Substitution) -> str:
@@ -43,6 +101,10 @@ def _cost(episode: Saturation | Substitution) -> str:
     return f"cost {now:.6g} of {first:.6g}: {100 * (first - now) / first:.2f} % less"
 
 
+def _choices(episode: Saturation | Substitution) -> list[str]:
+    return _groups(episode) if isinstance(episode, Saturation) else _candidates(episode)
+
+
 def _groups(episode: Saturation) -> list[str]:
     lines = []
     for action, name in enumerate(episode.meanings()):
@@ -59,8 +121,6 @@ def _groups(episode: Saturation) -> list[str]:
 
 
 def _candidates(episode: Substitution) -> list[str]:
-    if episode.is_over:
-        return []
     meanings = episode.meanings()
     lines = [f">   0 {meanings[0]}"]
     for action, one in enumerate(episode.candidates[:_MOST_LINES], start=1):

@@ -141,6 +141,16 @@ class SubstituteEnv(GraphEnv):
         self._add_arguments(self._options)
         self._give_spaces(substitution_tables(self._options))
 
+    def picture(self, action: int) -> str:
+        """Return the graph as SVG, with the nodes coloured that a substitution would replace.
+
+        Raises:
+            InputError: the action is not a substitution that is possible now.
+        """
+        from polygym.graphs.envs.render import places_as_svg
+
+        return places_as_svg(self.episode, action)
+
     def _start(self, task: Task) -> Substitution:
         return begun(task, self._options)
 

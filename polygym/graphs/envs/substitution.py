@@ -26,7 +26,15 @@ from polygym.graphs.envs.task import Task
 from polygym.graphs.graph import Graph
 from polygym.rewrite.term import Term
 
-__all__ = ["RUNNING", "STOP", "Substitution", "SubstitutionOptions", "Taken", "begun"]
+__all__ = [
+    "RUNNING",
+    "STOP",
+    "Substitution",
+    "SubstitutionOptions",
+    "Taken",
+    "begun",
+    "in_text_order",
+]
 
 STOP = 0
 """The action that ends an episode; candidate k is action k + 1."""
@@ -68,7 +76,7 @@ class Substitution:
     reward: float = 0.0
     refused: str = ""
     illegal: int = 0
-    last: Candidate | None = None
+    before: Term | None = None
 
     @property
     def is_over(self) -> bool:
@@ -82,8 +90,8 @@ class Substitution:
 
     @cached_property
     def nodes(self) -> tuple[Term, ...]:
-        """The nodes of the graph, children first; places are counted in this order."""
-        return tuple(self.graph.nodes())
+        """The nodes of the graph; places are counted in this order, as its text does."""
+        return in_text_order(self.graph)
 
     @cached_property
     def _found(self) -> tuple[tuple[Candidate, ...], int]:
@@ -124,11 +132,8 @@ class Substitution:
         return ("stop", *texts)
 
     def place_text(self, one: Candidate) -> str:
-        """Return the nodes at which a rule matches, by their operators and numbers."""
-        return ", ".join(
-            f"{node.head} {place}"
-            for node, place in zip(one.places, self.places_of(one), strict=True)
-        )
+        """Return the nodes at which a rule matches, by the names that the graph's text has."""
+        return ", ".join(f"%{place}" for place in self.places_of(one))
 
     def places_of(self, one: Candidate) -> tuple[int, ...]:
         """Return the numbers of the nodes at which a rule matches."""
@@ -160,7 +165,7 @@ class Substitution:
             status=RUNNING if len(actions) < self.options.max_steps else _EXHAUSTED,
             reward=(self.cost - chosen.cost) / self.task.initial_cost,
             illegal=self.illegal,
-            last=chosen,
+            before=self.root,
         )
 
     def with_illegal(self, count: int, why: str) -> Substitution:
@@ -171,6 +176,7 @@ class Substitution:
             self,
             root=self.task.graph.root,
             cost=self.task.initial_cost,
+            before=self.root,
             status=INVALID_STATUS,
             reward=INVALID,
             refused=why,
@@ -181,3 +187,8 @@ class Substitution:
 def begun(task: Task, options: SubstitutionOptions) -> Substitution:
     """Return the state in which nothing has been substituted."""
     return Substitution(task, options, task.graph.root, task.initial_cost)
+
+
+def in_text_order(graph: Graph) -> tuple[Term, ...]:
+    """Return the nodes of a graph as its text numbers them: inputs, then others, children first."""
+    return (*graph.inputs, *(one for one in graph.nodes() if one.head != "input"))
