@@ -21,7 +21,7 @@ class Matrices:
         if head == "matrix":
             return ("matrix", children[1][1], children[2][1], (), ())
         if head == "tuple":
-            return ("tuple", *children)
+            return ("tuple", len(children))
         kinds = [child[0] for child in children]
         axis = None
         if head in ("concat", "split0", "split1"):

@@ -3,9 +3,9 @@
 A match is a tuple: the classes of the sources' roots, then those of the variables. Whether the
 rule holds for such data at all is remembered (:mod:`polygym.rewrite.prospects`), so that for most
 matches nothing remains but to look up the target's nodes. Nothing is added where the rule does not
-apply. What classes know beyond their nodes may make a target inadmissible whose parts were not, or
-the e-graph may be full: then these parts remain as nodes that nothing uses, which changes no
-meaning.
+apply, or where the domain says that source and target cannot be equal. What classes know beyond
+their nodes may make a target inadmissible whose parts were not, or the e-graph may be full: then
+these parts remain as nodes that nothing uses, which changes no meaning.
 """
 
 from __future__ import annotations
@@ -78,6 +78,13 @@ def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str
     say("            prospect = known(data, False)")
     say("            if prospect is False: prospect = ask(data)")
     say("            if prospect is None: continue")
+    for place, root in enumerate(roots):
+        say(f"            if parents[{root}] != {root}: {root} = find({root})")
+        data = f"prospect[{place - count}]"
+        say(
+            f"            if numbers[{root}] != {data} and "
+            f"join(numbers[{root}], {data}) < 0: continue"
+        )
     say("            fresh = 0")
     names: dict[Term, str] = {}
     nodes = needed(rule.targets)
@@ -98,8 +105,6 @@ def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str
         say(f"                if {name} < 0: continue")
         say("                fresh = 1")
         say(f"            elif parents[{name}] != {name}: {name} = find({name})")
-    for root in roots:
-        say(f"            if parents[{root}] != {root}: {root} = find({root})")
     targets = [names[target] for target in rule.targets]
     if count > 1:
         checks = " or ".join(
