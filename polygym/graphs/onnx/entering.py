@@ -7,6 +7,7 @@ shape of the input, and a name then stands for the same extent in every input.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from typing import Any
 
 from polygym.errors import InputError, printable
@@ -76,8 +77,12 @@ def _dimensions(one: Any) -> list[int | str] | None:
 def _bind(source: Opened, one: Any, said: Sequence[int], extents: dict[str, int]) -> None:
     """Take what is said of an input, which must fit what the file says."""
     place = f"{source.title}: shapes[{one.name!r}]"
-    if any(not isinstance(extent, int) or extent < 1 for extent in said):
-        raise InputError(f"{place}: expected extents from 1 on, found {list(said)}")
+    try:
+        is_understood = min(map(index, said), default=1) > 0
+    except TypeError:
+        is_understood = False
+    if not is_understood:
+        raise InputError(f"{place}: expected extents from 1 on, found {said}")
     known = _dimensions(one)
     if known is None:
         return
@@ -98,7 +103,7 @@ def _shape(
     source: Opened, one: Any, shapes: Mapping[str, Sequence[int]], extents: Mapping[str, int]
 ) -> tuple[int, ...]:
     if one.name in shapes:
-        return tuple(shapes[one.name])
+        return tuple(map(int, shapes[one.name]))
     known = _dimensions(one)
     place = f"{source.title}: input {printable(one.name)}"
     if known is None:

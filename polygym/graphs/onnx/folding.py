@@ -20,7 +20,7 @@ from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.tensors import Array, array_of, widened
 from polygym.rewrite.term import Term
 
-__all__ = ["folded"]
+__all__ = ["folded", "is_folded"]
 
 _COMPUTED = frozenset(
     """
@@ -32,8 +32,20 @@ _COMPUTED = frozenset(
     """.split()
 )
 
+_BROADCAST = frozenset(
+    """
+    Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or Pow Sub Sum
+    Where Xor
+    """.split()
+)
+
 _MOST_ELEMENTS = 1 << 28
 """More than any table of a model has; a few numbers in a file must not ask for more."""
+
+
+def is_folded(operator: str) -> bool:
+    """Whether an operator is computed where all that it takes is known."""
+    return operator in _COMPUTED or operator in ("Constant", "Shape", "Size", "EyeLike")
 
 
 def folded(node: Node, proto: Any, folder: Path) -> tuple[Array, ...] | None:
@@ -87,18 +99,12 @@ def _look_at_size(node: Node) -> None:
             if not step or not np.isfinite((limit - start) / step):
                 node.refuse(f"expected a range with an end, found {start} to {limit} by {step}")
             _refuse_large(node, (max(int((limit - start) / step) + 1, 0),))
-        case _:
-            # What is broadcast is as large as the extents of all of it together, at most.
-            if len(node.values) > 1 and node.operator not in (
-                "Concat",
-                "Reshape",
-                "Slice",
-                "Split",
-            ):
-                largest = max(
-                    node.shape(place) for place in range(len(node.values)) if node.has(place)
-                )
-                _refuse_large(node, largest)
+        case "Gather" | "GatherND":
+            # Each index may choose all of the table but one row.
+            _refuse_large(node, (*node.shape(0)[1:], *node.shape(1)))
+        case name if name in _BROADCAST:
+            given = [node.shape(place) for place in range(len(node.values)) if node.has(place)]
+            _refuse_large(node, node.broadcast(*given))
 
 
 def _refuse_large(node: Node, shape: tuple[int, ...]) -> None:

@@ -130,12 +130,6 @@ def _in_groups(node: Node, groups: int) -> Term:
     found = node.builder.reshaped(normal, shape)
     for place, head in ((1, "mul"), (2, "add")):
         one = node.term(place)
-        if node.builder.shape(one) == (groups,) != shape[1:2]:  # before opset 21, one for a group
-            one = node.make(
-                "expand",
-                node.builder.reshaped(one, (groups, 1)),
-                words((groups, shape[1] // groups)),
-            )
         one = node.builder.reshaped(one, (1, shape[1], *(1,) * (len(shape) - 2)))
         found = node.pairwise(head, found, one)
     return found

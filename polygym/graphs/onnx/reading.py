@@ -18,13 +18,13 @@ from polygym.graphs.model import Model
 from polygym.graphs.onnx.building import Builder
 from polygym.graphs.onnx.entering import entered
 from polygym.graphs.onnx.files import Opened, opened
-from polygym.graphs.onnx.folding import folded
+from polygym.graphs.onnx.folding import folded, is_folded
 from polygym.graphs.onnx.library import part_of_onnx
 from polygym.graphs.onnx.names import Names
 from polygym.graphs.onnx.nodes import Node, Value
 from polygym.graphs.onnx.patterns import recognised
 from polygym.graphs.onnx.tensors import array_of
-from polygym.graphs.onnx.translations import translated
+from polygym.graphs.onnx.translations import ROWS, translated, unsupported
 from polygym.rewrite.term import Term
 
 __all__ = ["read"]
@@ -44,6 +44,8 @@ def read(path: str | Path, shapes: Mapping[str, Sequence[int]] | None = None) ->
     weights = {one.name: one for one in source.model.graph.initializer}
     wanted = [one.name for one in source.model.graph.output]
     steps = _ordered(source, values, weights, wanted)
+    _refuse_unknown(source, steps)
+    _refuse_malformed(source, steps)
     uses = Counter([*wanted, *(name for step in steps for name in step.proto.input)])
     for name in wanted:
         if name in weights:
@@ -103,7 +105,6 @@ def _ordered(
                 f"{printable(name)} is needed for itself"
             )
         if step.number not in states:
-            _refuse_foreign(source, step)
             states[step.number] = "open"
             stack.append((step, iter(step.proto.input)))
 
@@ -120,23 +121,38 @@ def _ordered(
     return order
 
 
-def _refuse_foreign(source: Opened, step: _Step) -> None:
-    """Refuse a node of another domain, or one that is not written as its operator wants it."""
-    domain = step.proto.domain
-    if domain not in ("", "ai.onnx"):
-        raise InputError(
-            f"{source.title}: {step.title}: expected an operator of ONNX itself, found one of the "
-            f"domain {printable(domain)}: export the model without custom operators"
-        )
+def _refuse_unknown(source: Opened, steps: Sequence[_Step]) -> None:
+    """Refuse nodes of other domains and operators; says the first of the file, and how many."""
+    unknown: list[tuple[int, str]] = []
+    for step in steps:
+        domain, operator = step.proto.domain, step.proto.op_type
+        if domain not in ("", "ai.onnx"):
+            said = (
+                "expected an operator of ONNX itself, found one of the domain "
+                f"{printable(domain)}: export the model without custom operators"
+            )
+        elif operator in ROWS or is_folded(operator):
+            continue
+        else:
+            said = unsupported(operator)
+        unknown.append((step.number, f"{step.title}: {said}"))
+    if unknown:
+        more = f" ({len(unknown) - 1} more nodes are unknown)" if unknown[1:] else ""
+        raise InputError(f"{source.title}: {min(unknown)[1]}{more}")
+
+
+def _refuse_malformed(source: Opened, steps: Sequence[_Step]) -> None:
+    """Refuse nodes that are not written as ONNX says that their operator is."""
     checker = part_of_onnx("checker")
     context = checker.C.CheckerContext()
     context.ir_version = part_of_onnx().IR_VERSION
     context.opset_imports = {"": source.opset}
-    try:
-        checker.check_node(step.proto, context)
-    except checker.ValidationError as error:
-        first = printable(str(error).strip().partition("\n")[0])
-        raise InputError(f"{source.title}: {step.title}: {first}") from None
+    for step in steps:
+        try:
+            checker.check_node(step.proto, context)
+        except checker.ValidationError as error:
+            first = printable(str(error).strip().partition("\n")[0])
+            raise InputError(f"{source.title}: {step.title}: {first}") from None
 
 
 def _node(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from polygym.errors import printable
 from polygym.graphs.onnx import attention, elementwise, images, normalising, products, shaping
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS", "translated"]
+__all__ = ["ROWS", "translated", "unsupported"]
 
 _TABLES = (
     elementwise.ROWS,
@@ -44,6 +45,15 @@ _HINTS = {
 _HINT_OF = {name: hint for hint, names in _HINTS.items() for name in names.split()}
 
 
+def unsupported(operator: str) -> str:
+    """Return what is said of an operator that is not there, and what to do about it."""
+    hint = _HINT_OF.get(operator, "write it by others before exporting")
+    return (
+        f"the operator {printable(operator)} is not supported ({hint}); "
+        f"supported are {', '.join(sorted(ROWS))}"
+    )
+
+
 def translated(node: Node) -> tuple[Term, ...]:
     """Return the terms of a node's results.
 
@@ -52,11 +62,7 @@ def translated(node: Node) -> tuple[Term, ...]:
     """
     row = ROWS.get(node.operator)
     if row is None:
-        hint = _HINT_OF.get(node.operator, "write it by others before exporting")
-        node.refuse(
-            f"the operator {node.operator} is not supported ({hint}); "
-            f"supported are {', '.join(sorted(ROWS))}"
-        )
+        node.refuse(unsupported(node.operator))
     unknown = set(node.attributes) - set(row.attributes.split())
     if unknown:
         node.refuse(
