@@ -32,6 +32,9 @@ __all__ = ["HEADS", "MAIN", "Body", "Draft", "body_of", "broadcast"]
 MAIN = "main"
 """The name of a temporary array that may become the result: it has its shape."""
 
+_WIDE = 6
+"""Columns from which on kernels of single channels are written out, if windows leave some out."""
+
 _LARGEST_WINDOW = 8
 """Rows and columns of windows that are written out element by element."""
 
@@ -141,8 +144,18 @@ def _conv(operation: Operation, draft: Draft) -> Body:
     channel, filter_ = g * inner + c, g * each + f
     left = draft.read(x, (n, channel, h * stride[0] + down, v * stride[1] + across))
     right = draft.read(w, (filter_, c, down, across))
-    product = Apply("{0} * {1}", (left, right))
-    return _reduced(operation, at, extents, "+=!", product, (n, filter_, h, v))
+    value: Expression = Apply("{0} * {1}", (left, right))
+    if inner == 1 and stride[1] > 1 and w.shape[3] >= _WIDE:
+        del extents["x"]
+        terms = [
+            (
+                draft.read(x, (n, channel, h * stride[0] + down, v * stride[1] + place)),
+                draft.read(w, (filter_, c, down, constant(place))),
+            )
+            for place in range(w.shape[3])
+        ]
+        value = _joined("({0} + {1})", [Apply("{0} * {1}", term) for term in terms])
+    return _reduced(operation, at, extents, "+=!", value, (n, filter_, h, v))
 
 
 def _matmul_row(operation: Operation, draft: Draft) -> Body:

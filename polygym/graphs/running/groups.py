@@ -129,8 +129,8 @@ def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]
     kept: list[Statement] = []
     temporaries = list(body.temporaries)
     whole = tuple(body.extents[name] for name in body.at)
-    value = body.value
     for member in group.members:
+        value = body.value
         if member is not group.head:
             parts = [
                 values[view.source]
