@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
@@ -33,6 +33,7 @@ def some_rules(draw: st.DrawFn) -> list[Rule]:
     return made
 
 
+@settings(max_examples=40, deadline=None)
 @given(some_rules())
 def test_tables_are_read_back(made: list[Rule]) -> None:
     assert parse_rules(text_of_rules(made)) == made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -89,15 +89,26 @@ def solve(program: IntegerProgram, seconds: float, start: list[float] | None = N
 
 def _run(solver: Any) -> None:
     solver.HandleUserInterrupt = True
-    thread = Thread(target=solver.run, name="solver", daemon=True)
+    is_done = Event()
+
+    def run() -> None:
+        try:
+            solver.run()
+        finally:
+            is_done.set()
+
+    thread = Thread(target=run, name="solver", daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)
+        while not is_done.wait(0.1):  # a thread that is joined and interrupted counts as ended
+            pass
     except BaseException:
         solver.cancelSolve()
-        thread.join()
+        is_done.wait()
         raise
+    finally:
+        if is_done.is_set():
+            thread.join()
 
 
 def _model(program: IntegerProgram) -> Any:
