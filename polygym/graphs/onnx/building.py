@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from polygym.errors import InputError
 from polygym.graphs import build
 from polygym.graphs.domain import TENSORS
 from polygym.graphs.onnx.names import Names
@@ -74,10 +73,10 @@ class Builder:
         """Return the weight with certain elements.
 
         Raises:
-            InputError: polygym has no such type, or there are no elements.
+            Inadmissible: polygym has no such type, or there are no elements.
         """
         if array.dtype.name not in DTYPES or not array.size:
-            raise InputError(
+            raise Inadmissible(
                 f"expected elements of {', '.join(DTYPES)} for {name}, "
                 f"found {array.dtype.name} of shape {array.shape}"
             )

@@ -25,6 +25,7 @@ from polygym.graphs.onnx.nodes import Node, Value
 from polygym.graphs.onnx.patterns import recognised
 from polygym.graphs.onnx.tensors import array_of
 from polygym.graphs.onnx.translations import ROWS, translated, unsupported
+from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
 __all__ = ["read"]
@@ -187,7 +188,10 @@ def _model(
     results: list[tuple[str, Term]] = []
     for name in wanted:
         found = values[name]
-        one = found if isinstance(found, Term) else builder.weight(found, name)
+        try:
+            one = found if isinstance(found, Term) else builder.weight(found, name)
+        except Inadmissible as error:
+            raise InputError(f"{source.title}: result {printable(name)}: {error}") from None
         results.append((names.take(name), one))
     made = recognised([one for _, one in results], builder)
     inputs = tuple(one for one in values.values() if isinstance(one, Term) and one.head == "input")
