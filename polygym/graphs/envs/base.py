@@ -276,7 +276,10 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
 
     def __deepcopy__(self, memo: dict[int, object]) -> GraphEnv:
         """Copy what changes (the episode is a value; the random numbers), share what does not."""
-        other = copy.copy(self)
+        other = object.__new__(
+            type(self)
+        )  # copy.copy would take the actions again, as a pickle does
+        other.__dict__.update(self.__dict__)
         other.action_space = copy.deepcopy(self.action_space, memo)
         other.observation_space = copy.deepcopy(self.observation_space, memo)
         if self._np_random is not None:

@@ -84,6 +84,15 @@ def _marked(episode: Saturation | Substitution) -> list[str]:
     ]
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "node"), counted(2, "node")
+    ('1 node', '2 nodes')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _stage(episode: Saturation | Substitution) -> str:
     if episode.is_over:
         return f"ended, {episode.status}"
@@ -93,7 +102,7 @@ def _stage(episode: Saturation | Substitution) -> str:
         return f"{graph.node_count} nodes in {graph.class_count} classes{full}"
     count = len(episode.taken)
     last = f", the last one {episode.taken[-1].rule}" if episode.taken else ""
-    return f"{count} substitution{'' if count == 1 else 's'}{last}"
+    return f"{counted(count, 'substitution')}{last}"
 
 
 def _cost(episode: Saturation | Substitution) -> str:
@@ -108,14 +117,15 @@ def _choices(episode: Saturation | Substitution) -> list[str]:
 def _groups(episode: Saturation) -> list[str]:
     lines = []
     for action, name in enumerate(episode.meanings()):
-        why = episode.refusal(action)
-        note = f"  ({why})" if why else ""
-        done = episode.applied[action]
+        why, done = episode.refusal(action), episode.applied[action]
+        said = []
         if action < EXTRACT_GREEDILY and done.times:
-            note = (
-                f"  applied {done.times} times, the last one changed {done.matches} places "
-                f"and added {done.growth} nodes{note}"
+            said.append(
+                f"applied {counted(done.times, 'time')}, the last changed "
+                f"{counted(done.matches, 'place')} and added {counted(done.growth, 'node')}"
             )
+        said += [why] if why else []
+        note = f": {'; '.join(said)}" if said else ""
         lines.append(f"{' ' if why else '>'} {action:3} {name}{note}")
     return lines
 

@@ -145,7 +145,7 @@ class SaturateEnv(GraphEnv):
     | `max_steps` | 30 | groups of rules that are applied at most |
     | `node_price` | 1e-7 | what a node costs in every step |
     | `second_price` | 0.0 | what a second costs |
-    | `extraction_seconds` | 10.0 | when the solver is stopped |
+    | `extraction_seconds` | 5.0 | when the solver is stopped |
     """
 
     ID: ClassVar[str] = ID
@@ -158,7 +158,7 @@ class SaturateEnv(GraphEnv):
         max_steps: int = 30,
         node_price: float = 1e-7,
         second_price: float = 0.0,
-        extraction_seconds: float = 10.0,
+        extraction_seconds: float = 5.0,
         **others: Any,
     ) -> None:
         super().__init__(graph, **others)

@@ -72,7 +72,7 @@ class SaturationOptions:
     max_steps: int = 30
     node_price: float = 1e-7
     second_price: float = 0.0
-    extraction_seconds: float = 10.0
+    extraction_seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +171,12 @@ class Saturation:
         if self.steps >= self.options.max_steps:
             return f"{self.options.max_steps} groups of rules have been applied: extract"
         if not self.rules_of(action):
-            return f"there are no rules of {ACTIONS[action]}"
+            return "there is no such rule"
         fitting = self._fitting(action)
         if not fitting:
-            return f"no rule of {ACTIONS[action]} has all its operators in the e-graph"
+            return "none of its rules has all its operators in the e-graph"
         if self.idle.issuperset(fitting):
-            return f"{ACTIONS[action]}: applied, and nothing has changed since"
+            return "nothing has changed since it was applied last without effect"
         return ""
 
     def after(self, action: int) -> Saturation:

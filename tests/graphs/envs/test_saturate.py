@@ -98,7 +98,7 @@ def test_a_saturated_e_graph_allows_extraction_alone() -> None:
     while env.action_masks()[EVERY_SINGLE]:
         env.step(EVERY_SINGLE)
     assert np.flatnonzero(env.action_masks()).tolist() == [EXTRACT_GREEDILY, EXTRACT_OPTIMALLY]
-    idle = "products: applied, and nothing has changed since"
+    idle = "nothing has changed since it was applied last without effect"
     assert env.episode.refusal(1) == idle, "together with the others"
     assert env.step(1)[4]["refused"] == idle
 
