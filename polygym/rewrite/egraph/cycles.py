@@ -8,28 +8,27 @@ that none is left among the nodes that are not blacklisted, and both end with th
   ``EFFICIENT`` looks into a map of descendants made before the iteration, one bit for each class
   that is a root of a match, and so does not see what the iteration itself brought.
 - *after* the iteration, a depth-first pass (:func:`cut_cycles`) finds all cycles that there are,
-  and blacklists the latest node of each, among those which it may.
+  and blacklists the latest node of each.
 
-It may not blacklist the *mainstay* of a class: the node by which the class is made with the fewest
-steps, nodes of original terms counting as nothing beside others. Every cycle has a node that is no
-mainstay, since steps cannot decrease all the way round; so whatever class there is can still be
-made. And unless all nodes of a cycle are original, one of the others is no mainstay and goes: none
-of the original is lost. (All of them are where the original contains, say, both x and f(g(x)) that
-a rule makes equal: then x stays and f(g(x)) goes, which could not be chosen beside x anyway, and
-what remains of the original is a part of it, and so no dearer.)
+The latest node of a cycle is never the earliest of its class: the node before it in the cycle is
+earlier and needs that class, which therefore had a node before. So the earliest node of each class
+stays, all that it needs has an earlier one, and whatever class there is can still be made. And
+since original nodes come before all others, none of them goes unless all of a cycle are original:
+where the original contains, say, both x and f(g(x)) that a rule makes equal. Then f(g(x)) goes,
+which could not be chosen beside x anyway, and what remains of the original is a part of it, and so
+no dearer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from heapq import heappop, heappush
 
 from polygym.rewrite.egraph.applying import Program
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.egraph.matching import Match
 
-__all__ = ["CycleFilter", "closes_cycle", "cut_cycles", "descendants", "mainstays", "reachable"]
+__all__ = ["CycleFilter", "closes_cycle", "cut_cycles", "descendants", "reachable"]
 
 
 class CycleFilter(Enum):
@@ -110,7 +109,6 @@ def cut_cycles(graph: EGraph) -> int:
         return 0
     keys, members, states = graph.keys, graph.members, graph.states
     colours = bytearray(len(keys))  # 0: not seen, 1: on the path, 2: has no cycle below
-    stays: dict[int, int] | None = None
     cut = 0
     for start in members:
         if colours[start]:
@@ -136,10 +134,7 @@ def cut_cycles(graph: EGraph) -> int:
                 steps.append(_steps(graph, child))
                 taken.append(-1)
                 continue
-            begin = path.index(child)
-            if stays is None:
-                stays = mainstays(graph)
-            place = _worst(graph, path, taken, begin, stays)
+            place = _latest(graph, path, taken, path.index(child))
             graph.blacklist_node(taken[place])
             cut += 1
             for name in path[place + 1 :]:  # what was seen of them may come again by another way
@@ -149,43 +144,18 @@ def cut_cycles(graph: EGraph) -> int:
     return cut
 
 
-def mainstays(graph: EGraph) -> dict[int, int]:
-    """Return for each class the node that makes it with the fewest steps; see the module."""
-    keys, states, originals, find = graph.keys, graph.states, graph.originals, graph.find
-    new = graph.node_count + 1  # one step by a new node is more than any by original ones
-    waiting: dict[int, int] = {}
-    users: dict[int, list[int]] = {}
-    heap: list[tuple[int, int]] = []
-    for node, state in enumerate(states):
-        if state:
-            continue
-        children = set(keys[node][1:])
-        waiting[node] = len(children)
-        for child in sorted(children):
-            users.setdefault(child, []).append(node)
-        if not children:
-            heappush(heap, (1 if originals[node] else new, node))
-    found: dict[int, int] = {}
-    while heap:
-        steps, node = heappop(heap)
-        name = find(node)
-        if name in found:
-            continue
-        found[name] = node
-        for user in users.get(name, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heappush(heap, (steps + (1 if originals[user] else new), user))
-    return found
+def _latest(graph: EGraph, path: list[int], taken: list[int], begin: int) -> int:
+    """Return the place on the path of the cycle's node to be blacklisted, the latest.
 
-
-def _worst(
-    graph: EGraph, path: list[int], taken: list[int], begin: int, stays: dict[int, int]
-) -> int:
-    """Return the place on the path of the node to be blacklisted."""
-    free = [place for place in range(begin, len(path)) if stays[path[place]] != taken[place]]
-    later = [place for place in free if not graph.originals[taken[place]]]
-    return max(later or free, key=lambda place: taken[place])
+    Terms may be added whole later on; then the latest that is neither theirs nor its class's first.
+    """
+    places = range(begin, len(path))
+    others = [
+        place
+        for place in places
+        if not graph.originals[taken[place]] and graph.members[path[place]][0] != taken[place]
+    ]
+    return max(others or places, key=lambda place: taken[place])
 
 
 def _steps(graph: EGraph, name: int) -> Iterator[tuple[int, int]]:
