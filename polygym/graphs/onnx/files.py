@@ -18,7 +18,7 @@ __all__ = ["NEWEST_OPSET", "OLDEST_OPSET", "Opened", "opened"]
 OLDEST_OPSET = 7
 """Before it, broadcasting was said by attributes."""
 
-NEWEST_OPSET = 25
+NEWEST_OPSET = 27
 """The newest whose changes to the operators here were read."""
 
 _MOST_BYTES = (1 << 31) - 1

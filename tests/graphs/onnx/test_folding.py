@@ -84,6 +84,25 @@ def test_constants_of_every_form(tmp_path: Path) -> None:
         read(path)
 
 
+def test_tables_of_waves(tmp_path: Path) -> None:
+    """Angles of places times frequencies: sines that are known, though no graph has them."""
+    nodes = [
+        helper.make_node("Range", ["start", "end", "step"], ["places"]),
+        helper.make_node("Unsqueeze", ["places", "one"], ["column"]),
+        helper.make_node("MatMul", ["column", "frequencies"], ["angles"]),
+        helper.make_node("Sin", ["angles"], ["sines"]),
+        helper.make_node("Cos", ["angles"], ["cosines"]),
+        helper.make_node("Mul", ["x", "sines"], ["p"]),
+        helper.make_node("Sub", ["p", "cosines"], ["y"]),
+    ]
+    names = {"start": 0, "end": 5, "step": 1}
+    weights = {name: np.array(one, np.float32) for name, one in names.items()}
+    weights |= {"one": integers(1), "frequencies": numbers(1, 4)}
+    path = save(tmp_path / "m.onnx", nodes, {"x": (5, 4)}, weights=weights)
+    assert_same(path, [numbers(5, 4)])
+    assert heads(path) == ["ewmul", "sub"]
+
+
 def test_results_that_are_constants(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),
