@@ -28,7 +28,7 @@ from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule, check_words
 
-__all__ = ["Counterexample", "Verified", "check", "verify"]
+__all__ = ["Counterexample", "Verified", "case", "check", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def verify(rule: Rule, budget: int = 120, seed: int = 0) -> Verified | Counterex
     kinds(rule)
     fired = silent = 0
     for number, instance in enumerate(instances(rule, seed, budget)):
-        found = _case(rule, instance, seed, number)
+        found = case(rule, instance, seed, number)
         if isinstance(found, Counterexample):
             return _smaller(rule, found, seed)
         fired, silent = fired + found, silent + (not found)
@@ -129,7 +129,7 @@ def check(rule: Rule, budget: int = 120) -> Verified:
     return found
 
 
-def _case(rule: Rule, instance: Instance, seed: int, number: int) -> bool | Counterexample:
+def case(rule: Rule, instance: Instance, seed: int, number: int) -> bool | Counterexample:
     """Return whether the rule fires on an instance, or values for which it must not."""
     try:
         data = data_pass(rule.targets, instance.binding, instance.data)
@@ -181,7 +181,7 @@ def _smaller(rule: Rule, found: Counterexample, seed: int) -> Counterexample:
         instance = attempt(rule, dice, literals if number % 2 else {}, 5)
         if instance is None or _size(instance.binding) >= _size(found.binding):
             continue
-        other = _case(rule, instance, seed, number)
+        other = case(rule, instance, seed, number)
         if isinstance(other, Counterexample):
             found = other
     return found
