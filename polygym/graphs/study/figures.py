@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from polygym.graphs.study.plan import Method
 from polygym.pictures import style
@@ -23,9 +23,6 @@ from polygym.pictures.chart import (
     names_below,
     new_chart,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["figures"]
 
@@ -160,7 +157,7 @@ def _value(row: Row, field: str) -> float:
             return found if math.isfinite(found) else 0.0
 
 
-def _label(axes: Axes, text: str) -> None:
+def _label(axes: Any, text: str) -> None:
     axes.set_ylabel(text, fontproperties=style.font(_TEXT), color=style.INK)
     axes.grid(axis="y", color=style.GRID, linewidth=0.5)
     for label in (*axes.get_yticklabels(), *axes.get_xticklabels()):
