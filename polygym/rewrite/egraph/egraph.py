@@ -63,7 +63,7 @@ class EGraph:
         self.originals = bytearray()
         """Node: whether it is part of a term that was added whole."""
         self.touched: list[int] = []
-        """Class: the tick at which it changed last."""
+        """Node: when it changed last, by ticks: itself, its class, a child, or a child's data."""
         self.tick = 1
         self.searched: dict[Rule, int] = {}
         """Rule: the tick before which all its matches have been applied."""
@@ -151,6 +151,15 @@ class EGraph:
             found[one] = self.find(node)
         return found[root]
 
+    def nodes_making(self, root: Term) -> list[int]:
+        """Return the nodes of a term that :meth:`lookup` finds."""
+        found: dict[Term, int] = {}
+        for one in postorder([root]):
+            operator = self.types.operator(one.head, len(one.children))
+            names = [self.find(found[child]) for child in one.children]
+            found[one] = self.table[(operator, *names)]
+        return list(found.values())
+
     # What changes it
 
     def add_term(self, root: Term) -> int:
@@ -170,7 +179,7 @@ class EGraph:
                 node = self._made(key)
             elif self.states[node] == _BLACK:
                 self.states[node] = _LIVE
-                self.touched[self.find(node)] = self.tick
+                self.touched[node] = self.tick
             self.originals[node] = 1
             made[one] = self.find(node)
         return made[root]
@@ -243,8 +252,11 @@ class EGraph:
         numbers[one] = number
         self.parents[other] = one
         self._to_repair.append(other)
-        self.members[one] += self.members.pop(other)
-        self.touched[one] = self.tick
+        moved = self.members.pop(other)
+        touched, tick = self.touched, self.tick
+        for node in moved:
+            touched[node] = tick
+        self.members[one] += moved
         self.changes += 1
         return True
 
@@ -306,10 +318,12 @@ class EGraph:
     def _repair(self, old: int) -> None:
         """Give the nodes that use a class by a name that counts no more its new name."""
         keys, table, states, find = self.keys, self.table, self.states, self.find
-        moved: list[int] = []
-        for node in self._uses[old]:
+        touched, tick = self.touched, self.tick
+        nodes, self._uses[old] = self._uses[old], []
+        for node in nodes:
             if states[node] == _DEAD:
                 continue
+            touched[node] = tick
             key = keys[node]
             if table.get(key) == node:
                 del table[key]
@@ -318,20 +332,18 @@ class EGraph:
             if twin is None or twin == node:
                 table[key] = node
                 keys[node] = key
-                moved.append(node)
-                continue
-            kept, dropped = (node, twin) if node < twin else (twin, node)
-            self._become_one(kept, dropped, key)
-            if kept == node:
-                moved.append(node)
-        self._uses[find(old)] += moved
-        self._uses[old] = []
+                self._uses[find(old)].append(node)
+            elif node < twin:
+                self._uses[find(old)].append(node)
+                self._become_one(node, twin, key)
+            else:
+                self._become_one(twin, node, key)
 
     def _become_one(self, kept: int, dropped: int, key: tuple[int, ...]) -> None:
         states = self.states
         if states[kept] == _BLACK and states[dropped] == _LIVE:
             states[kept] = _LIVE
-            self.touched[self.find(kept)] = self.tick
+        self.touched[kept] = self.tick
         states[dropped] = _DEAD
         self.originals[kept] |= self.originals[dropped]
         self.table[key] = kept
@@ -344,10 +356,10 @@ class EGraph:
         types, numbers, states, find = self.types, self.numbers, self.states, self.find
         while self._to_infer and not self._to_repair:
             changed = find(self._to_infer.pop())
-            self.touched[changed] = self.tick
             for node in self._uses[changed]:
                 if states[node] == _DEAD:
                     continue
+                self.touched[node] = self.tick
                 key = self.keys[node]
                 data = (key[0], *[numbers[find(child)] for child in key[1:]])
                 inferred, name = types.infer(data), find(node)

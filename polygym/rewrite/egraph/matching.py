@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from polygym.errors import InputError
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.term import Term, is_variable, postorder, variables
 from polygym.rewrite.typed import Types
@@ -22,6 +23,9 @@ Match: TypeAlias = tuple[int, ...]
 
 _Rows: TypeAlias = list[tuple[int, ...]]
 
+_MOST_NODES = 20
+"""How deep Python lets loops stand within each other."""
+
 
 class Pattern:
     """One pattern, compiled."""
@@ -29,96 +33,101 @@ class Pattern:
     def __init__(self, source: Term, types: Types) -> None:
         """Compile a pattern."""
         self.source = source
-        self.depth = _depth(source)
-        self.operator = types.operator(source.head, len(source.children))
-        self.inner: list[int] = []
+        self.operators: list[int] = []
+        """The operators of its nodes: the root's, then in the order of the loops."""
         self.ground: list[Term] = []
+        """Its parts without variables, each of which is one class or in none."""
+        self.operators.append(types.operator(source.head, len(source.children)))
         code = _Code(self, types)
-        exec(compile(code.text(), f"<pattern {source.head}>", "exec"), code.names)
+        text = code.text()
+        if len(self.operators) > _MOST_NODES:
+            raise InputError(
+                f"pattern {source.head}: expected at most {_MOST_NODES} nodes with variables, "
+                f"found {len(self.operators)}"
+            )
+        exec(compile(text, f"<pattern {source.head}>", "exec"), code.names)
         self._search: Callable[[_Rows, list[Any], list[int], list[Match]], None]
         self._search = code.names["search"]
 
     def matches(self, index: Index, since: int = 0) -> list[Match]:
-        """Return the matches, in order of root nodes; those of changed parts alone, if asked for.
+        """Return the matches, or those alone that have a node which changed after a tick.
 
-        What changed after a tick, up to as far from the root as the pattern reaches, may have made
-        a match that was not there; all of these are returned, and some that were.
+        What is new about them may only be what is known of a variable's class. Each is found once:
+        with the first of its nodes that changed, those before being nodes that did not.
         """
+        graph = index.graph
         constants: list[int] = []
         for ground in self.ground:
-            found = index.graph.lookup(ground)
+            found = graph.lookup(ground)
             if found is None:
                 return []
             constants.append(found)
+            if since and any(graph.touched[node] > since for node in graph.nodes_making(ground)):
+                since = 0
         answer: list[Match] = []
-        inner = [index.by_class(operator) for operator in self.inner]
-        self._search(index.rows(self.operator, self.depth, since), inner, constants, answer)
+        root, *inner = self.operators
+        if not since:
+            getters = [index.by_class(operator).get for operator in inner]
+            self._search(index.rows(root), getters, constants, answer)
+            return answer
+        for changed, operator in enumerate(self.operators):
+            if not index.rows(operator, since):
+                continue
+            getters = [
+                index.by_class(one, _side(since, place, changed)).get
+                for place, one in enumerate(inner, 1)
+            ]
+            rows = index.rows(root, _side(since, 0, changed))
+            self._search(rows, getters, constants, answer)
         return answer
 
 
+def _side(since: int, place: int, changed: int) -> int:
+    """Return which rows a node may have: all, those that changed, or (negative) those that not."""
+    return 0 if place > changed else since if place == changed else -since
+
+
 class Index:
-    """The nodes of an e-graph by operator, as they are now; must be made again after a change."""
+    """The nodes of an e-graph by operator, as they are now; must be made again after a change.
+
+    ``since`` is a tick: rows of nodes that changed after it; its negative: of those that did not;
+    0: of all.
+    """
 
     def __init__(self, graph: EGraph) -> None:
         """Sort the nodes that are not blacklisted."""
         self.graph = graph
-        self._rows: dict[int, _Rows] = {}
-        self._by_class: dict[int, dict[int, _Rows]] = {}
-        self._reached: dict[int, list[set[int]]] = {}
-        self._changed: dict[tuple[int, int, int], _Rows] = {}
-        found, find = self._rows, graph.find
+        self._rows: dict[tuple[int, int], _Rows] = {}
+        self._by_class: dict[tuple[int, int], dict[int, _Rows]] = {}
+        self._nodes: list[list[int]] = [[] for _ in graph.types.heads]
+        nodes, keys = self._nodes, graph.keys
         for node, state in enumerate(graph.states):
             if not state:
-                key = graph.keys[node]
-                row = (find(node), *key[1:])
-                rows = found.get(key[0])
-                if rows is None:
-                    found[key[0]] = [row]
-                else:
-                    rows.append(row)
+                nodes[keys[node][0]].append(node)
 
-    def rows(self, operator: int, depth: int, since: int) -> _Rows:
-        """Return the nodes with an operator above which something changed, at most so far down."""
-        rows = self._rows.get(operator, [])
-        if not since or not rows:
-            return rows
-        key = (operator, depth, since)
-        answer = self._changed.get(key)
-        if answer is None:
-            near = self._near(depth, since)
-            answer = self._changed[key] = [row for row in rows if row[0] in near]
-        return answer
-
-    def by_class(self, operator: int) -> dict[int, _Rows]:
-        """Return the nodes with an operator, by class."""
-        found = self._by_class.get(operator)
+    def rows(self, operator: int, since: int = 0) -> _Rows:
+        """Return the nodes with an operator, in order."""
+        found = self._rows.get((operator, since))
         if found is None:
-            found = self._by_class[operator] = {}
-            for row in self._rows.get(operator, ()):
-                found.setdefault(row[0], []).append(row)
+            graph = self.graph
+            keys, find, touched = graph.keys, graph.find, graph.touched
+            nodes = self._nodes[operator] if operator < len(self._nodes) else []
+            if since > 0:
+                nodes = [node for node in nodes if touched[node] > since]
+            elif since < 0:
+                nodes = [node for node in nodes if touched[node] <= -since]
+            found = [(find(node), *keys[node][1:]) for node in nodes]
+            self._rows[operator, since] = found
         return found
 
-    def _near(self, depth: int, since: int) -> set[int]:
-        """Return the classes from which a class that changed is at most so many steps away."""
-        graph = self.graph
-        levels = self._reached.get(since)
-        if levels is None:
-            touched = graph.touched
-            levels = [{name for name in graph.members if touched[name] > since}]
-            self._reached[since] = levels
-        while len(levels) <= depth:
-            near = set(levels[-1])
-            for name in levels[-1] - (levels[-2] if len(levels) > 1 else set()):
-                near.update(map(graph.find, graph.uses_of(name)))
-            levels.append(near)
-        return levels[depth]
-
-
-def _depth(source: Term) -> int:
-    depths: dict[Term, int] = {}
-    for one in postorder([source]):
-        depths[one] = 1 + max((depths[child] for child in one.children), default=-1)
-    return depths[source]
+    def by_class(self, operator: int, since: int = 0) -> dict[int, _Rows]:
+        """Return the nodes with an operator, by class."""
+        found = self._by_class.get((operator, since))
+        if found is None:
+            found = self._by_class[operator, since] = {}
+            for row in self.rows(operator, since):
+                found.setdefault(row[0], []).append(row)
+        return found
 
 
 class _Code:
@@ -148,9 +157,7 @@ class _Code:
         values = "".join(f"{self._bound[name]}, " for name in names)
         self._say(f"append((root, {values}))")
         head = ["def search(rows, inner, constants, found):", "    append = found.append"]
-        head += [
-            f"    inner{place} = inner[{place}].get" for place in range(len(self._pattern.inner))
-        ]
+        head += [f"    inner{place} = inner[{place}]" for place in range(self._depth - 2)]
         head += [
             f"    constant{place} = constants[{place}]"
             for place in range(len(self._pattern.ground))
@@ -184,10 +191,8 @@ class _Code:
                 return
             one, name = later[0]
             operator = self._types.operator(one.head, len(one.children))
-            if operator not in self._pattern.inner:
-                self._pattern.inner.append(operator)
-            place = self._pattern.inner.index(operator)
-            self._say(f"for {self._row(one, '_')} in inner{place}({name}, ()):")
+            self._pattern.operators.append(operator)
+            self._say(f"for {self._row(one, '_')} in inner{self._depth - 2}({name}, ()):")
             self._depth += 1
             opened = [(child, f"a{self._count + at}") for at, child in enumerate(one.children)]
             self._count += len(opened)
