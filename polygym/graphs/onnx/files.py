@@ -5,6 +5,7 @@ Nothing in a file is believed: what it is, how large it is and what it names is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,7 @@ def opened(path: Path) -> Opened:
         raise InputError(f"{title}: expected an ONNX model, found names that are no text")
     if model.functions:
         model = _inlined(model, title)
+    _refuse_repeated(model.graph, title)
     versions = {one.domain: one.version for one in model.opset_import}
     opset = next((versions[name] for name in _STANDARD if name in versions), None)
     if opset is None or not OLDEST_OPSET <= opset <= NEWEST_OPSET:
@@ -89,6 +91,20 @@ def _parsed(path: Path, title: str) -> Any:
             f"{title}: expected an ONNX model, found something else, or a part of one "
             f"(onnx {onnx.__version__}: {error})"
         ) from None
+
+
+def _refuse_repeated(graph: Any, title: str) -> None:
+    """Refuse weights without a meaning of their own: of one name, or written sparsely."""
+    if graph.sparse_initializer:
+        name = printable(graph.sparse_initializer[0].values.name)
+        raise InputError(f"{title}: expected weights with all elements, found the sparse {name}")
+    counts = Counter(one.name for one in graph.initializer)
+    for name, count in counts.items():
+        if count > 1 or not name:
+            raise InputError(
+                f"{title}: expected different names for weights, found {count} named "
+                f"{printable(name)!r}"
+            )
 
 
 def _texts(message: Any) -> Iterator[str | bytes]:

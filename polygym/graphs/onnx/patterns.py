@@ -96,7 +96,7 @@ def _gelu(one: Term, builder: Builder) -> Term | None:
         plus = _plus_number(gate, builder)
         if plus is None or not _near(plus[1], 1.0) or plus[0].head not in ("erf", "tanh"):
             continue
-        ((x, _),) = (whole.factors - Counter([gate])).items() or ((gate, 1),)
+        ((x, _),) = (whole.factors - Counter([gate])).items()
         inner = _product(plus[0].children[0], builder)
         if plus[0].head == "erf":
             matches = _near(inner.number, sqrt(0.5)) and inner.factors == Counter([x])

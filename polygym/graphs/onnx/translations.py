@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polygym.errors import printable
 from polygym.graphs.onnx import attention, elementwise, images, normalising, products, shaping
+from polygym.graphs.onnx.folding import is_folded
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
 from polygym.rewrite.domain import Inadmissible
@@ -31,15 +32,12 @@ _HINTS = {
         "ConvInteger MatMulInteger"
     ),
     "upsampling: leave it outside of the model": "Resize Upsample ConvTranspose GridSample",
+    "a choice of places: leave it outside of the model": "ArgMax ArgMin TopK",
     "random numbers: export the model after model.eval()": (
         "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial"
     ),
     "a result whose shape depends on values: leave it outside of the model": (
-        "NonZero NonMaxSuppression Unique Compress TopK"
-    ),
-    "known when its inputs are constants, and here they are not": (
-        "Equal Greater Less GreaterOrEqual LessOrEqual And Or Not Xor Range ConstantOfShape Mod "
-        "Trilu ScatterND ScatterElements GatherND GatherElements Floor Ceil Round Sign"
+        "NonZero NonMaxSuppression Unique Compress"
     ),
 }
 _HINT_OF = {name: hint for hint, names in _HINTS.items() for name in names.split()}
@@ -47,7 +45,9 @@ _HINT_OF = {name: hint for hint, names in _HINTS.items() for name in names.split
 
 def unsupported(operator: str) -> str:
     """Return what is said of an operator that is not there, and what to do about it."""
-    hint = _HINT_OF.get(operator, "write it by others before exporting")
+    known = "known where all that it takes is a constant, and here it is not"
+    other = known if is_folded(operator) else "write it by others before exporting"
+    hint = _HINT_OF.get(operator, other)
     return (
         f"the operator {printable(operator)} is not supported ({hint}); "
         f"supported are {', '.join(sorted(ROWS))}"

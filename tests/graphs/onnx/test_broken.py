@@ -164,8 +164,10 @@ def test_nodes_that_do_not_matter_are_not_looked_at(tmp_path: Path) -> None:
     ("kind", "inputs", "attributes", "said"),
     [
         ("NoSuchThing", ["x"], {}, "NoSuchThing"),
-        ("Sin", ["x"], {}, "the operator Sin is not supported (write it by others"),
-        ("TopK", ["x", "k"], {}, "shape depends on values"),
+        ("Hardmax", ["x"], {}, "the operator Hardmax is not supported (write it by others"),
+        ("TopK", ["x", "k"], {}, "a choice of places"),
+        ("Greater", ["x", "x"], {}, "known where all that it takes is a constant"),
+        ("NonZero", ["x"], {}, "shape depends on values"),
         ("QuantizeLinear", ["x", "s"], {}, "before quantisation"),
         ("Relu", ["x"], {"alpha": 1.0}, "alpha"),
         ("LeakyRelu", ["x"], {"alpha": 1}, "alpha"),
@@ -277,6 +279,22 @@ def test_tensors_that_are_not_all_there(tmp_path: Path) -> None:
             tensor.data_type = TensorProto.STRING
         path.write_bytes(broken.SerializeToString())
         assert "tensor w" in refusal(path)
+
+
+def test_weights_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    one(path, helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": numbers(3)})
+    model = onnx.load(path)
+    model.graph.initializer.append(model.graph.initializer[0])
+    path.write_bytes(model.SerializeToString())
+    assert "found 2 named 'w'" in refusal(path)
+    model.graph.initializer.pop()
+    values, places = (onnx.numpy_helper.from_array(v) for v in (numbers(1), np.array([0])))
+    sparse = helper.make_sparse_tensor(values, places, [3])
+    sparse.values.name = "s"
+    model.graph.sparse_initializer.append(sparse)
+    path.write_bytes(model.SerializeToString())
+    assert "found the sparse s" in refusal(path)
 
 
 def test_names_are_shown_as_what_they_are(tmp_path: Path) -> None:

@@ -126,3 +126,14 @@ def test_what_is_not_there_is_named(operator: str, tmp_path: Path) -> None:
     path = export(prepared(model), torch.randn(shape), tmp_path / "model.onnx", 17)
     with pytest.raises(InputError, match=rf"node \d+ \({operator}, /.*{why}"):
         read(path)
+
+
+@pytest.mark.parametrize("opset", [18, 23])
+def test_files_of_the_other_exporter(opset: int, tmp_path: Path) -> None:
+    """An encoder as ``dynamo=True`` writes it: with attention in parts, and as one operator."""
+    path = tmp_path / "model.onnx"
+    path.write_bytes((Path(__file__).parent / f"data/encoder-{opset}.onnx").read_bytes())
+    torch.manual_seed(1)
+    found = assert_same(path, [torch.randn(2, 5, 16).numpy()])
+    heads = Counter(str(one.head) for one in found.graph.nodes())
+    assert (heads["layer-norm"], heads["gelu"], heads["softmax"], heads["matmul"]) == (2, 1, 1, 6)
