@@ -20,7 +20,7 @@ from polygym.rewrite.rule import Rule, check_words, parse_rules
 
 __all__ = ["load", "load_file", "standard"]
 
-_FILE_BUDGET = 300
+_FILE_BUDGET = 400
 """How many instances a rule of a user is tried on, literals apart."""
 
 

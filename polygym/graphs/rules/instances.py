@@ -23,7 +23,7 @@ from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder
 
-__all__ = ["Instance", "data_pass", "instances", "kinds"]
+__all__ = ["Instance", "attempt", "data_pass", "holds", "instances", "kinds"]
 
 _ATTEMPTS = 60
 """How often data are made before an instance is given up."""
@@ -139,7 +139,7 @@ def attempt(
             data = data_pass(rule.sources, maker.bound)
         except (Inadmissible, ValueError, IndexError, ZeroDivisionError):
             continue
-        if _hold(rule, maker.bound, data):
+        if holds(rule, maker.bound, data):
             return Instance(maker.bound, data)
         repaired = _repaired(rule, dice, maker.bound, data)
         if any(repaired.get(name, value) != value for name, value in pins.items()):
@@ -148,7 +148,7 @@ def attempt(
             data = data_pass(rule.sources, repaired)
         except Inadmissible:
             continue
-        if _hold(rule, repaired, data):
+        if holds(rule, repaired, data):
             return Instance(repaired, data)
     return None
 
@@ -183,7 +183,8 @@ def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...]]:
     return roles, tuple(sorted(near - {0, 1, 2, 3, 4}))
 
 
-def _hold(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
+def holds(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
+    """Whether the conditions of a rule hold of an instance."""
     for condition in rule.conditions:
         try:
             made = data_pass(condition.children, binding, data)

@@ -95,7 +95,9 @@ class Maker:
         self.bound: dict[str, Data] = dict(pins)
         self._known: dict[Term, Data] = {}
         # Two extents for most axes, so that equal and different ones are both met often.
-        self._extents: Shape = dice.choice(((2, 3), (1, 2), (2, 4), (3, 1), _EXTENTS, _EXTENTS))
+        self._extents: Shape = dice.choice(
+            ((2, 3), (1, 2), (2, 4), (3, 1), (2, 6), _EXTENTS, _EXTENTS)
+        )
         self._kernels: tuple[tuple[int, int], ...] = _KERNELS
         if extents and dice.random() < 0.4:
             self._extents = (*extents, *dice.sample(_EXTENTS, 2))
@@ -222,7 +224,9 @@ class Maker:
             return
         kernel = self._dice.choice(self._kernels)
         groups = self._dice.choice((1, 1, 2, 3))
-        shape = (filters or groups * self._dice.choice((1, 2, 3)), self._extent(), *kernel)
+        # Six filters are many in one group, and some in two or three: what groups are confused by.
+        many = self._dice.choice((6, groups, 2 * groups, 3 * groups))
+        shape = (filters or many, self._extent(), *kernel)
         actual, inner, *extents = self._tensor(w, shape)
         groups = self._dice.choice([g for g in (1, 1, 2, 3, 4) if actual % g == 0])
         self.make(
