@@ -7,7 +7,7 @@ from collections.abc import Callable
 from polygym.graphs.model import Model
 from polygym.graphs.running.compiled import Compiled
 from polygym.graphs.running.kernels import kernel_of
-from polygym.graphs.running.operations import traced
+from polygym.graphs.running.lowering import traced
 from polygym.graphs.running.plan import Launch, laid_out
 from polygym.tc.kernel import Kernel
 

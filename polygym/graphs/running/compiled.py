@@ -9,39 +9,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.graph import Graph
-from polygym.graphs.running.memory import ALIGNMENT, Block, Plan, planned
-from polygym.graphs.running.nests import operations
+from polygym.graphs.running.memory import ALIGNMENT, Plan, planned
 from polygym.graphs.running.plan import Copy, Kind, Launch, Layout, Place, Storage
-from polygym.graphs.types import DTYPES, Tensor
+from polygym.graphs.running.steps import described, with_temporaries
+from polygym.graphs.types import Tensor
 from polygym.tc.addresses import address_of
 from polygym.tc.kernel import Kernel
 
-__all__ = ["Compiled", "Step"]
+__all__ = ["Compiled"]
 
 _Array: TypeAlias = "np.ndarray[Any, Any]"
 _NOWHERE = [0]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a step does: operators, shapes, the comprehension of its kernel ("" for a copy).
-
-    ``operations`` counts functions and terms of sums, ``bytes`` what is read and written at least.
-    """
-
-    label: str
-    reads: tuple[str, ...]
-    writes: str
-    text: str
-    operations: int
-    bytes: int
 
 
 class Compiled:
@@ -57,11 +41,11 @@ class Compiled:
         self.graph = graph
         self.inputs = graph.signatures
         self.outputs = tuple((name, graph.tensor(one)) for name, one in graph.outputs)
-        self.steps = tuple(map(_described, layout.steps))
+        self.steps = tuple(map(described, layout.steps))
         self._kernels = [one for one in kernels if one is not None]
         self._constants = layout.constants
         self._lock = threading.Lock()
-        temporaries, blocks = _with_temporaries(layout, kernels)
+        temporaries, blocks = with_temporaries(layout, kernels)
         self.blocks = tuple(blocks)
         self.memory: Plan = planned(blocks)
         self._arena = np.zeros(self.memory.bytes + ALIGNMENT, np.uint8)
@@ -231,37 +215,6 @@ class Compiled:
             case _:
                 whole = self._arrays[place.storage].reshape(-1).view(np.uint8)
         return whole[place.offset :].view(dtype)
-
-
-def _with_temporaries(
-    layout: Layout, kernels: Sequence[Kernel | None]
-) -> tuple[list[list[int]], list[Block]]:
-    """Return the blocks of the temporary arrays of every kernel, and all blocks."""
-    blocks = list(layout.blocks)
-    found: list[list[int]] = []
-    for number, kernel in enumerate(kernels):
-        own: list[int] = []
-        for one in kernel.places if kernel is not None else ():
-            assert not one.is_partial, "every element of a result is assigned"
-            if one.output is None and one.argument is None:
-                own.append(len(blocks))
-                size = int(np.prod(one.shape)) * one.dtype.itemsize
-                blocks.append(Block(size, number, number))
-        found.append(own)
-    return found, blocks
-
-
-def _described(step: Launch | Copy) -> Step:
-    if isinstance(step, Copy):
-        text = str(Tensor(step.view.shape, step.view.dtype))
-        moved = 2 * step.view.elements * DTYPES[step.view.dtype]
-        return Step("copy", (text,), text, "", 0, moved)
-    reads = tuple(str(Tensor(view.shape, view.dtype)) for _, view in step.reads)
-    result = step.group.root.result
-    written = Tensor(result.shape, result.dtype)
-    moved = sum(view.elements * DTYPES[view.dtype] for _, view in step.reads) + written.bytes
-    label = step.group.label
-    return Step(label, reads, str(written), step.recipe.text, operations(step.nest), moved)
 
 
 def _check(place: str, array: _Array, expected: Tensor) -> None:

@@ -89,7 +89,7 @@ def test_indices_out_of_range_are_errors() -> None:
 
 
 def test_operators_without_meaning_for_integers_are_refused() -> None:
-    with pytest.raises(InputError, match="sqrt: expected elements of a floating type, found int64"):
+    with pytest.raises(InputError, match="sqrt: expected"):
         compile_model(model_of(node("sqrt", entering("ids", 2, dtype="int64"))))
 
 
