@@ -1,9 +1,10 @@
 """Extraction by integer programming: the term whose different nodes cost least, proved to.
 
 Greedy's answer comes first, and is improved by a local search: it is where the solver starts, and
-what is returned when nothing better is found in time. What the solver says is a hint: its choice is followed from the root, its cost is
-summed anew, and a choice with a cycle is no answer; then the cycle is forbidden and the solver
-asked again, while there is time (unless cycles were said not to be looked after).
+what is returned when nothing better is found in time. What the solver says is a hint: its choice is
+followed from the root, its cost is summed anew, and a choice with a cycle is no answer; then the
+cycle is forbidden and the solver asked again, while there is time (unless cycles were said not to
+be looked after).
 """
 
 from __future__ import annotations

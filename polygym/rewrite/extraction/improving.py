@@ -3,7 +3,7 @@
 Greedy's choice counts a part as often as it is used, so that it never sees what two classes gain by
 one node that both could be had from (the halves of a merged product). Two moves do:
 
-- *share*: for a class d, all classes of the present choice that have a node which needs d choose it;
+- *share*: for a class d, all classes of the choice that have a node which needs d choose it;
 - *switch*: one class chooses another of its nodes.
 
 A move that makes the choice cheaper, and closes no cycle, is kept; the search ends when no move is,

@@ -23,7 +23,6 @@ from polygym.cli.tables import print_table
 from polygym.files import write_atomically
 
 if TYPE_CHECKING:
-    from polygym.graphs.costs import Costs
     from polygym.graphs.optimize import Optimized
     from polygym.graphs.race import Finish
     from polygym.graphs.sources import Source
@@ -149,7 +148,7 @@ def command(
     source = open_source(model, shapes, seed)
     rules = chosen_rules(rule_files)
     costs = chosen_costs(kind, threads)
-    tell = (lambda _: None) if as_json else (lambda text: say(text, err=True))
+    tell = _silent if as_json else _told
     if method == "backtracking":
         found = backtracked(
             source.graph,
@@ -164,7 +163,7 @@ def command(
         limits = Limits(nodes, 15 if iterations is None else iterations, time_limit, k_multi)
         options = Options(limits, extraction=Extraction(extract), extraction_seconds=extract_limit)
         found = optimize(source.graph, costs, options, rules, tell)
-    report = {"model": model, "threads": threads, "seed": seed, "method": method}
+    report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
     report |= summary(found, costs)
     code = 0
     if kind == "measured" if timed is None else timed:
@@ -178,6 +177,15 @@ def command(
         return Answer(code, report)
     _print(found, report, out)
     return Answer(code)
+
+
+def _silent(_: str) -> None:
+    """Say nothing of how far it is."""
+
+
+def _told(text: str) -> None:
+    """Say how far it is, beside the answer."""
+    say(text, err=True)
 
 
 def _confirmed(
