@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Compiled:
         self.inputs = graph.signatures
         self.outputs = tuple((name, graph.tensor(one)) for name, one in graph.outputs)
         self.steps = tuple(map(described, layout.steps))
-        self._kernels = [one for one in kernels if one is not None]
+        self._kernels = tuple(kernels)
         self._constants = layout.constants
         self._lock = threading.Lock()
         temporaries, blocks = with_temporaries(layout, kernels)
@@ -54,7 +54,6 @@ class Compiled:
         self._base = address_of(self._arena) + shift
         self._patches: list[tuple[Any, int, Storage, int]] = []
         self._calls: list[Callable[[], int]] = []
-        self._names: list[int] = []
         self._arrays: dict[Storage, _Array] = {}
         for step, kernel, own in zip(layout.steps, kernels, temporaries, strict=True):
             if isinstance(step, Launch):
@@ -83,6 +82,7 @@ class Compiled:
                 code = call()
                 if code:
                     self._complain(number, code)
+            self._arrays = {}
         if out is not None:
             return out
         found = [torch.from_numpy(one) for one in results] if torch is not None else results
@@ -121,7 +121,7 @@ class Compiled:
         for signature, value in zip(self.inputs, arrays, strict=True):
             array = value
             if type(array) is not np.ndarray:
-                if type(value).__module__.partition(".")[0] == "torch":
+                if _is_of_torch(value):
                     torch = _torch()
                     value = value.detach().cpu().numpy()
                 array = np.asarray(value)
@@ -140,8 +140,10 @@ class Compiled:
             )
         found: list[_Array] = []
         for (name, tensor), one in zip(self.outputs, given, strict=True):
-            array = one if type(one) is np.ndarray else one.detach().numpy()
             place = f"{self.graph.name}: out: {name}"
+            array = one.detach().numpy() if _is_of_torch(one) else one
+            if not isinstance(array, np.ndarray):
+                raise InputError(f"{place}: expected an array, found {type(one).__name__}")
             _check(place, array, tensor)
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"{place}: expected contiguous memory to write to")
@@ -157,14 +159,14 @@ class Compiled:
         for block, slot, storage, offset in self._patches:
             block[slot] = addresses[storage] + offset
         for kernel in self._kernels:
-            kernel.expect_threads()
+            if kernel is not None:
+                kernel.expect_threads()
 
-    def _complain(self, number: int, code: int) -> None:
-        kernels = iter(self._kernels)
-        for place, step in enumerate(self.steps):
-            kernel = next(kernels) if step.text else None
-            if place == number and kernel is not None:
-                kernel.complain(code)
+    def _complain(self, number: int, code: int) -> NoReturn:
+        """Say what went wrong in a step; copies never do."""
+        kernel = self._kernels[number]
+        assert kernel is not None
+        kernel.complain(code)
 
     def _address(self, place: Place) -> int:
         """Return an address that stays, 0 for that of an argument or result."""
@@ -224,6 +226,14 @@ def _check(place: str, array: _Array, expected: Tensor) -> None:
         )
     if array.shape != expected.shape:
         raise InputError(f"{place}: expected shape {expected.shape}, found {array.shape}")
+
+
+def _is_of_torch(value: Any) -> bool:
+    """Whether a value is a tensor, known by its class's name: nothing is imported for it."""
+    return any(
+        one.__module__.partition(".")[0] == "torch" and one.__name__ == "Tensor"
+        for one in type(value).__mro__
+    )
 
 
 def _torch() -> Any:

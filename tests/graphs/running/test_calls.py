@@ -37,10 +37,20 @@ def test_tensors_come_back_for_tensors(layer: Compiled) -> None:
     assert torch.equal(layer(turned), found)
 
 
+def test_tensors_that_ask_for_gradients_are_read(layer: Compiled) -> None:
+    parameter = torch.nn.Parameter(torch.ones(6, 8))
+    found = layer(parameter)
+    assert isinstance(found, torch.Tensor)
+    assert not found.requires_grad
+
+
 def test_memory_for_results_can_be_given(layer: Compiled) -> None:
     out = np.empty((6, 4), np.float32)
     assert layer(ONES, out=out) is out
     np.testing.assert_array_equal(out, layer(ONES))
+    tensor = torch.empty(6, 4)
+    assert layer(ONES, out=tensor) is tensor
+    np.testing.assert_array_equal(tensor.numpy(), out)
 
 
 def test_results_that_are_inputs_or_weights_are_copies() -> None:
@@ -72,6 +82,8 @@ def test_memory_for_results_is_checked(layer: Compiled) -> None:
         layer(ONES, out=np.empty((4, 6), np.float32))
     with pytest.raises(InputError, match="out: expected 1 array"):
         layer(ONES, out=[])
+    with pytest.raises(InputError, match="out: y: expected an array, found NoneType"):
+        layer(ONES, out=[None])
     with pytest.raises(InputError, match="contiguous"):
         layer(ONES, out=np.empty((4, 6), np.float32).T)
     square = compile_model(model_of(relu(entering("s", 4, 4))))
