@@ -2,7 +2,8 @@
 
 ``tables`` are the texts, ``handwritten.rules`` and ``generated.rules``; ``verify`` applies a rule
 to instances of every kind and says where it fails, with ``instances`` (which are tried),
-``shapes`` (what fits a pattern) and ``values`` (numbers in exact arithmetic).
+``shapes`` (what fits a pattern, of which ``proposals`` and ``windows`` tell operator by operator)
+and ``values`` (numbers in exact arithmetic). ``generate`` finds rules.
 
     >>> [rule.name for rule in load(["handwritten"])][:2]
     ['ewadd-commutes', 'ewadd-associates']

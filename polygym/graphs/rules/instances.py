@@ -16,6 +16,7 @@ from typing import Any
 from polygym.errors import InputError
 from polygym.graphs.domain import TENSORS
 from polygym.graphs.operators import operator
+from polygym.graphs.rules.proposals import propose
 from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
 from polygym.graphs.types import Data, Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
@@ -132,7 +133,7 @@ def attempt(
     """Return an instance with some variables pinned, if the dice find one."""
     roles, extents = _hints(rule)
     for _ in range(attempts):
-        maker = Maker(dice, pins, roles, extents)
+        maker = Maker(dice, pins, propose, roles, extents)
         try:
             for source in rule.sources:
                 maker.make(source, None)
