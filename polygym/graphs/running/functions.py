@@ -56,8 +56,14 @@ def number(value: float, dtype: str) -> str:
 
     >>> number(0.1, "float32"), number(-2, "int64"), number(float("-inf"), "float64")
     ('0.1f', '(-2)', '(-1.0 / 0.0)')
+    >>> number(-(2**31), "int32")
+    '(-2147483647 - 1)'
     """
     if dtype.startswith("int"):
+        least = int(np.iinfo(dtype).min)
+        if value == least:
+            # Its absolute value is no number of this type.
+            return f"({least + 1} - 1)"
         return str(int(value)) if value >= 0 else f"({int(value)})"
     suffix = "f" if dtype == "float32" else ""
     if np.isinf(value):

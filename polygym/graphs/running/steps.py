@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from polygym.errors import InternalError
 from polygym.graphs.running.memory import Block
 from polygym.graphs.running.nests import operations
 from polygym.graphs.running.plan import Copy, Launch, Layout
 from polygym.graphs.types import DTYPES, Tensor
-from polygym.tc.kernel import Kernel
+from polygym.tc.kernel import Kernel, Place
 
 __all__ = ["Step", "described", "with_temporaries"]
 
@@ -44,16 +45,29 @@ def described(step: Launch | Copy) -> Step:
     return Step(label, reads, str(written), step.recipe.text, operations(step.nest), moved)
 
 
+def _check(place: Place, step: Launch) -> None:
+    """Refuse code that would write other elements, or more of them, than there is memory for."""
+    if place.is_partial:
+        raise InternalError(f"{step.group.label}: expected every element to be assigned")
+    if place.output is None:
+        return
+    result = step.group.root.result
+    found, expected = (prod(place.shape), place.dtype.name), (prod(result.shape), result.dtype)
+    if found != expected:
+        raise InternalError(f"{step.group.label}: expected {expected}, the code writes {found}")
+
+
 def with_temporaries(
     layout: Layout, kernels: Sequence[Kernel | None]
 ) -> tuple[list[list[int]], list[Block]]:
     """Return the blocks of the temporary arrays of every kernel, and all blocks."""
     blocks = list(layout.blocks)
     found: list[list[int]] = []
-    for number, kernel in enumerate(kernels):
+    for number, (step, kernel) in enumerate(zip(layout.steps, kernels, strict=True)):
         own: list[int] = []
         for one in kernel.places if kernel is not None else ():
-            assert not one.is_partial, "every element of a result is assigned"
+            assert isinstance(step, Launch)
+            _check(one, step)
             if one.output is None and one.argument is None:
                 own.append(len(blocks))
                 size = prod(one.shape) * one.dtype.itemsize

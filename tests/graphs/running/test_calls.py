@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from polygym.errors import InputError, OutOfRangeError
-from polygym.graphs.build import entering, matmul, node, relu, tanh, weight
+from polygym.errors import InputError, InternalError, OutOfRangeError
+from polygym.graphs.build import entering, matmul, node, pool, relu, tanh, weight
 from polygym.graphs.running import Compiled, compile_model
 from tests.graphs.running.cases import check, model_of
 
@@ -103,6 +103,23 @@ def test_indices_out_of_range_are_errors() -> None:
 def test_operators_without_meaning_for_integers_are_refused() -> None:
     with pytest.raises(InputError, match="sqrt: expected"):
         compile_model(model_of(node("sqrt", entering("ids", 2, dtype="int64"))))
+
+
+def test_padding_of_integers_is_less_than_all() -> None:
+    least = np.iinfo(np.int32).min
+    image = np.full((1, 1, 3, 3), least + 1, np.int32)
+    counts = entering("counts", 1, 1, 3, 3, dtype="int32")
+    found = compile_model(model_of(pool("max", counts, (3, 3), padding="same")))(image)
+    assert found.dtype == np.int32
+    assert (found == least + 1).all()
+
+
+def test_code_that_writes_other_elements_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A literal that is too wide makes the result so, too.
+    monkeypatch.setattr("polygym.graphs.running.heads.number", lambda *_: "4294967296")
+    padded = node("pad", 3, "1-1", entering("counts", 4, dtype="int32"))
+    with pytest.raises(InternalError, match=r"pad: expected \(6, 'int32'\), the code writes"):
+        compile_model(model_of(padded))
 
 
 def test_steps_say_what_runs(layer: Compiled) -> None:

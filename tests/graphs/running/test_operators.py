@@ -100,6 +100,7 @@ CASES: dict[str, Term] = {
     "cast to int64": node("cast", "int64", X),
     "cast of integers": node("cast", "float32", entering("ids", 3, dtype="int32")),
     "integers": binary("sub", entering("ids", 3, dtype="int64"), entering("more", dtype="int64")),
+    "poolmax of integers": pool("max", entering("counts", 1, 2, 4, 5, dtype="int32"), (2, 2)),
     "double": matmul(entering("p", 2, 3, dtype="float64"), entering("q", 3, 2, dtype="float64")),
     "double gelu": unary("gelu", entering("p", 2, 3, dtype="float64")),
 }
