@@ -149,7 +149,8 @@ def _erf(x: str, dtype: str) -> str:
     if dtype != "float32":
         return f"erf({x})"
     near = f"{x} * {_polynomial(_ERF, f'({x} * {x})')}"
-    far = f"1.0f - exp({_polynomial(_ERFC, f'min(abs({x}), 4.0f)')})"
+    bounded = f"(abs({x}) > 4.0f ? 4.0f : abs({x}))"  # not min: that would make a number of NaN
+    far = f"1.0f - exp({_polynomial(_ERFC, bounded)})"
     return f"(abs({x}) < 1.0f ? {near} : {x} < 0.0f ? -({far}) : {far})"
 
 

@@ -127,7 +127,7 @@ def test_all_operators_are_here() -> None:
 def test_functions_are_accurate_everywhere(name: str) -> None:
     from tests.graphs.running.cases import outputs_in_torch
 
-    values = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, 1e-20, 40.0, -40.0]])
+    values = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, 1e-20, 40.0, -40.0, np.nan]])
     row = values.astype(np.float32)
     head = node(name, 1.0, entering("x", row.size)) if name == "elu" else None
     model = model_of(head or unary(name, entering("x", row.size)))
