@@ -4,9 +4,9 @@
 around the processes ``saturation`` and ``substitution``, which are values. A ``task`` is what an
 episode is about, ``groups`` divide its rules, ``extracting`` takes a graph out of an e-graph, and
 ``candidates`` are the substitutions that a graph allows. ``shown`` puts graphs into flat arrays,
-``render`` into text and pictures, ``records`` episodes into JSON, and ``replaying`` plays them again.
-``policies`` are those
-that an agent has to beat. ``numbers`` checks arguments, ``documentation`` is what docstrings share.
+``render`` into text and pictures, ``records`` episodes into JSON, and ``replaying`` plays them
+again. ``policies`` are those that an agent has to beat. ``numbers`` checks arguments,
+``documentation`` is what docstrings share.
 """
 
 from __future__ import annotations
