@@ -23,8 +23,8 @@ def compile_model(
     """Compile a model for ``threads`` threads.
 
     With ``fuse`` functions of elements are computed in the kernels of what comes before them, where
-    that is faster; the results are the same. ``progress`` is called with how many steps are compiled and how many there
-    are.
+    that is faster; the results are the same. ``progress`` is called with how many steps are
+    compiled and how many there are.
 
     >>> from polygym.graphs.build import entering, matmul, weight
     >>> from polygym.graphs.graph import Graph
