@@ -18,7 +18,7 @@ from polygym.graphs.domain import TENSORS
 from polygym.graphs.operators import operator
 from polygym.graphs.rules.proposals import propose
 from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
-from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.graphs.types import DTYPES, Data, Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
@@ -131,9 +131,9 @@ def attempt(
     rule: Rule, dice: random.Random, pins: dict[str, Data], attempts: int
 ) -> Instance | None:
     """Return an instance with some variables pinned, if the dice find one."""
-    roles, extents = _hints(rule)
+    roles, extents, dtypes = _hints(rule)
     for _ in range(attempts):
-        maker = Maker(dice, pins, propose, roles, extents)
+        maker = Maker(dice, pins, propose, roles, extents, dice.choice(dtypes))
         try:
             for source in rule.sources:
                 maker.make(source, None)
@@ -172,8 +172,11 @@ def _literals(rule: Rule) -> dict[str, list[Data]]:
 
 
 @lru_cache(maxsize=256)
-def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...]]:
-    """Return what tensors stand for, and the numbers that a rule names with those beside them."""
+def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str, ...]]:
+    """Return what tensors stand for, numbers that a rule names or that are beside them, and types.
+
+    Another type of elements than the usual one matters where there is a cast.
+    """
     roles = {name: argument for name, (kind, argument) in kinds(rule).items() if kind == "T"}
     named = {
         one.head
@@ -181,7 +184,9 @@ def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...]]:
         if not one.children and isinstance(one.head, int) and 0 < one.head <= 16
     }
     near = {value + step for value in named for step in (-1, 0, 1)}
-    return roles, tuple(sorted(near - {0, 1, 2, 3, 4}))
+    heads = {one.head for one in postorder((*rule.sources, *rule.targets))}
+    dtypes = tuple(DTYPES) if "cast" in heads else ("float32",)
+    return roles, tuple(sorted(near - {0, 1, 2, 3, 4})), dtypes
 
 
 def holds(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:

@@ -105,7 +105,10 @@ def _half(maker: Maker, one: Term, want: Shape | None) -> None:
     if is_variable(inner):
         if str(inner.head) not in maker.bound:
             first = Tensor(want or maker.shape(max(maker.rank, 1)), constant=True)
-            maker.bound[str(inner.head)] = Pair(first, first)
+            axis = maker.dice.randrange(max(len(first.shape), 1))
+            shape = (*first.shape[:axis], maker.extent(), *first.shape[axis + 1 :])
+            second = Tensor(shape, constant=True)
+            maker.bound[str(inner.head)] = Pair(first, second if first.shape else first)
         return
     if inner.head == "split" and want:
         _split_for(maker, inner, want, one.head == "split0")

@@ -76,6 +76,7 @@ class Maker:
         propose: Propose,
         roles: dict[str, str] | None = None,
         extents: Shape = (),
+        dtype: str = "float32",
     ) -> None:
         """Begin with some variables bound; ``propose`` binds those under an operator.
 
@@ -97,6 +98,7 @@ class Maker:
         if extents and dice.random() < 0.4:
             self.extents = (*extents, *dice.sample(_EXTENTS, 2))
             self.kernels = tuple((one, other) for one in self.extents for other in self.extents)
+        self.dtype = dtype
         self.rank = dice.choice((1, 2, 2, 3, 3, 4, 4, 4, 0, 5))
 
     def make(self, one: Term, want: Shape | None) -> Data:
@@ -110,7 +112,7 @@ class Maker:
             if name not in self.bound:
                 copied = self._copy(name) if self.dice.random() < self._copies else None
                 shape = self.shape() if want is None else want
-                self.bound[name] = copied or Tensor(shape, constant=True)
+                self.bound[name] = copied or Tensor(shape, self.dtype, constant=True)
             return self.bound[name]
         if one in self._known:
             return self._known[one]

@@ -66,6 +66,8 @@ def generalised(
         return None  # it would make the source larger and larger
     if _doubles(targets) - _doubles(sources) or _growth(sources, targets) > 1:
         return None  # it says no more than that something may be done and undone, or done twice
+    if "mul" in _heads(targets) - _heads(sources):
+        return None  # nor is a product of equal shapes to become one that is broadcast
     names = _names(sources)
     best: tuple[tuple[int, float], Rule] | None = None
     for choice in _computed(targets, binding, set(names)):
@@ -131,6 +133,10 @@ def _with_literals(
             if _holds(tried, _QUICK, seed):
                 plain[key] = name
     return rule(plain, base.conditions)
+
+
+def _heads(roots: tuple[Term, ...]) -> set[Head]:
+    return {one.head for one in postorder(roots) if one.children}
 
 
 def _different(every: list[dict[Key, str]]) -> list[dict[Key, str]]:
