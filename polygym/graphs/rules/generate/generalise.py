@@ -54,7 +54,12 @@ Key = tuple[str, Head]
 
 
 def generalised(
-    sources: tuple[Term, ...], targets: tuple[Term, ...], binding: dict[str, Data], seed: int
+    sources: tuple[Term, ...],
+    targets: tuple[Term, ...],
+    binding: dict[str, Data],
+    seed: int,
+    *,
+    may_be_conditional: bool = True,
 ) -> Rule | None:
     """Return the most general rule that an equation stands for, None if it holds nowhere else."""
     used = set(variables(sources))
@@ -71,7 +76,7 @@ def generalised(
     names = _names(sources)
     best: tuple[tuple[int, float], Rule] | None = None
     for choice in _computed(targets, binding, set(names)):
-        found = _with_literals(sources, choice, names, binding, seed)
+        found = _with_literals(sources, choice, names, binding, seed, may_be_conditional)
         if found is None or not _holds(found, _FULL, seed):
             continue
         reach = len(variables(found.sources)), _reach(found, seed)
@@ -99,12 +104,15 @@ def _with_literals(
     names: dict[Key, str],
     binding: dict[str, Data],
     seed: int,
+    may_be_conditional: bool,
 ) -> Rule | None:
     def rule(keys: dict[Key, str], conditions: tuple[Term, ...] = ()) -> Rule:
         left, right = (tuple(_renamed(one, keys) for one in side) for side in (sources, targets))
         return Rule("candidate", left, right, conditions)
 
     def conditioned(keys: dict[Key, str]) -> Rule | None:
+        if not may_be_conditional:
+            return None
         home = {name: literal_data(value) for (_, value), name in keys.items()}
         return with_conditions(rule(keys), {**binding, **home}, seed)
 
