@@ -8,6 +8,7 @@ from polygym.graphs.rules.generate.derive import concrete, is_derivable, underiv
 from polygym.graphs.rules.generate.generalise import generalised
 from polygym.graphs.rules.generate.terms import Terms
 from polygym.graphs.rules.generate.worlds import World
+from polygym.graphs.rules.spelling import spelling
 from polygym.graphs.types import Data
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
@@ -69,15 +70,8 @@ def _directions(left: Term, right: Term, binding: dict[str, Data], seed: int) ->
     for one, other in both:
         rule = generalised((one,), (other,), binding, seed, may_be_conditional=plain)
         if rule is not None:
-            made.setdefault(_spelling(rule), rule)
+            made.setdefault(spelling(rule), rule)
     return list(made.values())
-
-
-def _spelling(rule: Rule) -> str:
-    """Return what rules share that are one but for the names of variables."""
-    names = {name: term(f"?{place}") for place, name in enumerate(variables(rule.sources))}
-    parts = (*rule.sources, *rule.targets, *rule.conditions)
-    return " ".join(text_of(substituted(one, names)) for one in parts)
 
 
 def _filtered(todo: list[Equation], known: list[Rule], binding: dict[str, Data]) -> list[Equation]:
