@@ -163,6 +163,18 @@ def _enlarge(maker: Maker, one: Term, want: Shape | None) -> None:
     maker.make(reference, (*maker.shape(2), *large[2:]))
 
 
+def _merge(maker: Maker, one: Term, want: Shape | None) -> None:
+    w, count, groups = one.children
+    parts = maker.literal(groups, *LITERALS["groups"])
+    many = maker.literal(count, *(value for value in (1, 2, 3, 4) if parts % value == 0))
+    filters = parts * maker.dice.choice((1, 2, 4))
+    if want is not None and len(want) == 4:
+        filters = filters if want[0] % parts else want[0]
+        maker.make(w, (filters, max(want[1] // many, 1), *want[2:]))
+    else:
+        maker.make(w, (filters, *maker.shape(3)))
+
+
 def _reshape(maker: Maker, one: Term, want: Shape | None) -> None:
     x, shape = one.children
     if want is not None and not maker.is_known(x):
@@ -240,6 +252,7 @@ _PROPOSALS: dict[str, Propose] = {
     "split": _split,
     "transpose": _transpose,
     "enlarge": _enlarge,
+    "merge": _merge,
     "reshape": _reshape,
     "expand": _expand,
     "layer-norm": _layer_norm,

@@ -79,7 +79,7 @@ def _atoms(rule: Rule) -> Iterator[str]:
     tensors = [name for name in what if name in bound and what[name][0] == "T"]
     by_role = {
         role: [name for name in what if name in bound and what[name][1] == role]
-        for role in ("axis", "at", "stride_h", "stride_w", "permutation", "padding")
+        for role in ("axis", "at", "stride_h", "stride_w", "permutation", "padding", "groups")
     }
     for axis in by_role["axis"]:
         for x in tensors:
@@ -94,6 +94,8 @@ def _atoms(rule: Rule) -> Iterator[str]:
         yield f"(different {one} {other})"
     for image, kernel in _convolutions(rule):
         yield f"(equal (=groups {image} {kernel}) 1)"
+        for groups in by_role["groups"]:
+            yield f"(equal {groups} (=groups {image} {kernel}))"
     for one, other in combinations(tensors, 2):
         yield f"(same-shape {one} {other})"
     for stride in (*by_role["stride_h"], *by_role["stride_w"]):

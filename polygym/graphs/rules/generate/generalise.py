@@ -120,7 +120,11 @@ def _with_literals(
         return rule(names)
     # Activations, strides and paddings stand every value or one alone; axes and places of splits
     # may need conditions, all of them at once before fewer.
-    places = {key: name for key, name in names.items() if key[0] in ("axis", "at", "permutation")}
+    places = {
+        key: name
+        for key, name in names.items()
+        if key[0] in ("axis", "at", "permutation", "groups")
+    }
     plain: dict[Key, str] = {}
     base: Rule | None = None
     order = {key: name for key, name in places.items() if key[0] == "permutation"}
