@@ -3,7 +3,8 @@
 Evaluation is strict, with two exceptions. Of an ``if`` only one arm is evaluated, and what ``let``
 or ``apply`` binds is evaluated when it is needed first, and once (call by need). So a rule may
 inline a binding, lift one out of an arm or a loop, or drop one that nobody needs, and no value
-changes. Sums are added from the left. A term of any depth is evaluated: nothing here is limited by
+changes. Integers have 64 bits and go round, so that the rules of sums and products hold of them
+exactly. Sums are added from the left. A term of any depth is evaluated: nothing here is limited by
 Python's stack.
 
     >>> from polygym.terms.reading import parse_program
@@ -214,9 +215,8 @@ def _nothing(kind: Type) -> Value:
 
 
 def _whole(value: int) -> int:
-    if not -(2**63) <= value < 2**63:
-        raise _Failed(f"expected an Integer of 64 bits, found {value}")
-    return value
+    """Return an Integer within 64 bits, where it goes on from the largest with the least."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:

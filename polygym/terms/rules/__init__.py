@@ -1,0 +1,1 @@
+"""Rules of terms: ``pattern``s with binders, ``rule``s, ``table``s, named ``sets``, ``verify``."""
