@@ -29,7 +29,7 @@ from typing import Protocol
 
 from polygym.rewrite.term import Term
 from polygym.terms.nodes import facts
-from polygym.terms.types import elements
+from polygym.terms.types import FLOAT, elements
 
 __all__ = ["ELEMENTS", "LET", "OF_OPERATORS", "Cost", "StaticCost", "operator_cost"]
 
@@ -51,6 +51,7 @@ OF_OPERATORS: Mapping[str, float] = MappingProxyType(
         "let": LET,
     }
 )
+_OF_LOOPS = ("build", "sumbuild")
 _BY_PARTS = ("add", "sub", "mul", "neg", "sum")
 
 
@@ -67,7 +68,7 @@ def operator_cost(one: Term) -> float:
     if not one.children or not isinstance(one.head, str):
         return 0.0
     found = OF_OPERATORS.get(one.head, 0.0)
-    if one.head in _BY_PARTS:
+    if one.head in _BY_PARTS and facts(one).type is not FLOAT:
         found *= elements(facts(one).type, ELEMENTS)
     elif one.head == "sumbuild":
         found = (ELEMENTS - 1.0) * elements(facts(one).type, ELEMENTS)
@@ -90,6 +91,11 @@ class StaticCost:
         known = self._known
         if len(known) > _MOST:
             known.clear()
+        try:
+            found = known[root] = self._of(root, [known[child] for child in root.children])
+            return found  # as a rule only the root is new
+        except KeyError:
+            pass
         stack = [root]
         while stack:
             one = stack[-1]
@@ -106,8 +112,10 @@ class StaticCost:
 
     def _of(self, one: Term, parts: list[float]) -> float:
         own = operator_cost(one)
+        if len(parts) == 2 and one.head not in _OF_LOOPS:
+            return own + parts[0] + parts[1]
         if one.head == "if":
             return own + parts[0] + max(parts[1:]) + _OTHER_ARM * min(parts[1:])
-        if one.head in ("build", "sumbuild"):
+        if one.head in _OF_LOOPS:
             return own + parts[0] + ELEMENTS * parts[1]
         return own + sum(parts)

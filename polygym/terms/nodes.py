@@ -59,6 +59,7 @@ TRUE: Final = term("True")
 FALSE: Final = term("False")
 
 _BOUND = re.compile(r"%(\d+):")
+_OF_FLOATS = ("add", "mul", "sub", "div")
 _MOST = 400_000
 
 
@@ -166,6 +167,11 @@ def free_variables(root: Term) -> dict[str, Type]:
 def _found(root: Term) -> Facts:
     if len(_KNOWN) > _MOST:  # what is known stays alive: do not keep all of it
         _KNOWN.clear()
+    try:
+        found = _KNOWN[root] = _of(root)  # as a rule only the root is new
+        return found
+    except KeyError:
+        pass
     stack = [root]
     while stack:
         one = stack[-1]
@@ -185,6 +191,11 @@ def _of(one: Term) -> Facts:
     head, children = one.head, one.children
     if not children:
         return _leaf(one)
+    if len(children) == 2 and head in _OF_FLOATS:
+        left, right = _KNOWN[children[0]], _KNOWN[children[1]]
+        if left.type is FLOAT and right.type is FLOAT:
+            nodes, depth = 1 + left.nodes + right.nodes, 1 + max(left.depth, right.depth)
+            return Facts(left.free | right.free, FLOAT, nodes, depth)
     known = [_KNOWN[child] for child in children]
     if not isinstance(head, str):
         raise IllTyped(f"expected an operator, found the number {head}")

@@ -33,8 +33,8 @@ from typing import TypeAlias
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term, term
-from polygym.terms.nodes import facts
-from polygym.terms.rules.pattern import Binder, Let, Node
+from polygym.terms.nodes import facts, is_lam
+from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
 from polygym.terms.rules.rule import (
     Binding,
     Lifting,
@@ -80,6 +80,7 @@ class Rewriter:
         for rule in self.rules:
             if isinstance(rule, Rewriting | Selection):
                 self._by_head.setdefault(_head_of(rule), []).append(rule)
+        self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
         self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
         self._results: dict[Term, list[Term]] = {}
         self._kept = 0
@@ -191,12 +192,22 @@ class Rewriter:
         found = self._own.get(one)
         if found is None:
             made = []
-            for rule in self._by_head.get(str(one.head).partition(":")[0], ()):
+            for rule in self._candidates(one):
                 result = applied(rule, one)
                 if result is not None:
                     made.append((rule, result))
             found = self._own[one] = tuple(made)
             self._keep(1)
+        return found
+
+    def _candidates(self, one: Term) -> tuple[Rewriting | Selection, ...]:
+        """Return the rules that may apply to a node, by what it and its children are."""
+        key = (one.head, *[child.head if child.children else child for child in one.children])
+        found = self._by_children.get(key)
+        if found is None:
+            rules = self._by_head.get(str(one.head).partition(":")[0], ())
+            found = tuple(rule for rule in rules if _may_apply(rule, one))
+            self._by_children[key] = found
         return found
 
     def _around(self, parent: Term, place: int) -> list[tuple[Rule, Term]]:
@@ -251,6 +262,7 @@ class Rewriter:
         self._kept += count
         if self._kept > _MOST:
             self._own.clear()
+            self._by_children.clear()
             self._results.clear()
             self._kept = 0
 
@@ -267,6 +279,32 @@ def _head_of(rule: Rewriting | Selection) -> str:
             return "lam"
         case _:
             raise AssertionError("a source is an operator")
+
+
+def _may_apply(rule: Rewriting | Selection, one: Term) -> bool:
+    """Whether a node's children are such as a source has; what is below them is not looked at."""
+    if isinstance(rule, Selection):
+        return one.children[1].head == "tuple"
+    source = rule.source
+    if not isinstance(source, Node):
+        return True
+    return len(source.children) == len(one.children) and all(
+        _may_match(part, child) for part, child in zip(source.children, one.children, strict=True)
+    )
+
+
+def _may_match(pattern: Pattern, one: Term) -> bool:
+    match pattern:
+        case Literal(literal):
+            return one is literal
+        case Node(head, _):
+            return one.head == head
+        case Let():
+            return one.head == "let"
+        case Binder():
+            return is_lam(one)
+        case _:
+            return True
 
 
 def part_at(root: Term, place: Place) -> Term:

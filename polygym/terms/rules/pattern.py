@@ -119,7 +119,7 @@ class Match:
 def match(pattern: Pattern, one: Term, known: Match) -> bool:
     """Whether a term is an instance of a pattern; notes of what."""
     match pattern:
-        case Meta(name, scope):
+        case Meta(name=name, scope=scope):
             before = known.found.get(name)
             if before is None:
                 known.found[name] = one, scope
@@ -128,7 +128,10 @@ def match(pattern: Pattern, one: Term, known: Match) -> bool:
         case Node(head, children):
             if one.head != head or len(one.children) != len(children):
                 return False
-            return all(map(lambda part, child: match(part, child, known), children, one.children))
+            for part, child in zip(children, one.children, strict=True):
+                if not match(part, child, known):
+                    return False
+            return True
         case Literal(literal):
             return one is literal
         case Let(name, value, body):
