@@ -23,6 +23,7 @@ COMMANDS = {
     "collect": "Measure many candidates of many programs, to learn from.",
     "corpus": "Look at what was collected; check, merge, export it.",
     "cost": "Make models of cost from a corpus; look at them.",
+    "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 
@@ -46,6 +47,8 @@ Start here:
                                        search them for a faster one
   polygym tune tc:matmul --threads 2   tiles, vectors, threads as well
   polygym replay found/best.json       check and measure what was found
+  polygym rewrite optimize '(mul (add x y) (add x y))'
+                                       a term, cheaper by rules
 """
 
 
