@@ -1,7 +1,8 @@
 """polygym: explore the legal schedules of a loop program, compile them, and measure the speedup.
 
 Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``,
-``polygym/Schedule-v0`` and ``polygym/Optimize-v0``.
+``polygym/Schedule-v0`` and ``polygym/Optimize-v0``, and of tensor graphs ``polygym/Saturate-v0``
+and ``polygym/Substitute-v0``.
 
 The way of the data, room by room: in ``compiler``, a text becomes a program (``frontend``, ``ir``),
 a program has legal schedules (``poly``), and a schedule becomes machine code (``codegen``);
@@ -9,8 +10,9 @@ a program has legal schedules (``poly``), and a schedule becomes machine code (`
 process of its own and makes a measured speedup of a schedule, whatever happens; ``cost`` has
 features of schedules and models that learn from such measurements. ``episodes`` builds schedules
 one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes, sweeps and
-collects. ``tc`` lets users define, call and tune tensor comprehensions, and ``cli`` is what the
-``polygym`` command calls. Each room imports from those before it, never the other way.
+collects. ``tc`` lets users define, call and tune tensor comprehensions. ``rewrite`` knows terms,
+rules and e-graphs, of whatever language; ``graphs`` rewrites and runs whole models by them; ``cli``
+is what the ``polygym`` command calls. Each room imports from those before it, never the other way.
 
 Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
 ``sqlite_files`` have files whole or not at all, ``closing`` is what a block closes, ``lru`` is a
@@ -33,9 +35,11 @@ __all__ = [
     "envs",
     "episodes",
     "errors",
+    "graphs",
     "measure",
     "pictures",
     "programs",
+    "rewrite",
     "search",
     "tc",
 ]
@@ -44,7 +48,9 @@ register_environments()
 
 
 def __getattr__(name: str) -> Any:
-    """Import ``polygym.tc`` when it is asked for; it takes longer than all the rest."""
+    """Import ``polygym.tc`` and ``polygym.graphs`` when they are asked for; they take longest."""
     if name == "tc":
         return import_module("polygym.tc")
+    if name == "graphs":
+        return import_module("polygym.graphs")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

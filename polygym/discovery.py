@@ -14,9 +14,17 @@ import threading
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 _AWAITED = "gymnasium"
+
+_OF_GRAPHS = MappingProxyType(
+    {
+        "polygym/Saturate-v0": "polygym.graphs.envs.saturate:SaturateEnv",
+        "polygym/Substitute-v0": "polygym.graphs.envs.substitute:SubstituteEnv",
+    }
+)
+"""The environments that stand above ``polygym.envs``, and where Gymnasium finds them."""
 
 
 def register_environments() -> None:
@@ -65,4 +73,4 @@ class _Waiting(MetaPathFinder):
 def _register() -> None:
     from polygym.envs.registration import register
 
-    register()
+    register(_OF_GRAPHS)

@@ -24,6 +24,7 @@ COMMANDS = {
     "corpus": "Look at what was collected; check, merge, export it.",
     "cost": "Make models of cost from a corpus; look at them.",
     "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
+    "graph": "Optimise whole models as tensor graphs; run and compare them.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 
@@ -49,6 +50,7 @@ Start here:
   polygym replay found/best.json       check and measure what was found
   polygym rewrite optimize '(mul (add x y) (add x y))'
                                        a term, cheaper by rules
+  polygym graph optimize model.onnx    whole models, as graphs of operators
 """
 
 

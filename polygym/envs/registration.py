@@ -27,19 +27,20 @@ VECTOR_ENTRY_POINTS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def register() -> None:
+def register(others: Mapping[str, str] = MappingProxyType({})) -> None:
     """Register every environment that is not registered yet; nothing of them is imported.
 
-    They are nondeterministic: the default reward is a time. Gymnasium knows one answer for an id,
-    so this holds for ``reward="static"`` too, which is deterministic.
+    ``others`` are the entry points of environments that stand above this package. All are
+    nondeterministic: the default reward is a time, or may be one. Gymnasium knows one answer for an
+    id, so this holds for ``reward="static"`` too, which is deterministic.
     """
     import gymnasium
 
-    for name, entry_point in ENTRY_POINTS.items():
+    for name, entry_point in {**ENTRY_POINTS, **others}.items():
         if name not in gymnasium.registry:
             gymnasium.register(
                 id=name,
                 entry_point=entry_point,
-                vector_entry_point=VECTOR_ENTRY_POINTS[name],
+                vector_entry_point=VECTOR_ENTRY_POINTS.get(name),
                 nondeterministic=True,
             )

@@ -1,7 +1,45 @@
 """Tensor graphs: whole models, rewritten as graphs, compiled operator by operator, run and timed.
 
-``types`` are the data of nodes, ``operators`` the table of operators with their ``inference`` and
-its ``checks``, ``words`` those of conditions in rules, ``domain`` tells all of it to rewriting.
-``graph`` is the value, ``build`` has functions that make nodes, and ``model`` is a graph with
-weights.
+    >>> import numpy as np
+    >>> from polygym.graphs import compile_model, open_source
+    >>> model = open_source("vgg19:small").model
+    >>> x = np.ones(model.graph.signatures[0].tensor.shape, np.float32)
+    >>> compile_model(model)(x).shape
+    (1, 10)
+
+The value: ``types`` are the data of nodes, ``operators`` the table of operators with their
+``inference`` and its ``checks``, ``graph`` the value itself, ``build`` has functions that make
+nodes, ``model`` adds weights, ``text`` reads and prints it, ``picture`` draws it, and ``reference``
+computes it in NumPy. Where it comes from: the ``library`` of networks, ``onnx`` files, and folders
+that were ``saved``; ``sources`` tells them apart. What is done with it: ``domain`` and ``words``
+tell rewriting what it has to know, ``rules`` are the tables, ``costs`` says what a node costs,
+``optimize`` saturates and extracts, ``backtracked`` is the search that this is compared with, and
+``envs`` has both as environments. ``running`` compiles and runs it; ``race`` has it run beside
+others (``peers``), timed in turn (``interleaved``). ``study`` makes the paper's tables.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.graphs.graph import Graph
+    from polygym.graphs.model import Model
+    from polygym.graphs.running import compile_model
+    from polygym.graphs.saved import load, save
+    from polygym.graphs.sources import open_source
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "graph": ("Graph",),
+            "model": ("Model",),
+            "running": ("compile_model",),
+            "saved": ("load", "save"),
+            "sources": ("open_source",),
+        },
+    )
+
+__all__ = ["Graph", "Model", "compile_model", "load", "open_source", "save"]

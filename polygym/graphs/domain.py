@@ -28,8 +28,8 @@ class TensorDomain:
             Inadmissible: there is no such node.
         """
         found = _inferred(head, children)
-        if isinstance(found, Inadmissible):
-            raise found
+        if isinstance(found, str):
+            raise Inadmissible(found)
         return found
 
     def join(self, one: Data, other: Data) -> Data:
@@ -79,9 +79,10 @@ def data_of(roots: tuple[Term, ...]) -> dict[Term, Data]:
 
 
 @lru_cache(maxsize=1 << 18, typed=True)
-def _inferred(head: Head, children: tuple[Any, ...]) -> Data | Inadmissible:
-    # 1 and 1.0 are equal, and two heads: so is the cache typed. A refusal is an answer too.
+def _inferred(head: Head, children: tuple[Any, ...]) -> Data | str:
+    # 1 and 1.0 are equal, and two heads: so is the cache typed. A refusal is an answer too, kept as
+    # its sentence: an exception that is raised again and again grows by a traceback each time.
     try:
         return infer(head, children)
     except Inadmissible as error:
-        return error.with_traceback(None)
+        return str(error)

@@ -18,7 +18,7 @@ from polygym.graphs.types import Data, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
 
-__all__ = ["Graph", "Signature"]
+__all__ = ["Graph", "Signature", "signature_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,9 @@ class Graph:
         roots = (*self.inputs, *(one for _, one in self.outputs))
         if not self.outputs:
             raise InputError(f"graph {self.name}: expected a result, found none")
+        for one in self.inputs:
+            if one.head != "input":
+                raise InputError(f"graph {self.name}: expected an input, found {one!r}")
         try:
             data = data_of(roots)
         except Inadmissible as error:
@@ -59,10 +62,12 @@ class Graph:
             raise InputError(f"graph {self.name}: expected different names for results")
         known: dict[str, Term] = {}
         given = set(self.inputs)
+        if len(given) != len(self.inputs):
+            raise InputError(f"graph {self.name}: expected every input once")
         for one in data:
             if one.head not in ("input", "weight"):
                 continue
-            name = _signature(one).name
+            name = signature_of(one).name
             if known.setdefault(name, one) is not one:
                 raise InputError(f"graph {self.name}: expected one tensor named {name}, found two")
             if one.head == "input" and one not in given:
@@ -86,15 +91,7 @@ class Graph:
 
     def with_root(self, root: Term) -> Graph:
         """Return a graph of the same inputs and names whose results are those of a root."""
-        results: list[Term] = []
-        for _ in self.outputs[1:]:
-            if root.head != "noop":
-                raise InputError(f"graph {self.name}: expected {len(self.outputs)} results")
-            root, last = root.children
-            results.append(last)
-        results.append(root)
-        names = (name for name, _ in self.outputs)
-        return Graph(self.name, self.inputs, tuple(zip(names, reversed(results), strict=True)))
+        return _with_root(self.name, self.inputs, tuple(name for name, _ in self.outputs), root)
 
     def data(self, one: Term) -> Data:
         """Return what a node of the graph is."""
@@ -117,23 +114,37 @@ class Graph:
     @property
     def signatures(self) -> tuple[Signature, ...]:
         """The inputs, in the order of a call."""
-        return tuple(map(_signature, self.inputs))
+        return tuple(map(signature_of, self.inputs))
 
     @property
     def weights(self) -> tuple[Signature, ...]:
         """The weights, in the order in which they are needed."""
-        return tuple(_signature(one) for one in self.terms() if one.head == "weight")
+        return tuple(signature_of(one) for one in self.terms() if one.head == "weight")
 
     def __hash__(self) -> int:
         """Hash by what is computed."""
         return hash((self.name, self.inputs, self.outputs))
 
     def __reduce__(self) -> Any:
-        """Be pickled without what can be inferred."""
-        return Graph, (self.name, self.inputs, self.outputs)
+        """Be pickled as one term, so that what results share is written once."""
+        names = tuple(name for name, _ in self.outputs)
+        return _with_root, (self.name, self.inputs, names, self.root)
 
 
-def _signature(one: Term) -> Signature:
+def signature_of(one: Term) -> Signature:
+    """Return the name of an input or weight node and what it is."""
     identifier = str(one.children[0].head)
     name = identifier.rpartition("@")[0]
     return Signature(name, named_tensor(identifier, one.head == "weight"))
+
+
+def _with_root(name: str, inputs: tuple[Term, ...], names: tuple[str, ...], root: Term) -> Graph:
+    """Return the graph whose results, by name, a root joins."""
+    results: list[Term] = []
+    for _ in names[1:]:
+        if root.head != "noop":
+            raise InputError(f"graph {name}: expected {len(names)} results")
+        root, last = root.children
+        results.append(last)
+    results.append(root)
+    return Graph(name, inputs, tuple(zip(names, reversed(results), strict=True)))

@@ -250,7 +250,8 @@ def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> Tensor:
     """Mean 0 and variance 1 along the last axis, then scaled and moved."""
     image, one, other = tensor(x), tensor(scale, 1), tensor(bias, 1)
     number(epsilon)
-    if not image.shape or one.shape != image.shape[-1:] or other.shape != one.shape:
+    fits = one.shape == other.shape == image.shape[-1:] and one.dtype == other.dtype == image.dtype
+    if not fits:
         refuse(f"expected scale and bias of the last extent of {image}, found {one} and {other}")
     return Tensor(image.shape, image.dtype, constant(image, one, other))
 

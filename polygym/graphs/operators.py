@@ -109,7 +109,8 @@ ELEMENTWISE = UNARY | frozenset(
 )
 """Operators each of whose results depends on one element of each argument."""
 
-_CONCAT = re.compile(r"concat([2-9]|[1-9][0-9]+)")
+# Not for any number: a text could say one that fills the memory with names.
+_CONCAT = re.compile(r"concat([2-9]|[1-9][0-9]{1,3})")
 
 
 @cache

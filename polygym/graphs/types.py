@@ -56,12 +56,20 @@ class Pair:
     first: Tensor
     second: Tensor
 
+    def __str__(self) -> str:
+        """Return both shapes."""
+        return f"{self.first} and {self.second}"
+
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """The results of a graph, one by one; nothing but ``noop`` makes it."""
 
     parts: tuple[Tensor, ...]
+
+    def __str__(self) -> str:
+        """Return all shapes."""
+        return ", ".join(map(str, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +78,30 @@ class Number:
 
     value: int | float
 
+    def __eq__(self, other: object) -> bool:
+        """Compare, and tell 1 from 1.0, which are two literals: an axis is an integer."""
+        if not isinstance(other, Number):
+            return NotImplemented
+        return self.value == other.value and self.value.__class__ is other.value.__class__
+
+    def __hash__(self) -> int:
+        """Hash the number."""
+        return hash(self.value)
+
+    def __str__(self) -> str:
+        """Return the number."""
+        return repr(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """A literal word: an activation, a padding, a permutation, a name with a shape."""
 
     value: str
+
+    def __str__(self) -> str:
+        """Return the word, in quotes."""
+        return repr(self.value)
 
 
 Data: TypeAlias = Tensor | Pair | Bundle | Number | Text
@@ -99,4 +125,10 @@ def numbers_in(word: str) -> tuple[int, ...]:
     Raises:
         ValueError: it is none.
     """
-    return () if word == "scalar" else tuple(int(part) for part in word.split("-"))
+    if word == "scalar":
+        return ()
+    parts = word.split("-")
+    # int() would read "1_0" and " 10" too.
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError(word)
+    return tuple(map(int, parts))

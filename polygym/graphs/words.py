@@ -25,9 +25,13 @@ def _extent(x: Any, axis: Any) -> Head:
     return image.shape[axis_of(axis, len(image.shape))]
 
 
+def _word(numbers_: tuple[int, ...]) -> Head:
+    """Return numbers as a literal; one alone is a number."""
+    return numbers_[0] if len(numbers_) == 1 else shape_text(numbers_)
+
+
 def _shape(x: Any) -> Head:
-    shape = tensor(x).shape
-    return shape[0] if len(shape) == 1 else shape_text(shape)
+    return _word(tensor(x).shape)
 
 
 def _compose(first: Any, second: Any) -> Head:
@@ -35,7 +39,7 @@ def _compose(first: Any, second: Any) -> Head:
     one, other = numbers(first), numbers(second)
     if len(one) != len(other):
         refuse(f"expected permutations of one length, found {one} and {other}")
-    return shape_text(tuple(one[axis] for axis in other))
+    return _word(tuple(one[axis] for axis in other))
 
 
 def _groups(x: Any, w: Any) -> Head:
@@ -45,12 +49,37 @@ def _groups(x: Any, w: Any) -> Head:
     return image.shape[1] // kernel.shape[1]
 
 
+def _ascending(permutation: Any) -> bool:
+    order = numbers(permutation)
+    return order == tuple(range(len(order)))
+
+
+def _per_channel(c: Any) -> bool:
+    """Whether a tensor, broadcast with an image, has one value for every channel."""
+    shape = tensor(c).shape
+    return len(shape) in (3, 4) and shape[-2:] == (1, 1) and (len(shape) == 3 or shape[0] == 1)
+
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
     "extent": (_extent, "x axis: the extent of x along an axis"),
     "rank": (lambda x: len(tensor(x).shape), "x: how many axes x has"),
     "shape": (_shape, "x: the shape of x as a word"),
     "compose": (_compose, "p q: the permutation of transposing by p, then by q"),
     "groups": (_groups, "x w: in how many groups w is convolved with x"),
+    "row-axis": (lambda x: len(tensor(x).shape) - 2, "x: the last axis but one of x"),
+    "column-axis": (lambda x: len(tensor(x).shape) - 1, "x: the last axis of x"),
+    "entry": (
+        lambda p, i: numbers(p)[axis_of(i, len(numbers(p)))],
+        "p i: entry i of a permutation",
+    ),
+    "place": (
+        lambda p, axis: numbers(p).index(axis_of(axis, len(numbers(p)))),
+        "p axis: where transposing by p puts an axis",
+    ),
+    "per-filter": (
+        lambda w: f"{tensor(w, 4).shape[0]}-1-1-1",
+        "w: the shape of one value for every filter of a kernel",
+    ),
     "plus": (lambda a, b: number(a) + number(b), "a b: a + b"),
     "minus": (lambda a, b: number(a) - number(b), "a b: a - b"),
     "times": (lambda a, b: number(a) * number(b), "a b: a * b"),
@@ -62,6 +91,9 @@ _CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
     "different": (lambda a, b: bool(a != b), "a b: different literals"),
     "rank": (lambda x, n: len(tensor(x).shape) == whole(n), "x n: x has n axes"),
     "constant": (lambda x: tensor(x).constant, "x: known from weights alone"),
+    "ascending": (_ascending, "p: a permutation that changes nothing"),
+    "per-channel": (_per_channel, "c: one value for every channel of an image"),
+    "one-element": (lambda c: tensor(c).elements == 1, "c: one element, whatever the rank"),
     "below": (lambda a, b: number(a) < number(b), "a b: a < b"),
     "multiple": (lambda a, b: whole(a) % whole(b, 1) == 0, "a b: b divides a"),
     "odd": (lambda a: whole(a) % 2 == 1, "a: an odd number"),
@@ -81,7 +113,8 @@ def compute(function: str, arguments: tuple[Any, ...]) -> Head:
         raise Inadmissible(f"expected one of {', '.join(_FUNCTIONS)}, found {function}")
     try:
         return _FUNCTIONS[function][0](*arguments)
-    except TypeError as error:
+    # Too many arguments, or numbers that are no permutation.
+    except (TypeError, ValueError, IndexError) as error:
         raise Inadmissible(f"{function}: {error}") from None
 
 
@@ -91,5 +124,5 @@ def holds(condition: str, arguments: tuple[Any, ...]) -> bool:
         raise Inadmissible(f"expected one of {', '.join(_CONDITIONS)}, found {condition}")
     try:
         return _CONDITIONS[condition][0](*arguments)
-    except (Inadmissible, TypeError):
+    except (Inadmissible, TypeError, ValueError, IndexError):
         return False

@@ -4,9 +4,9 @@
 stands on ``poly``: ``instances`` and ``sizes`` say what is shown, ``order`` which arrows are
 needed, ``plane``, ``arrows`` and ``scale`` where things are; ``domain``, ``frame``, ``legend``,
 ``space`` and ``coordinates`` draw them, ``notes`` writes text in the place of a space, ``style``
-holds colours and letters, and ``canvas`` puts all on one sheet. Charts of searches share ``chart``:
-``convergence`` is that of one search; ``bests``, ``distribution``, ``policies`` and ``multiples``
-are those of sweeps and collections.
+holds colours and letters, ``page`` is the sheet, and ``canvas`` puts all on one. Charts of searches
+share ``chart``: ``convergence`` is that of one search; ``bests``, ``distribution``, ``policies``
+and ``multiples`` are those of sweeps and collections.
 """
 
 from __future__ import annotations

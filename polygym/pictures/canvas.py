@@ -7,9 +7,8 @@ values only, and draw::
     the program's instances   | the same in the schedule's time | the statements, the sizes
     the generators of the dimension as parallel coordinates, the point; or columns of text
 
-matplotlib is imported when the first picture is drawn. Every picture has a figure and a canvas of
-its own: no window, no current figure, no setting of matplotlib is touched, and the same scene gives
-the same pixels. What is costly, enumerating the instances, is remembered for the next frame.
+matplotlib is imported when the first picture is drawn, and the same scene gives the same pixels.
+What is costly, enumerating the instances, is remembered for the next frame.
 """
 
 from __future__ import annotations
@@ -36,18 +35,17 @@ from polygym.pictures.domain import draw_domain
 from polygym.pictures.instances import Instances, instances
 from polygym.pictures.legend import draw_legend
 from polygym.pictures.notes import Column, draw_notes
+from polygym.pictures.page import HEIGHT, TITLE, WIDTH, pixels, sheet
 from polygym.pictures.space import Point, draw_space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 960, 640
-_DOTS_PER_INCH = 100
-_LONGEST_TITLE = 90
+__all__ = ["HEIGHT", "WIDTH", "Scene", "draw", "render", "save"]
 
-# Heights of the title and of the space, widths of the legend, as parts of the whole.
-_TITLE, _SPACE, _LEGEND = 0.055, 0.435, 0.27
+# The height of the space, the width of the legend, as parts of the whole.
+_SPACE, _LEGEND = 0.435, 0.27
 
 
 @pickled_by_name
@@ -78,12 +76,7 @@ class Scene:
 
 def render(scene: Scene) -> NDArray[np.uint8]:
     """Return the picture as an array of height × width × 3 bytes: red, green, blue."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure = draw(scene)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+    return pixels(draw(scene))
 
 
 def save(scene: Scene, path: str | PathLike[str]) -> None:
@@ -106,18 +99,7 @@ def save(scene: Scene, path: str | PathLike[str]) -> None:
 
 def draw(scene: Scene) -> Figure:
     """Return the picture as a figure that belongs to nobody else."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(
-        figsize=(WIDTH / _DOTS_PER_INCH, HEIGHT / _DOTS_PER_INCH),
-        dpi=_DOTS_PER_INCH,
-        facecolor=style.BACKGROUND,
-    )
-    figure.set_layout_engine("none")
-    title = figure.add_axes((0.0, 1 - _TITLE, 1.0, _TITLE))
-    _, height = style.as_paper(title)
-    text = style.drawable(scene.title, _LONGEST_TITLE)
-    style.write(title, (12, height / 2), text, size=style.LARGE, bold=True)
+    figure = sheet(scene.title)
     _draw_program(figure, scene)
     lower = figure.add_axes((0.0, 0.0, 1.0, _SPACE))
     if scene.columns:
@@ -129,7 +111,7 @@ def draw(scene: Scene) -> Figure:
 
 def _draw_program(figure: Figure, scene: Scene) -> None:
     """Draw the upper half: instances by loops, by time if there is a schedule, and the legend."""
-    bottom, height = _SPACE, 1 - _TITLE - _SPACE
+    bottom, height = _SPACE, 1 - TITLE - _SPACE
     room = 1 - _LEGEND
     share = room if scene.schedule is None else room / 2
     left = figure.add_axes((0.0, bottom, share, height))

@@ -98,7 +98,7 @@ class Reader:
                 head = self.take()
                 if head in ("(", ")"):
                     raise self.error(f"expected a word after '(', found {head!r}", back=1)
-                open_ones.append((_head(head), []))
+                open_ones.append((self._head(head), []))
                 continue
             if word == ")":
                 if not open_ones:
@@ -106,10 +106,18 @@ class Reader:
                 head_of, children = open_ones.pop()
                 made = term(head_of, *children)
             else:
-                made = term(_head(word))
+                made = term(self._head(word))
             if not open_ones:
                 return made
             open_ones[-1][1].append(made)
+
+    def _head(self, word: str) -> Head:
+        try:
+            return _head(word)
+        except ValueError:
+            # An escape that JSON does not have, or more digits than Python reads.
+            shown = word if len(word) <= 40 else f"{word[:40]}…"
+            raise self.error(f"expected a word or a number, found {shown}", back=1) from None
 
 
 def parse_term(text: str, file: str = "<text>") -> Term:

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
+from weakref import ref
 
 __all__ = [
     "Head",
@@ -53,22 +53,42 @@ class Term:
         return f"<term {self.head} of {size([self])} nodes>"
 
 
-_TABLE: WeakValueDictionary[tuple[Any, ...], Term] = WeakValueDictionary()
-_LOCK = threading.Lock()
+class _Reference(ref[Term]):
+    """A weak reference that knows its place in the table."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+_TABLE: dict[tuple[Any, ...], _Reference] = {}
+_LOCK = threading.RLock()  # a term may go, and be forgotten, while another is made
+_SET_HEAD: Callable[[Term, Head], None] = vars(Term)["head"].__set__
+_SET_CHILDREN: Callable[[Term, tuple[Term, ...]], None] = vars(Term)["children"].__set__
 
 
 def term(head: Head, *children: Term) -> Term:
     """Return the term of a head and children."""
     key = (head.__class__, head, children)
-    found = _TABLE.get(key)
-    if found is not None:
+    reference = _TABLE.get(key)
+    if reference is not None and (found := reference()) is not None:
         return found
     with _LOCK:
-        found = _TABLE.get(key)
-        if found is None:
-            found = Term(head, children)
-            _TABLE[key] = found
-    return found
+        reference = _TABLE.get(key)
+        if reference is not None and (found := reference()) is not None:
+            return found
+        made = object.__new__(Term)  # half the time that the constructor takes
+        _SET_HEAD(made, head)
+        _SET_CHILDREN(made, children)
+        reference = _Reference(made, _forget)
+        reference.key = key
+        _TABLE[key] = reference
+        return made
+
+
+def _forget(reference: _Reference) -> None:
+    with _LOCK:
+        if _TABLE.get(reference.key) is reference:
+            del _TABLE[reference.key]
 
 
 def is_variable(one: Term) -> bool:

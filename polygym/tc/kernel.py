@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from polygym.compiler.poly.uninitialised import self_sufficient
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.measure.evaluation.patience import schedule_within
 from polygym.native import memory
+from polygym.native.calls import Entry, block
 from polygym.programs.outputs import DTYPES
 from polygym.tc.addresses import address_of
 
@@ -148,6 +149,27 @@ class Kernel:
                     results[place.output] = array
             kept.append(array)
             addresses.append(address_of(array))
+        self.expect_threads()
+        code = self._program.call(addresses + self._size_addresses, _NOWHERE)
+        if code:
+            self.complain(code)
+        return results
+
+    def prepared(self, addresses: Sequence[int]) -> tuple[Entry, Any]:
+        """Return the function and the argument block of calls with arrays at these addresses.
+
+        They stand in the order of ``places``; the block may be changed between calls. What is
+        :attr:`Place.is_partial` has to be cleared before each. The function returns a code, which
+        :meth:`complain` explains if it is not 0.
+        """
+        return self._program.call, block([*addresses, *self._size_addresses])
+
+    def expect_threads(self) -> None:
+        """Take note that a call follows.
+
+        Raises:
+            InputError: the code asks for threads that a forked process does not have.
+        """
         if self._has_threads:
             if _Threads.lost:
                 raise InputError(
@@ -155,15 +177,14 @@ class Kernel:
                     "process with spawn, or use threads=1"
                 )
             _Threads.started = True
-        addresses += self._size_addresses
-        code = self._program.call(addresses, _NOWHERE)
+
+    def complain(self, code: int) -> NoReturn:
+        """Say what went wrong in a call that returned something else than 0."""
         if code == NO_MEMORY:
             raise MemoryError("the comprehension could not allocate memory for its copies")
         if code in BROKEN:
             raise InternalError(f"the comprehension's code stopped itself: {BROKEN[code]}")
-        if code:
-            raise OutOfRangeError(self._complaints[code - FIRST_OUT_OF_RANGE])
-        return results
+        raise OutOfRangeError(self._complaints[code - FIRST_OUT_OF_RANGE])
 
     @staticmethod
     def _result(

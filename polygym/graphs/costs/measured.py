@@ -31,10 +31,6 @@ Node: TypeAlias = tuple[Head, tuple[Any, ...], Data]
 _FASTER = Roofline(operations=250_000.0, bytes=200_000.0, call=0.0)
 """A machine that none is faster than, a core for a core; caches included."""
 
-_FAILED = 1e9
-"""Microseconds of an operator that does not run: never chosen where there is another."""
-
-
 class Costs(Protocol):
     """What an optimiser asks: the cost of nodes; and what has to be measured first."""
 
@@ -83,8 +79,15 @@ class Measured:
         operator = operator_text(head, children)
         if operator in self.store:
             seconds = self.store.get(operator)
-            return _FAILED if seconds is None else 1e6 * seconds
+            # What does not run is not chosen where there is anything else.
+            return inf if seconds is None else 1e6 * seconds
         return _FASTER.cost(head, children, data) / self.threads
+
+    def now(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
+        """Return the time of a node, which is measured if it was not before."""
+        if self.missing([(head, children, data)]):
+            self.measure([(head, children, data)])
+        return self.cost(head, children, data)
 
     def missing(self, nodes: Iterable[Node]) -> list[Node]:
         """Return the nodes that have no time yet, each operator once."""

@@ -1,8 +1,8 @@
 """The seven networks on which the TENSAT paper is measured, at its sizes and at small ones.
 
 ``catalogue`` knows them by name and says what each is; ``images`` has what networks over images are
-put together from. One module a network: ``bert``, ``resnext``, ``nasnet``, ``nasrnn``,
-``inception``, ``vgg`` and ``squeezenet``.
+put together from, ``weights`` gives all of them weights from a seed. One module a network:
+``bert``, ``resnext``, ``nasnet``, ``nasrnn``, ``inception``, ``vgg`` and ``squeezenet``.
 
     >>> from polygym.graphs import library
     >>> library.NAMES

@@ -10,7 +10,8 @@ from typing import Any
 from polygym.errors import InputError
 from polygym.graphs.graph import Graph
 from polygym.graphs.library import bert, inception, nasnet, nasrnn, resnext, squeezenet, vgg
-from polygym.graphs.model import Model, random_weights
+from polygym.graphs.library.weights import balanced_weights
+from polygym.graphs.model import Model
 
 __all__ = ["NAMES", "SIZES", "describe", "graph", "model"]
 
@@ -86,7 +87,7 @@ def model(name: str, size: str = "small", seed: int = 0) -> Model:
         InputError: there is no such network, or no such size.
     """
     found = graph(name, size)
-    return Model(found, random_weights(found, seed))
+    return Model(found, balanced_weights(found, seed))
 
 
 def _entry(name: str) -> _Entry:

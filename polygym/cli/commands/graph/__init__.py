@@ -1,0 +1,66 @@
+"""``polygym graph``: whole models as tensor graphs: one file a subcommand.
+
+``optimize``, ``show``, ``run``, ``bench``, ``rules`` and ``study`` are the subcommands, imported
+when they are called; ``options`` is what they share.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+_COMMANDS = {
+    "optimize": "Find the cheapest graph that is equal to a model's.",
+    "show": "Say what a model consists of; draw it.",
+    "run": "Run a model, and say where its time goes.",
+    "bench": "Run models beside PyTorch and onnxruntime.",
+    "rules": "List rules, check those of a file, or find them anew.",
+    "study": "Tables and figures of saturation beside backtracking.",
+}
+
+_HELP = """Optimise whole models: graphs of tensor operators, by rules that keep what they compute.
+
+MODEL is one of the library (bert, nasnet-a, nasrnn, resnext50, inception-v3, vgg19, squeezenet;
+with :small after it a small one), an ONNX file, a graph as text, or a folder that `polygym graph
+optimize` has written.
+
+Equality saturation applies all rules at once, to an e-graph that holds all equal graphs; of these
+the cheapest is taken, by an integer program. Costs are times of operators on this machine, measured
+once and kept; --costs static takes a roofline instead, the same everywhere.
+
+\b
+Examples:
+  polygym graph optimize nasrnn --costs static
+  polygym graph optimize model.onnx --out fast   then: polygym.graphs.load("fast")(x)
+  polygym graph show bert:small --svg bert.svg
+  polygym graph run model.onnx --threads 2       results, and times by operator
+  polygym graph bench squeezenet --against torch,onnxruntime
+  polygym graph rules --check mine.rules
+"""
+
+
+class _Graph(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of use."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"{__name__}.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group("graph", cls=_Graph, help=_HELP)
+def command() -> None:
+    """Hold the commands."""

@@ -1,0 +1,110 @@
+"""``polygym graph bench``: models beside other libraries, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.commands.graph.options import shape_option, threads_option
+from polygym.cli.options import json_option, seed_option
+from polygym.cli.output import heading, seconds
+from polygym.cli.tables import print_table
+from polygym.cli.text import shorten
+from polygym.errors import InputError
+
+if TYPE_CHECKING:
+    from polygym.graphs.race import Finish
+
+
+@click.command("bench")
+@click.argument("models", nargs=-1, required=True)
+@shape_option
+@threads_option
+@click.option(
+    "--against",
+    default="torch,onnxruntime",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="torch, torch.compile, onnxruntime.",
+)
+@click.option(
+    "--seconds",
+    "length",
+    type=click.FloatRange(0.1, 1e5),
+    default=10.0,
+    show_default=True,
+    metavar="S",
+    help="How long the rounds of a model last.",
+)
+@seed_option("Weights of the library's models, and the inputs.")
+@json_option
+def command(
+    models: Sequence[str],
+    shapes: Mapping[str, Sequence[int]],
+    threads: int,
+    against: str,
+    length: float,
+    seed: int,
+    as_json: bool,
+) -> Answer:
+    """Run MODELS beside other libraries, in turn, and compare results and times.
+
+    A folder of `polygym graph optimize` runs as it was optimised; others run it as it is too.
+    """
+    from polygym.graphs.race import Entrant, Race, Runner, race
+
+    known = [one.value for one in Runner if one is not Runner.POLYGYM]
+    names = [name.strip() for name in against.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"--against: expected some of {', '.join(known)}, found {shorten(name)!r}"
+            )
+    documents = []
+    entrants = (Entrant("polygym"), *(Entrant(name, Runner(name)) for name in names))
+    for model in models:
+        done = race(Race(model, entrants, threads, seed, shapes, 101, length))
+        documents.append({"model": model, "threads": threads, "entrants": _finishes(done)})
+        if not as_json:
+            _print_race(model, documents[-1]["entrants"])
+    is_fine = all(
+        not one["trouble"]
+        for document in documents
+        for name, one in document["entrants"].items()
+        if name == "polygym"
+    )
+    return Answer(0 if is_fine else 1, documents if as_json else None)
+
+
+def _finishes(done: Mapping[str, Finish]) -> dict[str, Any]:
+    import statistics
+
+    own = done["polygym"]
+    found: dict[str, Any] = {}
+    for name, one in done.items():
+        trouble = one.trouble
+        if not trouble and not one.is_right:
+            trouble = f"another result: {one.error:.2g} off"
+        found[name] = {
+            "seconds": statistics.median(one.samples) if one.samples else None,
+            "error": one.error,
+            "trouble": trouble,
+            "ratio": statistics.median(one.samples) / statistics.median(own.samples)
+            if one.samples and own.samples
+            else None,
+        }
+    return found
+
+
+def _print_race(model: str, entrants: Mapping[str, Any]) -> None:
+    heading(model)
+    rows = []
+    for name, one in entrants.items():
+        if one["trouble"]:
+            rows.append((name, "-", "-", one["trouble"]))
+        else:
+            rows.append((name, seconds(one["seconds"]), f"{one['ratio']:.2f}", ""))
+    print_table(("WHO", "TIME", "/ POLYGYM", ""), rows, "lrrl")

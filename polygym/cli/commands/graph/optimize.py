@@ -1,0 +1,288 @@
+"""``polygym graph optimize``: from a model to the cheapest equal one, confirmed end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.commands.graph.options import (
+    chosen_costs,
+    chosen_rules,
+    rules_option,
+    shape_option,
+    threads_option,
+)
+from polygym.cli.options import json_option, seed_option
+from polygym.cli.output import heading, say, seconds
+from polygym.cli.tables import print_table
+from polygym.files import write_atomically
+
+if TYPE_CHECKING:
+    from polygym.graphs.costs import Costs
+    from polygym.graphs.optimize import Optimized
+    from polygym.graphs.race import Finish
+    from polygym.graphs.sources import Source
+
+
+@click.command("optimize")
+@click.argument("model")
+@shape_option
+@threads_option
+@rules_option
+@click.option(
+    "--costs",
+    "kind",
+    type=click.Choice(["measured", "static"]),
+    default="measured",
+    show_default=True,
+    help="Times of operators on this machine, or a roofline.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["saturation", "backtracking"]),
+    default="saturation",
+    show_default=True,
+    help="An e-graph, or a queue of graphs, one substitution at a time.",
+)
+@click.option(
+    "--k-multi",
+    type=click.IntRange(0, 10),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Iterations with the rules of several results, which let the e-graph grow fast.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1, 10_000_000),
+    default=50_000,
+    show_default=True,
+    metavar="N",
+    help="How large the e-graph may be.",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(0, 10_000),
+    metavar="N",
+    help="Iterations of saturation (default 15), or of backtracking (default 100).",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(1.0, 10.0),
+    default=1.05,
+    show_default=True,
+    metavar="A",
+    help="Backtracking keeps graphs that cost less than A times the best.",
+)
+@click.option(
+    "--extract",
+    type=click.Choice(["ilp", "greedy"]),
+    default="ilp",
+    show_default=True,
+    help="How the cheapest graph is taken from the e-graph.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0.0, 1e6),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For exploring, and for extracting: the best until then is taken, with its bound.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to write graph, weights, report and the picture of both graphs.",
+)
+@click.option(
+    "--time/--no-time",
+    "timed",
+    default=None,
+    help="Run both graphs end to end, compare their results and times. (Default: with measured "
+    "costs.) What is not faster is not kept.",
+)
+@seed_option("Weights of the library's models, and the inputs of runs.")
+@json_option
+def command(
+    model: str,
+    shapes: Mapping[str, Sequence[int]],
+    threads: int,
+    rule_files: Sequence[Path],
+    kind: str,
+    method: str,
+    k_multi: int,
+    nodes: int,
+    iterations: int | None,
+    alpha: float,
+    extract: str,
+    time_limit: float,
+    out: Path | None,
+    timed: bool | None,
+    seed: int,
+    as_json: bool,
+) -> Answer:
+    """Find the cheapest graph equal to MODEL's.
+
+    The result is never slower than MODEL beyond noise: where the cheaper graph is not the faster
+    one end to end, MODEL's own is kept, and said so.
+    """
+    from polygym.graphs.optimize import summary
+    from polygym.graphs.sources import open_source
+
+    source = open_source(model, shapes, seed)
+    rules = chosen_rules(rule_files)
+    costs = chosen_costs(kind, threads)
+    tell = (lambda _: None) if as_json else (lambda text: say(text, err=True))
+    if method == "backtracking":
+        found = _backtracked(source, costs, rules, alpha, iterations or 100, time_limit, tell)
+    else:
+        found = _saturated(
+            source, costs, rules, (k_multi, nodes, iterations or 15, time_limit, extract), tell
+        )
+    report = {"model": model, "threads": threads, "seed": seed, "method": method}
+    report |= summary(found, costs)
+    code = 0
+    if kind == "measured" if timed is None else timed:
+        tell("running both graphs end to end")
+        found, report["end_to_end"] = _confirmed(source, shapes, seed, threads, found)
+        report["changed"] = found.is_changed
+        code = int(bool(report["end_to_end"]["trouble"]))
+    if out is not None:
+        _write(out, source, found, report)
+    if as_json:
+        return Answer(code, report)
+    _print(found, report, out)
+    return Answer(code)
+
+
+def _saturated(
+    source: Source,
+    costs: Costs,
+    rules: Any,
+    asked: tuple[int, int, int, float, str],
+    tell: Any,
+) -> Optimized:
+    from polygym.graphs.optimize import Extraction, Options, optimize
+    from polygym.rewrite.egraph import Limits
+
+    k_multi, nodes, iterations, time_limit, extract = asked
+    options = Options(
+        Limits(nodes, iterations, time_limit, k_multi),
+        extraction=Extraction(extract),
+        extraction_seconds=time_limit,
+    )
+    return optimize(source.graph, costs, options, rules, tell)
+
+
+def _backtracked(
+    source: Source,
+    costs: Costs,
+    rules: Any,
+    alpha: float,
+    iterations: int,
+    time_limit: float,
+    tell: Any,
+) -> Optimized:
+    from polygym.graphs.backtracked import backtracked
+
+    return backtracked(source.graph, costs, rules, alpha, iterations, time_limit, tell)
+
+
+def _confirmed(
+    source: Source,
+    shapes: Mapping[str, Sequence[int]],
+    seed: int,
+    threads: int,
+    found: Optimized,
+) -> tuple[Optimized, dict[str, Any]]:
+    """Run both graphs end to end; what is wrong, or slower beyond noise, is not kept."""
+    from polygym.graphs.race import Entrant, Race, race
+    from polygym.graphs.text import text_of
+
+    if not found.is_changed:
+        return found, {"trouble": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
+    entrants = (Entrant("before"), Entrant("after", graph=text_of(found.after)))
+    done = race(Race(source.target, entrants, threads, seed, shapes))
+    before, after = done["before"], done["after"]
+    trouble = before.trouble or after.trouble
+    if not trouble and not after.is_right:
+        trouble = f"the results differ by {after.error:.2g}: this is a defect of polygym"
+    document: dict[str, Any] = {"trouble": trouble, "error": after.error, "kept": True}
+    if trouble:
+        document["kept"] = False
+        return replace(found, after=found.before), document
+    document |= _ratio(before, after)
+    if document["speedup_high"] < 1.0:
+        document["kept"] = False
+        document["note"] = "slower end to end than the graph that came in, which is kept"
+        return replace(found, after=found.before), document
+    return found, document
+
+
+def _ratio(before: Finish, after: Finish) -> dict[str, Any]:
+    """Return times, the ratio of medians, and the middle half of the ratios round by round."""
+    import statistics
+
+    ratios = sorted(a / b for a, b in zip(before.samples, after.samples, strict=True))
+    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+    return {
+        "before_seconds": statistics.median(before.samples),
+        "after_seconds": statistics.median(after.samples),
+        "speedup": middle,
+        "speedup_low": low,
+        "speedup_high": high,
+        "rounds": len(ratios),
+    }
+
+
+def _write(out: Path, source: Source, found: Optimized, report: dict[str, Any]) -> None:
+    from polygym.graphs.model import Model
+    from polygym.graphs.picture import compare
+    from polygym.graphs.saved import save
+
+    save(out, Model(found.after, source.model.weights), report)
+    write_atomically(out / "graphs.svg", compare(found.before, found.after).encode())
+
+
+def _print(found: Optimized, report: dict[str, Any], out: Path | None) -> None:
+    unit = report["unit"]
+    heading(
+        f"{report['model']}: {report['initial_cost']:.1f} {unit} → {report['cost']:.1f} {unit} "
+        f"({report['costs']} costs)"
+    )
+    egraph = report["egraph"]
+    if egraph:
+        say(
+            f"  e-graph of {egraph['nodes']} nodes, {egraph['classes']} classes after "
+            f"{egraph['iterations']} iterations ({egraph['stop']}), in "
+            f"{seconds(report['exploration_seconds'])}"
+        )
+    say(
+        f"  extracted in {seconds(report['extraction_seconds'])}: {report['status']}, none "
+        f"below {report['bound']:.1f}; greedy {report['greedy_cost']:.1f}"
+    )
+    counts = report["operators"]
+    rows = [
+        (name, counts["before"].get(name, 0), counts["after"].get(name, 0))
+        for name in sorted({*counts["before"], *counts["after"]})
+    ]
+    print_table(("OPERATOR", "BEFORE", "AFTER"), rows, "lrr")
+    if (run := report.get("end_to_end")) is not None:
+        if run["trouble"]:
+            say(f"  end to end: {run['trouble']}; the graph that came in is kept", fg="red")
+        elif "speedup" in run:
+            low, middle, high = (run[f"speedup{end}"] for end in ("_low", "", "_high"))
+            say(
+                f"  end to end: {seconds(run['before_seconds'])} → {seconds(run['after_seconds'])},"
+                f" {middle:.2f} times as fast ({low:.2f} to {high:.2f})"
+            )
+        if note := run.get("note"):
+            say(f"  {note}")
+    if out is not None:
+        say(f'  written to {out}: polygym.graphs.load("{out}")')

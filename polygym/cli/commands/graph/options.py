@@ -1,0 +1,87 @@
+"""What the commands of ``polygym graph`` share: shapes, threads, rules, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polygym.cli.text import shorten
+
+if TYPE_CHECKING:
+    from polygym.graphs.costs import Costs
+    from polygym.rewrite.rule import Rule
+
+
+def _parsed_shapes(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        name, equals, text = value.rpartition("=")
+        try:
+            extents = tuple(int(part) for part in text.split(","))
+        except ValueError:
+            extents = ()
+        if not equals or not name or not extents or min(extents) < 1:
+            raise click.BadParameter(
+                f"expected NAME=EXTENT,EXTENT such as x=1,3,224,224, found {shorten(value)!r}"
+            )
+        found[name] = extents
+    return found
+
+
+def shape_option(function: Any) -> Any:
+    """Add ``--shape``."""
+    return click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        metavar="NAME=EXTENT,...",
+        callback=_parsed_shapes,
+        help="The shape of an input that an ONNX file leaves open; may be repeated.",
+    )(function)
+
+
+def threads_option(function: Any) -> Any:
+    """Add ``--threads``."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(1, 1024),
+        default=1,
+        show_default=True,
+        metavar="T",
+        help="Threads of every operator.",
+    )(function)
+
+
+def rules_option(function: Any) -> Any:
+    """Add ``--rules``."""
+    return click.option(
+        "--rules",
+        "rule_files",
+        multiple=True,
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="More rules, beside those of polygym: each is checked before it is used. May be "
+        "repeated.",
+    )(function)
+
+
+def chosen_rules(files: Sequence[Path]) -> list[Rule]:
+    """Return polygym's rules and those of files, each of which is checked."""
+    from polygym.graphs import rules
+
+    found = rules.standard()
+    for path in files:
+        found += rules.load_file(path)
+    return found
+
+
+def chosen_costs(kind: str, threads: int) -> Costs:
+    """Return the costs that were asked for by a word."""
+    from polygym.graphs.costs import Measured, Roofline
+
+    return Roofline() if kind == "static" else Measured.of_user(threads)

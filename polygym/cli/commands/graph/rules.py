@@ -1,0 +1,88 @@
+"""``polygym graph rules``: rules listed, those of a file checked, and all found anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option, seed_option
+from polygym.cli.output import heading, say
+from polygym.errors import InputError
+
+_HELP = """List the rules that graphs are rewritten by, check those of a file, or find them anew.
+
+A rule of a file is checked on every kind of shapes that it can meet, in exact arithmetic; one that
+does not hold is refused with a case in which it does not. docs/graphs.md says how rules are
+written.
+
+\b
+Examples:
+  polygym graph rules                          all of them
+  polygym graph rules --check mine.rules       exit code 2 if one does not hold
+  polygym graph rules --generate found.rules   what polygym's own table was made by
+"""
+
+
+@click.command("rules", help=_HELP)
+@click.option(
+    "--check",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Check the rules of a file; may be repeated.",
+)
+@click.option(
+    "--generate",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Find rules by enumerating graphs, prove them, and write them there.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0.1, 1e5),
+    default=30.0,
+    show_default=True,
+    metavar="M",
+    help="How long --generate may look.",
+)
+@seed_option("The numbers on which graphs are compared.")
+@json_option
+def command(
+    files: Sequence[Path], target: Path | None, minutes: float, seed: int, as_json: bool
+) -> Answer:
+    """Do the one or the other."""
+    from polygym.graphs import rules
+
+    if files and target is not None:
+        raise InputError("expected --check or --generate, found both")
+    if target is not None:
+        return _generated(target, minutes, seed, as_json=as_json)
+    found = [rule for file in files for rule in rules.load_file(file)]
+    if not files:
+        found = rules.standard()
+    if as_json:
+        return Answer(document=[{"name": one.name, "rule": str(one)} for one in found])
+    if files:
+        say(f"{len(found)} rules, all of which hold", fg="green")
+        return Answer()
+    several = sum(one.is_multiple for one in found)
+    heading(f"{len(found)} rules, {several} of several results")
+    for one in found:
+        click.echo(str(one))
+    return Answer()
+
+
+def _generated(target: Path, minutes: float, seed: int, *, as_json: bool) -> Answer:
+    from polygym.graphs.rules.generate import generate
+
+    tell = (lambda _: None) if as_json else (lambda text: say(text, err=True))
+    made = generate(target, seed=seed, minutes=minutes, progress=tell)
+    if as_json:
+        return Answer(document=made.to_json())
+    heading(f"{target}: {len(made.rules)} rules")
+    return Answer()

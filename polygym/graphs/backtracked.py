@@ -1,0 +1,62 @@
+"""TASO's search over tensor graphs: the baseline that equality saturation is compared with.
+
+The same rules and the same costs; where these are measured, every operator that comes up is, since
+a search that follows costs step by step has no use for an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polygym.graphs.costs.measured import Costs, Measured
+from polygym.graphs.domain import TENSORS
+from polygym.graphs.graph import Graph
+from polygym.graphs.optimize import Optimized
+from polygym.rewrite.backtracking import backtrack
+from polygym.rewrite.egraph import Report, StopReason
+from polygym.rewrite.rule import Rule
+
+__all__ = ["backtracked"]
+
+
+def backtracked(
+    graph: Graph,
+    costs: Costs,
+    rules: Sequence[Rule],
+    alpha: float = 1.0,
+    iterations: int = 100,
+    seconds: float = 3600.0,
+    progress: Callable[[str], None] | None = None,
+) -> Optimized:
+    """Return the cheapest graph that the search finds; it proves nothing about others.
+
+    ``seconds_to_best`` is how long it took to the answer; nobody knew then that it was the last.
+    """
+    measured = costs.measured_now if isinstance(costs, Measured) else 0
+    found = backtrack(
+        graph.root,
+        rules,
+        TENSORS,
+        costs.now if isinstance(costs, Measured) else costs.cost,
+        alpha,
+        iterations,
+        seconds,
+        None
+        if progress is None
+        else lambda one: progress(f"graph {one.iterations}: {one.best:.1f}, {one.waiting} waiting"),
+    )
+    is_better = found.cost < found.initial_cost
+    return Optimized(
+        before=graph,
+        after=graph.with_root(found.term) if is_better else graph,
+        initial_cost=found.initial_cost,
+        cost=found.cost,
+        greedy_cost=found.cost,
+        bound=0.0,
+        status=found.stop.value,
+        explored=Report(StopReason.ITERATIONS, found.iterations, found.seen, 0, found.seconds),
+        extraction_seconds=0.0,
+        seconds=found.seconds,
+        measured=(costs.measured_now if isinstance(costs, Measured) else 0) - measured,
+        seconds_to_best=found.seconds_to_best,
+    )

@@ -1,0 +1,366 @@
+"""What the environments of tensor graphs have in common.
+
+They are thin shells around an :class:`Episode`, a value, as those of schedules are: ``step``
+replaces it. What an action that the mask forbids comes to is the same for both, and the same as in
+the other environments: it costs 0.1, changes nothing, and the hundredth one ends the episode.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from polygym.envs.base import space_of
+from polygym.envs.endings import INVALID_STATUS
+from polygym.episodes import arguments
+from polygym.episodes.tables import Array, Observation, Table
+from polygym.errors import InputError
+from polygym.graphs import library
+from polygym.graphs.envs import numbers
+from polygym.graphs.envs.task import (
+    DEFAULT_RULES,
+    Task,
+    costs_named,
+    names_in,
+    open_graph,
+    rules_named,
+)
+from polygym.graphs.graph import Graph
+from polygym.rewrite.rule import Rule
+
+__all__ = ["Episode", "GraphEnv", "Info"]
+
+Info = dict[str, Any]
+
+_MOST_THREADS = 1024
+
+VERSION = 1
+"""The version of the observations."""
+
+
+class Episode(Protocol):
+    """A state as a value, and how it was reached."""
+
+    @property
+    def task(self) -> Task:
+        """What it is about."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """``running``, or how it ended."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """What the graph costs that would be the result now."""
+        ...
+
+    @property
+    def reward(self) -> float:
+        """What the last action was worth."""
+        ...
+
+    @property
+    def refused(self) -> str:
+        """Why the last action was not taken, "" if it was."""
+        ...
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is the result, or would be now."""
+        ...
+
+    def mask(self) -> tuple[bool, ...]:
+        """Return which actions are possible; none after the end."""
+        ...
+
+    def refusal(self, action: int) -> str:
+        """Return why an action is not possible, "" if it is."""
+        ...
+
+    def meanings(self) -> tuple[str, ...]:
+        """Return what every action would do."""
+        ...
+
+    def after(self, action: int) -> Episode:
+        """Return the state after an action, possible or not."""
+        ...
+
+
+class GraphEnv(gymnasium.Env[Observation, np.int64]):
+    """The common part; use one of the environments."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
+        "render_modes": ["ansi", "svg", "rgb_array"],
+        "render_fps": 4,
+        "observation_version": VERSION,
+    }
+
+    ID: ClassVar[str]
+
+    def __init__(
+        self,
+        graph: Any = "nasrnn",
+        *,
+        size: str = "small",
+        costs: Any = "static",
+        rules: Any = DEFAULT_RULES,
+        threads: int = 1,
+        seed: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self._graph, self._targets = graph, names_in(graph)
+        if size not in library.SIZES:
+            raise InputError(f"size: expected one of {', '.join(library.SIZES)}, found {size!r}")
+        self._size = size
+        self._given_costs = costs
+        self._costs = costs_named(costs, numbers.whole("threads", threads, 1, _MOST_THREADS))
+        self._rules = rules
+        is_default = isinstance(rules, str) and rules == DEFAULT_RULES
+        self._table = None if is_default else rules_named(rules)
+        self._seed = arguments.seed(seed)
+        self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
+        self._arguments: dict[str, Any] = {
+            "size": size,
+            "costs": costs if isinstance(costs, str) else self._costs.name,
+            "threads": threads,
+            "seed": self._seed,
+        }
+        self._tasks: dict[str | Graph, Task] = {}
+        self._target: str | Graph | None = None
+        self._episode: Any = None
+
+    def _give_spaces(self, tables: Mapping[str, Table]) -> None:
+        """Fill in the spaces, of which the last array is the mask."""
+        count = tables["action_mask"].size
+        self.action_space: spaces.Discrete = spaces.Discrete(count)
+        self.observation_space = space_of(tables)
+
+    def _add_arguments(self, options: Any) -> None:
+        """Remember more arguments for records."""
+        self._arguments |= asdict(options)
+
+    # What the two are
+
+    def _start(self, task: Task) -> Any:
+        """Return a new episode."""
+        raise NotImplementedError
+
+    def _observe(self, allowed: Array) -> Observation:
+        """Return what an agent sees."""
+        raise NotImplementedError
+
+    def _more_info(self) -> Info:
+        """Return what ``info`` says beside what both say."""
+        raise NotImplementedError
+
+    # What Gymnasium asks for
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Start an episode; ``options={"graph": …}`` says on which of the graphs, or on any."""
+        if seed is None and self._episode is None:
+            seed = self._seed
+        super().reset(seed=seed)
+        # All or nothing: a file that cannot be read leaves the episode before it as it was.
+        target = self._choose(options)
+        self._episode, self._target = self._start(self._task(target)), target
+        return self._seen()
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
+        """Take an action; see the class for what it does and what it is worth."""
+        if self.episode.is_over:
+            raise gymnasium.error.ResetNeeded("the episode has ended: call reset() before step()")
+        if not self.action_space.contains(action):
+            raise InputError(
+                f"an action: expected an integer from 0 to {self.action_space.n - 1}, found "
+                f"{action!r}"
+            )
+        self._episode = self.episode.after(int(action))
+        observation, info = self._seen()
+        return observation, float(self.episode.reward), bool(self.episode.is_over), False, info
+
+    def action_masks(self) -> Array:
+        """Return which actions are allowed now, as booleans; after the end, all of them.
+
+        A vector of environments that resets in the step behind the end wants one more action for
+        it, which has no effect, from agents that choose under the mask.
+        """
+        if self.episode.is_over:
+            return np.ones(self.action_space.n, bool)
+        return np.array(self.episode.mask(), bool)
+
+    def render(self) -> Any:
+        """Return a text (``ansi``), a graph as SVG (``svg``) or pixels (``rgb_array``)."""
+        from polygym.graphs.envs import render
+
+        match self.render_mode:
+            case "ansi":
+                return render.as_text(self.episode)
+            case "svg":
+                return render.as_svg(self.episode)
+            case "rgb_array":
+                return render.as_picture(self.episode)
+            case _:
+                gymnasium.logger.warn(
+                    "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or 'svg'"
+                )
+                return None
+
+    def close(self) -> None:
+        """Let go of the episode."""
+        self._episode = None
+        super().close()
+
+    # What is more than Gymnasium asks for
+
+    @property
+    def episode(self) -> Any:
+        """The episode as a value: its state, its mask and its history."""
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("there is no episode yet: call reset()")
+        return self._episode
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is the result, or would be if the episode ended now."""
+        found = self.episode.graph
+        assert isinstance(found, Graph)
+        return found
+
+    @property
+    def table(self) -> tuple[Rule, ...]:
+        """The rules, in the order of their table."""
+        if self._table is None:
+            self._table = rules_named(DEFAULT_RULES)
+        return self._table
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of the graphs that episodes are about."""
+        return tuple(one.name if isinstance(one, Graph) else one for one in self._targets)
+
+    @property
+    def action_meanings(self) -> tuple[str, ...]:
+        """What every action would do now."""
+        found: tuple[str, ...] = self.episode.meanings()
+        return found
+
+    def text(self) -> str:
+        """Return the graph as a text that :func:`polygym.graphs.text.parse_graph` reads."""
+        from polygym.graphs.text import text_of
+
+        return text_of(self.graph)
+
+    def adopt(self, episode: Any) -> None:
+        """Go on from another state, which an episode of this environment has come to."""
+        self._episode = episode
+
+    def fork(self) -> Any:
+        """Return an independent environment in the same state, for a tree search."""
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> GraphEnv:
+        """Copy what changes (the episode is a value; the random numbers), share what does not."""
+        other = object.__new__(
+            type(self)
+        )  # copy.copy would take the actions again, as a pickle does
+        other.__dict__.update(self.__dict__)
+        other.action_space = copy.deepcopy(self.action_space, memo)
+        other.observation_space = copy.deepcopy(self.observation_space, memo)
+        if self._np_random is not None:
+            other._np_random = copy.deepcopy(self._np_random, memo)
+        memo[id(self)] = other
+        return other
+
+    def __reduce__(self) -> Any:
+        """Be pickled as the arguments and the actions, which are taken again."""
+        given = {**self._arguments, "graph": self._graph, "rules": self._rules}
+        given |= {"costs": self._given_costs, "render_mode": self.render_mode}
+        done = None
+        if self._episode is not None:
+            done = self._target, self._episode.actions, self._episode.illegal
+        return _restored, (type(self), given, self.spec, self._np_random, done)
+
+    def export(self) -> dict[str, Any]:
+        """Return the episode as JSON: the graph, the actions by their names, what they came to.
+
+        :func:`polygym.graphs.envs.records.replay` plays it again.
+        """
+        from polygym.graphs.envs import records
+
+        return records.of(self.ID, self._arguments, self._rules, self.episode)
+
+    # How it is done
+
+    def _choose(self, options: object) -> str | Graph:
+        options = {} if options is None else options
+        if not isinstance(options, Mapping) or set(options) - {"graph"}:
+            raise InputError(f'reset(options=…): expected {{"graph": …}}, found {options!r}')
+        wanted = options.get("graph")
+        chosen = self._targets if wanted is None else names_in(wanted)
+        index = int(self.np_random.integers(len(chosen))) if len(chosen) > 1 else 0
+        return chosen[index]
+
+    def _task(self, target: str | Graph) -> Task:
+        """Return what episodes on a graph share; a file is read again, since it may change."""
+        if target in self._tasks and not (isinstance(target, str) and Path(target).is_file()):
+            return self._tasks[target]
+        graph = open_graph(target, self._size)
+        known = self._tasks.get(target)
+        if known is None or known.graph != graph:
+            known = Task(graph.name, graph, self._costs, self.table)
+            known.initial_cost  # noqa: B018 (refused now rather than in the middle of an episode)
+            self._tasks[target] = known
+        return known
+
+    def _seen(self) -> tuple[Observation, Info]:
+        """Return what the agent sees, and what is said beside it; the keys are always the same."""
+        allowed, episode = self.action_masks(), self.episode
+        first, now = episode.task.initial_cost, float(episode.cost)
+        info = {
+            "action_mask": allowed.astype(np.int8),
+            "graph": str(episode.task.name),
+            "status": str(episode.status),
+            "cost": now,
+            "initial_cost": float(first),
+            "gain": float((first - now) / first),
+            "refused": str(episode.refused),
+            "is_success": bool(episode.is_over and episode.status != INVALID_STATUS),
+            **self._more_info(),
+        }
+        return self._observe(allowed), info
+
+
+def _restored(
+    kind: type[GraphEnv],
+    given: dict[str, Any],
+    spec: Any,
+    np_random: np.random.Generator | None,
+    done: tuple[str | Graph, tuple[int, ...], int] | None,
+) -> GraphEnv:
+    """Return an environment that was pickled."""
+    env = kind(**given)
+    env.spec, env._np_random = spec, np_random
+    if done is not None:
+        target, actions, illegal = done
+        episode = env._start(env._task(target))
+        for action in actions:
+            episode = episode.after(action)
+        env._episode = episode.with_illegal(illegal, "") if illegal else episode
+        env._target = target
+    return env

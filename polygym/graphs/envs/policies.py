@@ -1,0 +1,75 @@
+"""Fixed policies, which an agent has to beat: TENSAT's strategy, and the steepest descent.
+
+They have the form of all policies of agents, ``policy(env, observation) -> action``, and look at
+the episode alone::
+
+    policy = Tensat(k_multi=1)
+    observation, info = env.reset()
+    while info["status"] == "running":
+        observation, reward, *_, info = env.step(policy(env, observation))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from polygym.errors import InputError
+from polygym.graphs.envs.saturation import (
+    EVERY_SEVERAL,
+    EVERY_SINGLE,
+    EXTRACT_GREEDILY,
+    EXTRACT_OPTIMALLY,
+    Saturation,
+)
+from polygym.graphs.envs.substitution import STOP, Substitution
+
+__all__ = ["Steepest", "Tensat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensat:
+    """Saturate-v0 as TENSAT plays it.
+
+    Every rule of several outputs is applied in the first ``k_multi`` iterations, every rule of one
+    output after it, and in further iterations, until nothing changes or there is no room; then the
+    best graph is extracted, by integer programming unless ``is_greedy``.
+    """
+
+    k_multi: int = 1
+    is_greedy: bool = False
+
+    def __call__(self, env: gymnasium.Env[Any, Any], observation: Any = None) -> int:
+        """Return the next action."""
+        episode = _episode(env)
+        if not isinstance(episode, Saturation):
+            raise InputError(f"Tensat: expected polygym/Saturate-v0, found {env}")
+        several = episode.applied[EVERY_SEVERAL].times
+        if several < self.k_multi and several <= episode.applied[EVERY_SINGLE].times:
+            if not episode.refusal(EVERY_SEVERAL):
+                return EVERY_SEVERAL
+        if not episode.refusal(EVERY_SINGLE):
+            return EVERY_SINGLE
+        if several < self.k_multi and not episode.refusal(EVERY_SEVERAL):
+            return EVERY_SEVERAL
+        return EXTRACT_GREEDILY if self.is_greedy else EXTRACT_OPTIMALLY
+
+
+@dataclass(frozen=True, slots=True)
+class Steepest:
+    """Substitute-v0 without looking ahead: the substitution that gains most, while one gains."""
+
+    def __call__(self, env: gymnasium.Env[Any, Any], observation: Any = None) -> int:
+        """Return the next action; of equal gains the first."""
+        episode = _episode(env)
+        if not isinstance(episode, Substitution):
+            raise InputError(f"Steepest: expected polygym/Substitute-v0, found {env}")
+        costs = [one.cost for one in episode.candidates]
+        least = min(costs, default=episode.cost)
+        return 1 + costs.index(least) if least < episode.cost else STOP
+
+
+def _episode(env: gymnasium.Env[Any, Any]) -> object:
+    return getattr(env.unwrapped, "episode", None)

@@ -1,0 +1,178 @@
+"""Where the boxes of a drawn graph stand and how its edges run, from above to below.
+
+:mod:`polygym.graphs.layers` says who stands beside whom. Here layers become rows, what would be too
+long is cut where few edges run and goes on in a column to the right, and edges become lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+
+from polygym.graphs.layers import PASSING, Grid, places, sort
+
+__all__ = ["Layout", "Point", "layered"]
+
+Point = tuple[float, float]
+
+_BETWEEN_LAYERS, _BETWEEN_COLUMNS = 26.0, 36.0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The middles of the boxes, and for every edge the corners of a line from box to box.
+
+    Pairs of corners are the ends of what runs straight; between them a line may be curved.
+    """
+
+    middles: tuple[Point, ...]
+    lines: tuple[tuple[Point, ...], ...]
+    width: float
+    height: float
+
+
+def layered(
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    longest: float = 1400.0,
+) -> Layout:
+    """Return where boxes stand, given widths and heights and edges (from a lower to a higher one).
+
+    >>> layered([(10, 10), (10, 10)], [(0, 1)]).middles
+    ((5.0, 5.0), (5.0, 41.0))
+    """
+    grid = Grid.of(sizes, edges)
+    sort(grid)
+    rows = _columns(grid, [height for _, height in sizes], longest)
+    row_of = {one: row for row, ones in zip(rows, grid.rows, strict=True) for one in ones}
+    xs, lefts, width = _side_by_side(grid, places(grid), row_of)
+    middles = [(xs[one], row_of[one].middle) for one in range(len(sizes))]
+    lines = _lines(grid, xs, row_of, lefts, [height for _, height in sizes])
+    ys = [y for line in lines for _, y in line] + [edge for row in rows for edge in row.ends]
+    top = min(ys, default=0.0)
+    return Layout(
+        tuple((x, y - top) for x, y in middles),
+        tuple(tuple((x, y - top) for x, y in line) for line in lines),
+        width,
+        max(ys, default=0.0) - top,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A layer as it is drawn: in which column, from where to where."""
+
+    column: int
+    top: float
+    bottom: float
+
+    @property
+    def middle(self) -> float:
+        """Half of its height."""
+        return (self.top + self.bottom) / 2
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where it begins and ends."""
+        return self.top, self.bottom
+
+
+def _columns(grid: Grid, heights: Sequence[float], longest: float) -> list[_Row]:
+    """Return the rows, in columns of about one length that are cut where few edges run."""
+    tall = [
+        max((heights[one] for one in row if one < len(heights)), default=0.0) + _BETWEEN_LAYERS
+        for row in grid.rows
+    ]
+    running = [sum(len(grid.below[one]) for one in row) for row in grid.rows]
+    wanted = sum(tall) / max(ceil(sum(tall) / longest), 1)
+    rows: list[_Row] = []
+    column, y = 0, 0.0
+    cuts: list[tuple[int, float, int]] = []
+    place = 0
+    while place < len(tall):
+        rows.append(_Row(column, y, y + tall[place] - _BETWEEN_LAYERS))
+        y += tall[place]
+        if y > 0.75 * wanted:
+            cuts.append((running[place], abs(y - wanted), place))
+        place += 1
+        # What is little more than a column is not worth another one.
+        if y > 1.15 * wanted and sum(tall[place:]) > 0.1 * wanted:
+            place = min(cuts)[2] + 1
+            del rows[place:]
+            column, y, cuts = column + 1, 0.0, []
+    return rows
+
+
+def _side_by_side(
+    grid: Grid, xs: Sequence[float], row_of: Mapping[int, _Row]
+) -> tuple[list[float], dict[int, float], float]:
+    """Return places with every column to the right of the last, where columns begin, and end."""
+    members: dict[int, list[int]] = {}
+    for one, row in row_of.items():
+        members.setdefault(row.column, []).append(one)
+    moved = list(xs)
+    lefts: dict[int, float] = {}
+    right = 0.0
+    for column, ones in members.items():
+        if column:
+            right += _BETWEEN_COLUMNS + PASSING * sum(
+                row_of[one].column != row_of[other].column == column
+                for chain in grid.chains
+                for one, other in pairwise(chain)
+            )
+        lefts[column] = right
+        least = min(xs[one] - grid.widths[one] / 2 for one in ones)
+        for one in ones:
+            moved[one] = xs[one] + lefts[column] - least
+            right = max(right, moved[one] + grid.widths[one] / 2)
+    return moved, lefts, right
+
+
+def _lines(
+    grid: Grid,
+    xs: Sequence[float],
+    row_of: Mapping[int, _Row],
+    lefts: Mapping[int, float],
+    heights: Sequence[float],
+) -> list[tuple[Point, ...]]:
+    """Return the corners of every edge, from below one box to the top of another."""
+    lanes = dict.fromkeys(lefts, 0)
+    ports = _ports(grid, xs)
+    lines: list[tuple[Point, ...]] = []
+    for place, chain in enumerate(grid.chains):
+        source, target = chain[0], chain[-1]
+        line = [(xs[source], row_of[source].middle + heights[source] / 2)]
+        for one, other in pairwise(chain):
+            start, end = row_of[one], row_of[other]
+            x = ports[place] if other == target else xs[other]
+            line.append((xs[one], start.bottom))
+            if start.column != end.column:
+                lanes[end.column] += 1
+                aside = _BETWEEN_COLUMNS / 2 + PASSING * lanes[end.column]
+                line += _around(xs[one], x, start, end, lefts[end.column] - aside, aside)
+            line.append((x, end.top))
+        line.append((ports[place], row_of[target].middle - heights[target] / 2))
+        lines.append(tuple(line))
+    return lines
+
+
+def _around(x: float, to: float, start: _Row, end: _Row, lane: float, offset: float) -> list[Point]:
+    """Return the corners of a line that goes on at the top of the next column."""
+    under, over = start.bottom + offset / 2, end.top - offset / 2
+    return [(x, under), (lane, under), (lane, under), (lane, over), (lane, over), (to, over)]
+
+
+def _ports(grid: Grid, xs: Sequence[float]) -> dict[int, float]:
+    """Return where every edge comes into its box: side by side, in the order from the left."""
+    entering: dict[int, list[int]] = {}
+    for place, (*_, target) in enumerate(grid.chains):
+        entering.setdefault(target, []).append(place)
+    found: dict[int, float] = {}
+    for target, ones in entering.items():
+        ones.sort(key=lambda place: xs[grid.chains[place][-2]])
+        step = min(grid.widths[target] / (len(ones) + 1), 24.0)
+        for number, place in enumerate(ones):
+            found[place] = xs[target] + (number - (len(ones) - 1) / 2) * step
+    return found

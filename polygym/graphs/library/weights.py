@@ -1,0 +1,86 @@
+"""Weights from a seed under which no result of a deep network vanishes or explodes.
+
+Independent weights of variance v make of n numbers whose squares are m in the mean a sum whose
+square is n·v·m in the mean. So m is estimated from the inputs on, node by node, and every weight
+that a product or a convolution takes gets the v for which the estimate after it is 1::
+
+    v = 1 / (n·m)      or 2 / (n·m) where max(x, 0) then takes half of it away
+
+Estimates need only be good enough not to add up: depth does not make them worse, since the next
+weight divides by them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from polygym.graphs.graph import Graph, signature_of
+from polygym.graphs.model import random_weights
+from polygym.rewrite.term import Term
+
+__all__ = ["balanced_weights"]
+
+
+def balanced_weights(graph: Graph, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
+    """Return an array for every weight."""
+    found = random_weights(graph, seed)
+    for one, deviation in _deviations(graph).items():
+        name = signature_of(one).name
+        # random_weights has a scale of its own; what it is does not matter here.
+        found[name] *= np.float32(deviation / max(float(found[name].std()), 1e-12))
+    return found
+
+
+def _deviations(graph: Graph) -> dict[Term, float]:
+    """Return the standard deviations of weights that products and convolutions take."""
+    nodes = graph.nodes()
+    followers: dict[Term, list[Term]] = {}
+    for one in nodes:
+        for child in one.children:
+            followers.setdefault(child, []).append(one)
+    squares: dict[Term, float] = {}
+    found: dict[Term, float] = {}
+    for one in nodes:
+        factor = one.children[-1]
+        while factor.head == "transpose":
+            factor = factor.children[0]
+        if one.head not in ("matmul", "conv") or factor.head != "weight":
+            squares[one] = _square(graph, one, squares)
+            continue
+        is_relu = any(child.head == "relu" and not child.children for child in one.children)
+        is_halved = [user.head for user in followers.get(one, ())] == ["relu"]
+        squares[one] = 2.0 if is_halved else 1.0
+        wanted = 2.0 if is_relu or is_halved else 1.0
+        found[factor] = (wanted / (_summed(graph, one) * squares[one.children[-2]])) ** 0.5
+    return found
+
+
+def _square(graph: Graph, one: Term, squares: dict[Term, float]) -> float:
+    """Return what the square of a result is in the mean, roughly."""
+    given = [squares[child] for child in one.children if child in squares]
+    match one.head:
+        case "ewadd":
+            # The same twice is twice as large, not √2 times.
+            return 4 * given[0] if len(set(one.children)) == 1 else sum(given)
+        case "ewmul":
+            return given[0] * given[-1]
+        case "matmul" | "conv":
+            return _summed(graph, one) * given[0] * given[-1]
+        case "relu":
+            # What is behind a sum in a residual network is mostly positive.
+            return given[0] * (0.85 if one.children[0].head == "ewadd" else 0.5)
+        case "tanh":
+            return given[0] / (1 + given[0])
+        case "sigmoid":
+            return 0.3
+        case _:
+            return sum(given) / len(given) if given else 1.0
+
+
+def _summed(graph: Graph, one: Term) -> int:
+    """Return how many products a product of matrices or a convolution adds up."""
+    shape = graph.tensor(one.children[-1]).shape
+    return prod(shape[1:]) if one.head == "conv" else shape[-2]

@@ -1,0 +1,258 @@
+"""Operators on single elements, from ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+
+from polygym.graphs.build import words
+from polygym.graphs.onnx.nodes import Node, real
+from polygym.graphs.onnx.rows import Row
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS", "expanded"]
+
+_UNARY = {
+    "Relu": "relu",
+    "Tanh": "tanh",
+    "Sigmoid": "sigmoid",
+    "Exp": "exp",
+    "Log": "log",
+    "Sqrt": "sqrt",
+    "Erf": "erf",
+    "Neg": "neg",
+    "Abs": "abs",
+    "Reciprocal": "reciprocal",
+}
+_PAIRS = {"Add": "add", "Sub": "sub", "Mul": "mul"}
+_MANY = {"Sum": "add", "Min": "minimum", "Max": "maximum"}
+
+
+def expanded(node: Node, x: Term, shape: tuple[int, ...]) -> Term:
+    """Return x, repeated along axes until it has a shape."""
+    found = node.builder.shape(x)
+    if found == shape:
+        return x
+    return node.make("expand", x, words(shape))
+
+
+def _unary(head: str) -> Callable[[Node], Term]:
+    return lambda node: node.make(head, node.term(0))
+
+
+def _pair(head: str) -> Callable[[Node], Term]:
+    return lambda node: node.pairwise(head, node.term(0), node.term(1))
+
+
+def _many(head: str) -> Callable[[Node], Term]:
+    return lambda node: reduce(lambda x, y: node.pairwise(head, x, y), node.terms())
+
+
+def _identity(node: Node) -> Term:
+    return node.term(0)
+
+
+def _dropout(node: Node) -> Term:
+    if node.has(2) and bool(np.any(node.array(2, "training_mode"))):
+        node.refuse("expected a model for inference: export it after model.eval()")
+    return node.term(0)
+
+
+def _divided(node: Node) -> Term:
+    x, y = node.term(0), node.term(1)
+    if node.builder.tensor(x).dtype.startswith("int"):
+        node.refuse("expected a division of floating-point numbers, found one of integers")
+    return node.pairwise("div", x, y)
+
+
+def _mean(node: Node) -> Term:
+    total = _many("add")(node)
+    return node.pairwise("mul", total, node.scalar(1 / len(node.values), total))
+
+
+def _power(node: Node) -> Term:
+    """Write small powers as products: x ** 2 is x * x."""
+    x, exponent = node.term(0), node.known(1)
+    if exponent is None or exponent.size != 1:
+        y = node.term(1)
+        if node.builder.tensor(y).dtype != node.builder.tensor(x).dtype:
+            y = node.make("cast", node.builder.tensor(x).dtype, y)
+        return node.make("pow", x, y)
+    by, shape = float(exponent.reshape(())), node.broadcast(node.shape(0), exponent.shape)
+    match by:
+        case 1.0:
+            found = x
+        case 2.0:
+            found = node.pairwise("mul", x, x)
+        case 3.0:
+            found = node.pairwise("mul", node.pairwise("mul", x, x), x)
+        case 0.5:
+            found = node.make("sqrt", x)
+        case -1.0:
+            found = node.make("reciprocal", x)
+        case _:
+            found = node.make("pow", x, node.scalar(by, x))
+    return found if node.builder.shape(found) == shape else node.builder.reshaped(found, shape)
+
+
+def _leaky(node: Node) -> Term:
+    return node.make("leaky-relu", real(node.attribute("alpha", 0.01)), node.term(0))
+
+
+def _elu(node: Node) -> Term:
+    return node.make("elu", real(node.attribute("alpha", 1.0)), node.term(0))
+
+
+def _selu(node: Node) -> Term:
+    alpha = node.attribute("alpha", 1.67326319217681884765625)
+    inner = node.make("elu", real(alpha), node.term(0))
+    gamma = node.attribute("gamma", 1.05070102214813232421875)
+    return node.pairwise("mul", inner, node.scalar(real(gamma), inner))
+
+
+def _celu(node: Node) -> Term:
+    """Give x for x > 0, else a (exp(x / a) - 1): a elu(x / a), as a > 0."""
+    alpha = real(node.attribute("alpha", 1.0))
+    x = node.term(0)
+    inner = node.pairwise("mul", x, node.scalar(1 / alpha, x))
+    return node.pairwise("mul", node.make("elu", 1.0, inner), node.scalar(alpha, x))
+
+
+def _gate(node: Node, x: Term, slope: float, offset: float) -> Term:
+    moved = node.pairwise("mul", x, node.scalar(slope, x))
+    moved = node.pairwise("add", moved, node.scalar(offset, x))
+    return node.make("clip", 0.0, 1.0, moved)
+
+
+def _hard_sigmoid(node: Node) -> Term:
+    slope, offset = node.attribute("alpha", 0.2), node.attribute("beta", 0.5)
+    return _gate(node, node.term(0), real(slope), real(offset))
+
+
+def _hard_swish(node: Node) -> Term:
+    x = node.term(0)
+    return node.pairwise("mul", x, _gate(node, x, 1 / 6, 0.5))
+
+
+def _gelu(node: Node) -> Term:
+    kinds = {b"none": "gelu", b"tanh": "gelu-tanh"}
+    kind = node.attribute("approximate", b"none")
+    if kind not in kinds:
+        node.refuse(f"expected none or tanh for approximate, found {kind!r}")
+    return node.make(kinds[kind], node.term(0))
+
+
+def _softplus_of(node: Node, x: Term) -> Term:
+    """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which never overflows."""
+    small = node.make("exp", node.make("neg", node.make("abs", x)))
+    rest = node.make("log", node.pairwise("add", small, node.scalar(1.0, x)))
+    return node.pairwise("add", node.make("relu", x), rest)
+
+
+def _softplus(node: Node) -> Term:
+    return _softplus_of(node, node.term(0))
+
+
+def _softsign(node: Node) -> Term:
+    x = node.term(0)
+    return node.pairwise("div", x, node.pairwise("add", node.make("abs", x), node.scalar(1.0, x)))
+
+
+def _mish(node: Node) -> Term:
+    x = node.term(0)
+    return node.pairwise("mul", x, node.make("tanh", _softplus_of(node, x)))
+
+
+def _swish(node: Node) -> Term:
+    x, alpha = node.term(0), real(node.attribute("alpha", 1.0))
+    inner = x if alpha == 1 else node.pairwise("mul", x, node.scalar(alpha, x))
+    return node.pairwise("mul", x, node.make("sigmoid", inner))
+
+
+def _prelu(node: Node) -> Term:
+    """max(x, 0) - slope max(-x, 0)."""
+    x, slope = node.term(0), node.term(1)
+    below = node.make("relu", node.make("neg", x))
+    return node.pairwise("sub", node.make("relu", x), node.pairwise("mul", below, slope))
+
+
+def _clip(node: Node) -> Term:
+    x = node.term(0)
+    dtype = node.builder.tensor(x).dtype
+    bounds: list[float | None] = []
+    for place, name in enumerate(("min", "max"), 1):
+        if node.has(place):
+            bound = node.array(place, name)
+            if bound.size != 1:
+                node.refuse(f"expected one number for {name}, found {bound.size}")
+            bounds.append(float(bound.reshape(())))
+        else:
+            found = node.attribute(name)
+            bounds.append(None if found is None else float(found))
+    low, high = (None if one is None or not np.isfinite(one) else one for one in bounds)
+    if low is None and high is None:
+        return x
+    if dtype.startswith("int"):
+        low, high = (None if one is None else int(one) for one in (low, high))
+    else:
+        low, high = (None if one is None else real(one) for one in (low, high))
+    if high is None:
+        assert low is not None
+        return node.make("relu", x) if low == 0 else node.make("maximum", x, node.scalar(low, x))
+    if low is None:
+        return node.make("minimum", x, node.scalar(high, x))
+    if low > high:  # then everything is the upper bound, as ONNX has it
+        low = high
+    return node.make("clip", low, high, x)
+
+
+def _where(node: Node) -> Term:
+    """A choice that is known, c ? x : y, is x c + y (1 - c); masks of attention are such."""
+    choice = node.known(0)
+    if choice is None:
+        node.refuse(
+            "expected a condition known from constants, found one computed from the model's "
+            "inputs: make the mask a constant, or add it as numbers (0 and -10000)"
+        )
+    shape = node.broadcast(choice.shape, node.shape(1), node.shape(2))
+    if choice.all() or not choice.any():
+        return expanded(node, node.term(1 if choice.all() else 2), shape)
+    parts = []
+    for place, holds in ((1, choice), (2, ~choice)):
+        known = node.known(place)
+        if known is not None:  # infinities stay where they are wanted, and only there
+            chosen = np.where(holds, known, np.zeros((), known.dtype))
+            parts.append(node.weight(chosen, node.names[place]))
+        else:
+            x = node.term(place)
+            mask = node.weight(holds.astype(node.builder.tensor(x).dtype), node.names[0])
+            parts.append(node.pairwise("mul", x, mask))
+    return expanded(node, node.pairwise("add", *parts), shape)
+
+
+ROWS: tuple[Row, ...] = (
+    *(Row(name, _unary(head)) for name, head in _UNARY.items()),
+    *(Row(name, _pair(head)) for name, head in _PAIRS.items()),
+    *(Row(name, _many(head)) for name, head in _MANY.items()),
+    Row("Identity", _identity),
+    Row("Dropout", _dropout, "ratio seed"),
+    Row("Div", _divided),
+    Row("Mean", _mean),
+    Row("Pow", _power),
+    Row("LeakyRelu", _leaky, "alpha"),
+    Row("Elu", _elu, "alpha"),
+    Row("Selu", _selu, "alpha gamma"),
+    Row("Celu", _celu, "alpha"),
+    Row("HardSigmoid", _hard_sigmoid, "alpha beta"),
+    Row("HardSwish", _hard_swish),
+    Row("Gelu", _gelu, "approximate"),
+    Row("Softplus", _softplus),
+    Row("Softsign", _softsign),
+    Row("Mish", _mish),
+    Row("Swish", _swish, "alpha"),
+    Row("PRelu", _prelu),
+    Row("Clip", _clip, "min max"),
+    Row("Where", _where),
+)

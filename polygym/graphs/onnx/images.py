@@ -1,0 +1,198 @@
+"""Convolutions and pooling, from ONNX: one-dimensional ones as two-dimensional ones of height 1.
+
+Pads are counted once and for all: what ``auto_pad`` and ``ceil_mode`` ask for becomes the pads that
+give as many windows. They are called ``same`` or ``valid`` where they are just that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from polygym.graphs.checks import pads_of
+from polygym.graphs.onnx.nodes import Node
+from polygym.graphs.onnx.rows import Row
+from polygym.graphs.types import Text, shape_text
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS"]
+
+Two = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Where windows lie over an image: sizes, strides, pads above, left, below, right."""
+
+    size: Two
+    kernel: Two
+    stride: Two
+    pads: tuple[int, int, int, int]
+
+    def padding(self, *preferred: str) -> str:
+        """Return the pads as a word, one of those preferred if it says the same."""
+        for word in preferred:
+            if pads_of(Text(word), self.size, self.kernel, self.stride) == self.pads:
+                return word
+        return shape_text(self.pads)
+
+
+def _two(node: Node, name: str, rank: int) -> Two:
+    """Return an attribute of one number, or two."""
+    found = tuple(node.attribute(name, ()) or (1,) * rank)
+    if len(found) != rank or min(found) < 1:
+        node.refuse(f"expected {rank} numbers from 1 on for {name}, found {list(found)}")
+    return (found[0], found[1]) if rank == 2 else (1, found[0])
+
+
+def _image(node: Node) -> tuple[Term, int]:
+    """Return an image of rank 4, and of how many dimensions it was."""
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    rank = len(shape) - 2
+    if rank not in (1, 2):
+        node.refuse(f"expected an image of one or two dimensions, found the shape {list(shape)}")
+    return (x, 2) if rank == 2 else (node.builder.reshaped(x, (*shape[:2], 1, shape[2])), 1)
+
+
+def _windows(node: Node, size: Two, kernel: Two, rank: int) -> Windows:
+    """Return the windows of a node whose kernel (with its gaps) is known."""
+    stride = _two(node, "strides", rank)
+    mode = node.attribute("auto_pad", b"NOTSET")
+    said = tuple(node.attribute("pads", ()) or (0,) * (2 * rank))
+    if len(said) != 2 * rank or min(said) < 0:
+        node.refuse(f"expected {2 * rank} pads from 0 on, found {said}")
+    before, after = (list(one) for one in (said[:rank], said[rank:]))
+    if rank == 1:
+        before, after = [0, *before], [0, *after]
+    if mode == b"VALID":
+        before, after = [0, 0], [0, 0]
+    elif mode in (b"SAME_UPPER", b"SAME_LOWER"):
+        upper = pads_of(Text("same"), size, kernel, stride)
+        before, after = list(upper[:2]), list(upper[2:])
+        if mode == b"SAME_LOWER":
+            before, after = after, before
+    elif mode != b"NOTSET":
+        node.refuse(
+            f"expected NOTSET, VALID, SAME_UPPER or SAME_LOWER for auto_pad, found {mode!r}"
+        )
+    if node.attribute("ceil_mode", 0):
+        for axis in range(2):
+            room = size[axis] + before[axis] + after[axis] - kernel[axis]
+            count = -(-room // stride[axis]) + 1
+            if (count - 1) * stride[axis] >= size[axis] + before[axis]:
+                count -= 1  # a window that begins in the pads after the image is none
+            needed = (count - 1) * stride[axis] + kernel[axis] - size[axis] - before[axis]
+            after[axis] = max(after[axis], needed)
+    return Windows(size, kernel, stride, (before[0], before[1], after[0], after[1]))
+
+
+def _restored(node: Node, y: Term, rank: int) -> Term:
+    shape = node.builder.shape(y)
+    return y if rank == 2 else node.builder.reshaped(y, (*shape[:2], shape[3]))
+
+
+def _conv(node: Node) -> Term:
+    x, rank = _image(node)
+    shape, kernel = node.builder.shape(x), node.shape(1)
+    if len(kernel) != rank + 2:
+        node.refuse(f"expected a kernel of rank {rank + 2}, found the shape {list(kernel)}")
+    extents = kernel[2:]
+    if tuple(node.attribute("kernel_shape", extents)) != extents:
+        node.refuse(f"expected kernel_shape {extents}, found {node.attribute('kernel_shape')}")
+    groups = node.attribute("group", 1)
+    if kernel[1] * groups != shape[1]:
+        node.refuse(
+            f"expected {shape[1]} channels in {groups} groups, found a kernel for {kernel[1]} each"
+        )
+    w = node.term(1)
+    if rank == 1:
+        w = node.builder.reshaped(w, (*kernel[:2], 1, kernel[2]))
+    gaps = _two(node, "dilations", rank)
+    if gaps != (1, 1):
+        w = _dilated(node, w, gaps)
+    wide = node.builder.shape(w)[2:]
+    at = _windows(node, (shape[2], shape[3]), (wide[0], wide[1]), rank)
+    y = node.make("conv", *at.stride, at.padding("same", "valid"), "none", x, w)
+    if node.has(2):
+        bias = node.builder.reshaped(node.term(2), (1, kernel[0], 1, 1))
+        y = node.pairwise("add", y, bias)
+    return _restored(node, y, rank)
+
+
+def _dilated(node: Node, w: Term, gaps: Two) -> Term:
+    """Put zeros between the elements of a kernel: [a b] with a gap of 2 becomes [a 0 b]."""
+    known = node.builder.value(w)
+    if known is None:
+        node.refuse(f"expected a kernel that is a constant where dilations are {list(gaps)}")
+    height, width = known.shape[2:]
+    extents = (height - 1) * gaps[0] + 1, (width - 1) * gaps[1] + 1
+    wide = np.zeros((*known.shape[:2], *extents), known.dtype)
+    wide[:, :, :: gaps[0], :: gaps[1]] = known
+    return node.weight(wide, f"{node.names[1]}-dilated")
+
+
+def _pool(node: Node, kind: str) -> Term:
+    x, rank = _image(node)
+    shape = node.builder.shape(x)
+    if len([name for name in node.outputs if name]) > 1:
+        node.refuse(
+            "expected the values alone to be used, found the indices: they are not computed"
+        )
+    if _two(node, "dilations", rank) != (1, 1):
+        node.refuse(f"expected windows without gaps, found dilations {node.attribute('dilations')}")
+    kernel = _two(node, "kernel_shape", rank)
+    at = _windows(node, (shape[2], shape[3]), kernel, rank)
+    if kind == "avg" and node.attribute("count_include_pad", 0) and any(at.pads):
+        x, at = _with_zeros(node, x, at, rank)
+    padding = at.padding("valid", "same")
+    y = node.make(f"pool{kind}", x, *kernel, *at.stride, padding, "none")
+    return _restored(node, y, rank)
+
+
+def _with_zeros(node: Node, x: Term, at: Windows, rank: int) -> tuple[Term, Windows]:
+    """Put zeros around an image that count, and leave the pads of ``ceil_mode``, which do not."""
+    plain = replace(node, attributes={**node.attributes, "ceil_mode": 0})
+    counted = _windows(plain, at.size, at.kernel, rank).pads
+    rest = at.pads[2] - counted[2], at.pads[3] - counted[3]
+    top, left, bottom, right = counted
+    if any(counted):
+        x = node.make("pad", 0, shape_text((0, 0, top, left, 0, 0, bottom, right)), x)
+    _, _, height, width = node.builder.shape(x)
+    return x, Windows((height, width), at.kernel, at.stride, (0, 0, *rest))
+
+
+def _largest(node: Node) -> Term:
+    return _pool(node, "max")
+
+
+def _average(node: Node) -> Term:
+    return _pool(node, "avg")
+
+
+def _over_all(head: str) -> Row:
+    def translate(node: Node) -> Term:
+        x = node.term(0)
+        rank = len(node.builder.shape(x))
+        if rank < 3:
+            node.refuse(f"expected an image, found the shape {list(node.builder.shape(x))}")
+        axes = tuple(range(2, rank))
+        return node.make(head, axes[0] if rank == 3 else shape_text(axes), 1, x)
+
+    return Row("GlobalAveragePool" if head == "reduce-mean" else "GlobalMaxPool", translate)
+
+
+ROWS: tuple[Row, ...] = (
+    Row("Conv", _conv, "auto_pad dilations group kernel_shape pads strides"),
+    Row(
+        "MaxPool", _largest, "auto_pad ceil_mode dilations kernel_shape pads strides storage_order"
+    ),
+    Row(
+        "AveragePool",
+        _average,
+        "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides",
+    ),
+    _over_all("reduce-mean"),
+    _over_all("reduce-max"),
+)

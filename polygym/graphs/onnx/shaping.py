@@ -1,0 +1,285 @@
+"""Operators that move elements, from ONNX."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from polygym.graphs.onnx.elementwise import expanded
+from polygym.graphs.onnx.nodes import Node
+from polygym.graphs.onnx.rows import Row
+from polygym.graphs.onnx.tensors import dtype_of
+from polygym.graphs.types import DTYPES, shape_text
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS"]
+
+
+def _transpose(node: Node) -> Term:
+    x = node.term(0)
+    rank = len(node.builder.shape(x))
+    order = node.attribute("perm") or tuple(reversed(range(rank)))
+    return node.builder.transposed(x, node.axes(order, rank) and tuple(order))
+
+
+def _reshape(node: Node) -> Term:
+    """Where the new shape has 0 the extent stays, and -1 is what is left."""
+    x, wanted = node.term(0), list(node.integers(1, "the shape"))
+    shape = node.builder.shape(x)
+    if not node.attribute("allowzero", 0):
+        for place, extent in enumerate(wanted):
+            if extent == 0 and place < len(shape):
+                wanted[place] = shape[place]
+    total = prod(shape)
+    if wanted.count(-1) == 1:
+        rest = prod(extent for extent in wanted if extent != -1)
+        if rest > 0 and total % rest == 0:
+            wanted[wanted.index(-1)] = total // rest
+    if min(wanted, default=1) < 1 or prod(wanted) != total:
+        node.refuse(f"expected a shape of {total} elements as {list(shape)} has, found {wanted}")
+    return node.builder.reshaped(x, tuple(wanted))
+
+
+def _flatten(node: Node) -> Term:
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    rank, axis = len(shape), node.attribute("axis", 1)
+    at = rank if axis == rank else node.axis(axis, rank)
+    return node.builder.reshaped(x, (prod(shape[:at]), prod(shape[at:])))
+
+
+def _axes_said(node: Node, place: int) -> tuple[int, ...] | None:
+    """Return axes, which were an attribute before opset 13."""
+    if node.has(place):
+        return node.integers(place, "axes")
+    found = node.attribute("axes")
+    return None if found is None else tuple(found)
+
+
+def _squeeze(node: Node) -> Term:
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    said = _axes_said(node, 1)
+    if said is None:
+        return node.builder.reshaped(x, tuple(extent for extent in shape if extent != 1))
+    axes = node.axes(said, len(shape))
+    if any(shape[axis] != 1 for axis in axes):
+        node.refuse(f"expected extents of 1 at the axes {axes}, found the shape {list(shape)}")
+    rest = tuple(extent for place, extent in enumerate(shape) if place not in axes)
+    return node.builder.reshaped(x, rest)
+
+
+def _unsqueeze(node: Node) -> Term:
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    said = _axes_said(node, 1) or ()
+    axes = node.axes(said, len(shape) + len(said))
+    extents = iter(shape)
+    wide = (1 if place in axes else next(extents) for place in range(len(shape) + len(axes)))
+    return node.builder.reshaped(x, tuple(wide))
+
+
+def _concat(node: Node) -> Term:
+    places = [place for place in range(len(node.values)) if prod(node.shape(place))]
+    parts = [node.term(place) for place in places]
+    if not parts:
+        node.refuse("expected elements, found none")
+    axis = node.axis(node.attribute("axis", 1), len(node.builder.shape(parts[0])))
+    return parts[0] if len(parts) == 1 else node.make(f"concat{len(parts)}", axis, *parts)
+
+
+def _split(node: Node) -> tuple[Term, ...]:
+    """[a b c] becomes a and [b c], then b and c."""
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    extent, count = shape[axis], node.attribute("num_outputs") or len(node.outputs)
+    if node.has(1):
+        sizes = node.integers(1, "the sizes")
+    elif node.attribute("split"):
+        sizes = tuple(node.attribute("split"))
+    else:
+        each = -(-extent // count)
+        sizes = (*(each,) * (count - 1), extent - each * (count - 1))
+    if min(sizes) < 1 or sum(sizes) != extent or len(sizes) < len(node.outputs):
+        node.refuse(f"expected sizes from 1 on that add up to {extent}, found {list(sizes)}")
+    parts = []
+    for size in sizes[:-1]:
+        both = node.make("split", axis, size, x)
+        parts.append(node.make("split0", both))
+        x = node.make("split1", both)
+    return (*parts, x)
+
+
+def _slice(node: Node) -> Term:
+    x = node.term(0)
+    rank = len(node.builder.shape(x))
+    if node.opset < 10:
+        starts, ends = node.attribute("starts"), node.attribute("ends")
+        axes, steps = node.attribute("axes"), None
+    else:
+        starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
+        axes = node.integers(3, "axes") if node.has(3) else None
+        steps = node.integers(4, "steps") if node.has(4) else None
+    axes = tuple(range(len(starts))) if axes is None else axes
+    steps = (1,) * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        node.refuse("expected as many starts as ends, axes and steps")
+    node.axes(axes, rank)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        x = _range(node, x, start, end, node.axis(axis, rank), step)
+    return x
+
+
+def _range(node: Node, x: Term, start: int, end: int, axis: int, step: int) -> Term:
+    """Return a range along an axis; bounds below 0 count from the end."""
+    extent = node.builder.shape(x)[axis]
+    if step < 1:
+        node.refuse(f"expected a step from 1 on, found {step}: reversed ranges are not supported")
+    first, last, _ = slice(start, end, step).indices(extent)
+    if first >= last:
+        node.refuse(f"expected a range with elements of {extent}, found {start} to {end}")
+    return (
+        x
+        if (first, last, step) == (0, extent, 1)
+        else node.make("slice", axis, first, last, step, x)
+    )
+
+
+def _gather(node: Node) -> Term:
+    """Choose slices; a single one that is known is a range of 1."""
+    table = node.term(0)
+    shape = node.builder.shape(table)
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    known = node.known(1)
+    if known is None:
+        return node.make("gather", axis, table, node.term(1))
+    if known.size and not -shape[axis] <= known.min() <= known.max() < shape[axis]:
+        node.refuse(f"expected indices below {shape[axis]}, found {known.min()} to {known.max()}")
+    chosen = np.where(known < 0, known + shape[axis], known).astype(known.dtype)
+    if chosen.size == 1:
+        at = int(chosen.reshape(()))
+        part = _range(node, table, at, at + 1, axis, 1)
+        return node.builder.reshaped(part, (*shape[:axis], *chosen.shape, *shape[axis + 1 :]))
+    return node.make("gather", axis, table, node.weight(chosen, node.names[1]))
+
+
+def _pad(node: Node) -> Term:
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    rank, mode = len(shape), node.attribute("mode", b"constant")
+    if mode != b"constant":
+        node.refuse(f"expected the mode constant, found {mode.decode(errors='replace')}")
+    said = node.integers(1, "pads") if node.opset >= 11 else tuple(node.attribute("pads"))
+    axes = node.integers(3, "axes") if node.has(3) else tuple(range(rank))
+    node.axes(axes, rank)
+    if len(said) != 2 * len(axes):
+        node.refuse(f"expected {2 * len(axes)} pads, found {len(said)}")
+    value = real_of(node)
+    pads = [0] * (2 * rank)
+    for place, axis in enumerate(axes):
+        axis = node.axis(axis, rank)
+        before, after = said[place], said[len(axes) + place]
+        if min(before, after) < 0:  # a pad below 0 takes away
+            x = _range(node, x, max(-before, 0), shape[axis] - max(-after, 0), axis, 1)
+        pads[axis], pads[rank + axis] = max(before, 0), max(after, 0)
+    return node.make("pad", value, shape_text(tuple(pads)), x) if any(pads) else x
+
+
+def real_of(node: Node) -> int | float:
+    """Return the value of a pad."""
+    if node.opset < 11:
+        found = float(node.attribute("value", 0.0))
+    elif node.has(2):
+        given = node.array(2, "the value")
+        if given.size != 1:
+            node.refuse(f"expected one value, found {given.size}")
+        found = float(str(given.reshape(())))
+    else:
+        found = 0.0
+    return int(found) if found == int(found or 0) else found
+
+
+def _expand(node: Node) -> Term:
+    x, wanted = node.term(0), node.integers(1, "the shape")
+    shape = node.broadcast(node.builder.shape(x), wanted)
+    return expanded(node, x, shape)
+
+
+def _tile(node: Node) -> Term:
+    """(a, b) by (r, s): (1, a, 1, b) is repeated to (r, a, s, b)."""
+    x, repeats = node.term(0), node.integers(1, "repeats")
+    shape = node.builder.shape(x)
+    if len(repeats) != len(shape) or min(repeats, default=1) < 1:
+        node.refuse(f"expected {len(shape)} repeats from 1 on, found {list(repeats)}")
+    narrow = tuple(one for extent in shape for one in (1, extent))
+    wide = tuple(one for pair in zip(repeats, shape, strict=True) for one in pair)
+    x = expanded(node, node.builder.reshaped(x, narrow), wide)
+    total = tuple(times * extent for times, extent in zip(repeats, shape, strict=True))
+    return node.builder.reshaped(x, total)
+
+
+def _cast(node: Node) -> Term:
+    x, wanted = node.term(0), dtype_of(node.attribute("to"))
+    if wanted not in DTYPES:
+        node.refuse(f"expected a type of {', '.join(DTYPES)}, found {wanted}")
+    return x if node.builder.tensor(x).dtype == wanted else node.make("cast", wanted, x)
+
+
+def _cast_like(node: Node) -> Term:
+    like, x = node.values[1], node.term(0)
+    wanted = node.builder.tensor(like).dtype if isinstance(like, Term) else str(like.dtype)  # type: ignore[union-attr]
+    return x if node.builder.tensor(x).dtype == wanted else node.make("cast", wanted, x)
+
+
+def _blocks(node: Node) -> tuple[int, int, int, int, int, Term]:
+    x, block = node.term(0), node.attribute("blocksize")
+    shape = node.builder.shape(x)
+    if len(shape) != 4 or block < 1:
+        node.refuse(f"expected an image and a size of blocks, found {list(shape)} and {block}")
+    count, channels, height, width = shape
+    return count, channels, height, width, block, x
+
+
+def _depth_to_space(node: Node) -> Term:
+    count, channels, height, width, block, x = _blocks(node)
+    if channels % block**2:
+        node.refuse(f"expected channels in parts of {block**2}, found {channels}")
+    rest = channels // block**2
+    if node.attribute("mode", b"DCR") == b"CRD":
+        shape, order = (count, rest, block, block, height, width), (0, 1, 4, 2, 5, 3)
+    else:
+        shape, order = (count, block, block, rest, height, width), (0, 3, 4, 1, 5, 2)
+    moved = node.builder.transposed(node.builder.reshaped(x, shape), order)
+    return node.builder.reshaped(moved, (count, rest, height * block, width * block))
+
+
+def _space_to_depth(node: Node) -> Term:
+    count, channels, height, width, block, x = _blocks(node)
+    if height % block or width % block:
+        node.refuse(f"expected an image in blocks of {block}, found {height} by {width}")
+    shape = (count, channels, height // block, block, width // block, block)
+    moved = node.builder.transposed(node.builder.reshaped(x, shape), (0, 3, 5, 1, 2, 4))
+    extents = (count, channels * block**2, height // block, width // block)
+    return node.builder.reshaped(moved, extents)
+
+
+ROWS: tuple[Row, ...] = (
+    Row("Transpose", _transpose, "perm"),
+    Row("Reshape", _reshape, "allowzero"),
+    Row("Flatten", _flatten, "axis"),
+    Row("Squeeze", _squeeze, "axes"),
+    Row("Unsqueeze", _unsqueeze, "axes"),
+    Row("Concat", _concat, "axis"),
+    Row("Split", _split, "axis num_outputs split"),
+    Row("Slice", _slice, "axes ends starts"),
+    Row("Gather", _gather, "axis"),
+    Row("Pad", _pad, "mode pads value"),
+    Row("Expand", _expand),
+    Row("Tile", _tile),
+    Row("Cast", _cast, "saturate to"),
+    Row("CastLike", _cast_like, "saturate"),
+    Row("DepthToSpace", _depth_to_space, "blocksize mode"),
+    Row("SpaceToDepth", _space_to_depth, "blocksize"),
+)

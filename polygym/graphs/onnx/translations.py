@@ -1,0 +1,76 @@
+"""The table of ONNX operators that are read, and what is said of the others."""
+
+from __future__ import annotations
+
+from polygym.errors import printable
+from polygym.graphs.onnx import attention, elementwise, images, normalising, products, shaping
+from polygym.graphs.onnx.folding import is_folded
+from polygym.graphs.onnx.nodes import Node
+from polygym.graphs.onnx.rows import Row
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Term
+
+__all__ = ["ROWS", "translated", "unsupported"]
+
+_TABLES = (
+    elementwise.ROWS,
+    products.ROWS,
+    images.ROWS,
+    normalising.ROWS,
+    shaping.ROWS,
+    attention.ROWS,
+)
+
+ROWS: dict[str, Row] = {row.name: row for table in _TABLES for row in table}
+"""The operators by their names in ONNX."""
+
+_HINTS = {
+    "a layer with a state in time: unroll it before exporting": "LSTM GRU RNN",
+    "control flow: export the model by tracing, for one shape": "If Loop Scan",
+    "a quantised operator: export the model before quantisation": (
+        "QuantizeLinear DequantizeLinear DynamicQuantizeLinear QLinearConv QLinearMatMul "
+        "ConvInteger MatMulInteger"
+    ),
+    "upsampling: leave it outside of the model": "Resize Upsample ConvTranspose GridSample",
+    "a choice of places: leave it outside of the model": "ArgMax ArgMin TopK",
+    "random numbers: export the model after model.eval()": (
+        "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial"
+    ),
+    "a result whose shape depends on values: leave it outside of the model": (
+        "NonZero NonMaxSuppression Unique Compress"
+    ),
+}
+_HINT_OF = {name: hint for hint, names in _HINTS.items() for name in names.split()}
+
+
+def unsupported(operator: str) -> str:
+    """Return what is said of an operator that is not there, and what to do about it."""
+    known = "known where all that it takes is a constant, and here it is not"
+    other = known if is_folded(operator) else "write it by others before exporting"
+    hint = _HINT_OF.get(operator, other)
+    return (
+        f"the operator {printable(operator)} is not supported ({hint}); "
+        f"supported are {', '.join(sorted(ROWS))}"
+    )
+
+
+def translated(node: Node) -> tuple[Term, ...]:
+    """Return the terms of a node's results.
+
+    Raises:
+        InputError: it is not supported, or makes no sense.
+    """
+    row = ROWS.get(node.operator)
+    if row is None:
+        node.refuse(unsupported(node.operator))
+    unknown = set(node.attributes) - set(row.attributes.split())
+    if unknown:
+        node.refuse(
+            f"expected no attributes but {row.attributes or 'none'}, "
+            f"found {', '.join(sorted(unknown))}"
+        )
+    try:
+        made = row.translate(node)
+    except Inadmissible as error:
+        node.refuse(str(error))
+    return made if isinstance(made, tuple) else (made,)

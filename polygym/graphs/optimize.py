@@ -1,0 +1,217 @@
+"""From a graph to the cheapest equal one: saturate, extract, and measure what is chosen.
+
+The graph becomes an e-graph, rules are applied until nothing is new or a limit is reached, and the
+cheapest of all graphs in it is extracted, under costs of single operators that are added up. Where
+costs are measured, only what is chosen is: see :mod:`polygym.graphs.costs.measured`, which says why
+the answer is the same.
+
+The answer is never dearer than the graph that came in: that one is in the e-graph too, and it is
+returned as it was where nothing is cheaper.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, assert_never
+
+from polygym.graphs.costs.measured import Costs, Measured, Node
+from polygym.graphs.domain import TENSORS, data_of
+from polygym.graphs.graph import Graph
+from polygym.graphs.rules import standard
+from polygym.rewrite.egraph import CycleFilter, EGraph, Limits, Report, saturate
+from polygym.rewrite.extraction import CycleConstraints, greedy, ilp
+from polygym.rewrite.extraction import Extraction as Extracted
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term
+
+__all__ = ["Extraction", "Optimized", "Options", "cost_of", "nodes_of", "optimize", "summary"]
+
+_MOST_ROUNDS = 200
+
+
+class Extraction(Enum):
+    """How the cheapest graph is looked for."""
+
+    GREEDY = "greedy"
+    ILP = "ilp"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Limits of saturation, how cycles are kept out, and how the answer is extracted.
+
+    ``order`` is how the integer program keeps out cycles that a filter has left; the usual one has
+    none left, so that nothing is to be done.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    cycles: CycleFilter = CycleFilter.EFFICIENT
+    extraction: Extraction = Extraction.ILP
+    order: CycleConstraints = CycleConstraints.LAZY
+    extraction_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """What became of a graph.
+
+    ``bound`` is what no graph of the e-graph is cheaper than, ``status`` whether that was proved to
+    be reached; ``greedy`` what greedy extraction found, before and beside the integer program.
+    """
+
+    before: Graph
+    after: Graph
+    initial_cost: float
+    cost: float
+    greedy_cost: float
+    bound: float
+    status: str
+    explored: Report
+    extraction_seconds: float
+    seconds: float
+    measured: int = 0
+    seconds_to_best: float | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a cheaper graph was found."""
+        return self.after is not self.before
+
+
+def optimize(
+    graph: Graph,
+    costs: Costs,
+    options: Options | None = None,
+    rules: Sequence[Rule] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Optimized:
+    """Return the cheapest graph that rules and limits reach.
+
+    ``progress`` is told a sentence now and then. Ctrl-C while operators are measured loses nothing:
+    what was measured is kept, and the next call goes on.
+    """
+    options = options or Options()
+    rules = standard() if rules is None else rules
+    tell = progress or (lambda _: None)
+    begin = time.monotonic()
+    egraph = EGraph(TENSORS)
+    root = egraph.add_term(graph.root)
+    explored = saturate(
+        egraph,
+        rules,
+        options.limits,
+        options.cycles,
+        lambda seen, _: tell(f"explored {seen.node_count} nodes, {seen.class_count} classes"),
+    )
+    measured_before = costs.measured_now if isinstance(costs, Measured) else 0
+    if isinstance(costs, Measured):
+        costs.measure(nodes_of(graph), lambda operator, _: tell(f"measured {operator}"))
+    extraction = 0.0
+    for round_ in range(_MOST_ROUNDS):
+        start = time.monotonic()
+        simple = greedy(egraph, root, costs.cost)
+        found = _extracted(egraph, root, costs, options, simple)
+        extraction += time.monotonic() - start
+        if not isinstance(costs, Measured):
+            break
+        missing = costs.missing(nodes_of(found.term))
+        if not missing:
+            break
+        tell(f"round {round_ + 1}: {len(missing)} operators to be measured")
+        costs.measure(missing, lambda operator, _: tell(f"measured {operator}"))
+    initial, final = cost_of(graph.root, costs), cost_of(found.term, costs)
+    after = graph.with_root(found.term) if final < initial else graph
+    return Optimized(
+        graph,
+        after,
+        initial,
+        min(initial, final),
+        min(initial, cost_of(simple.term, costs)),
+        min(found.bound, initial),
+        found.status.value,
+        explored,
+        extraction,
+        time.monotonic() - begin,
+        (costs.measured_now if isinstance(costs, Measured) else 0) - measured_before,
+    )
+
+
+def cost_of(root: Term | Graph, costs: Costs) -> float:
+    """Return the costs of all nodes of a graph, each once."""
+    return sum(costs.cost(*node) for node in nodes_of(root))
+
+
+def nodes_of(root: Term | Graph) -> list[Node]:
+    """Return the nodes of a graph as costs know them, children first.
+
+    What only weights known ahead depend on is among them; it costs nothing.
+    """
+    term = root.root if isinstance(root, Graph) else root
+    data = data_of((term,))
+    return [
+        (one.head, tuple(data[child] for child in one.children), found)
+        for one, found in data.items()
+        if one.children
+    ]
+
+
+def _extracted(
+    egraph: EGraph, root: int, costs: Costs, options: Options, simple: Extracted
+) -> Extracted:
+    match options.extraction:
+        case Extraction.GREEDY:
+            return simple
+        case Extraction.ILP:
+            return ilp(
+                egraph,
+                root,
+                costs.cost,
+                cycles=options.order,
+                seconds=options.extraction_seconds,
+            )
+        case _:
+            assert_never(options.extraction)
+
+
+def summary(found: Optimized, costs: Costs) -> dict[str, Any]:
+    """Return what there is to say, as values of JSON."""
+    explored = found.explored
+    return {
+        "graph": found.before.name,
+        "costs": costs.name,
+        "unit": costs.unit,
+        "initial_cost": found.initial_cost,
+        "cost": found.cost,
+        "greedy_cost": found.greedy_cost,
+        "bound": found.bound,
+        "status": found.status,
+        "changed": found.is_changed,
+        "seconds": found.seconds,
+        "exploration_seconds": explored.seconds,
+        "extraction_seconds": found.extraction_seconds,
+        "seconds_to_best": found.seconds
+        if found.seconds_to_best is None
+        else found.seconds_to_best,
+        "measured_operators": found.measured,
+        "egraph": {
+            "nodes": explored.nodes,
+            "classes": explored.classes,
+            "iterations": explored.iterations,
+            "stop": explored.stop.value,
+            "blacklisted": explored.blacklisted,
+        },
+        "rules_applied": {name: count for name, count in explored.applied.items() if count},
+        "operators": {"before": _counts(found.before), "after": _counts(found.after)},
+    }
+
+
+def _counts(graph: Graph) -> dict[str, int]:
+    """Return how many nodes of every operator there are that are computed at every call."""
+    counts: dict[str, int] = {}
+    for head, _, data in nodes_of(graph):
+        if head not in ("input", "weight", "noop") and not getattr(data, "constant", False):
+            counts[str(head)] = counts.get(str(head), 0) + 1
+    return dict(sorted(counts.items()))

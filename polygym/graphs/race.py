@@ -1,0 +1,219 @@
+"""Models end to end, in a process of its own: compiled, compared, timed in turn.
+
+A sum of parts is not a whole, and generated code may crash: so graphs that compute the same run in
+one process, interleaved, and what ends that process is a value. All have the weights of one source,
+by name. The first is what the others are compared with: its results, and its time.
+
+``python -m polygym.graphs.race`` is that process: a request as JSON comes in, a reply goes out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any, assert_never
+
+import numpy as np
+
+from polygym.errors import InputError, PolygymError
+
+__all__ = ["TOLERANCE", "Entrant", "Finish", "Race", "Runner", "race"]
+
+TOLERANCE = 1e-4
+"""How far results may differ, relative to the largest of the first."""
+
+
+class Runner(Enum):
+    """Who runs a graph."""
+
+    POLYGYM = "polygym"
+    TORCH = "torch"
+    TORCH_COMPILE = "torch.compile"
+    ONNXRUNTIME = "onnxruntime"
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A name, who runs it, and the text of its graph ("" for that of the source)."""
+
+    name: str
+    runner: Runner = Runner.POLYGYM
+    graph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """What runs: the source of weights (and how to open it), the entrants, threads, how long."""
+
+    target: str
+    entrants: tuple[Entrant, ...]
+    threads: int = 1
+    seed: int = 0
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    rounds: int = 11
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What became of an entrant: seconds of its calls, its error to the first, what went wrong."""
+
+    samples: tuple[float, ...] = ()
+    error: float = 0.0
+    trouble: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it ran, and computed what the first did."""
+        return not self.trouble and self.error <= TOLERANCE
+
+
+def race(asked: Race, limit: float = 3600.0) -> dict[str, Finish]:
+    """Return what became of every entrant, by name.
+
+    Raises:
+        InputError: the source cannot be opened.
+    """
+    document = asdict(asked)
+    document["entrants"] = [
+        {"name": one.name, "runner": one.runner.value, "graph": one.graph} for one in asked.entrants
+    ]
+    command = [sys.executable, "-m", "polygym.graphs.race"]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(asked.threads)}
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(document),
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {one.name: Finish(trouble=f"took more than {limit:g} s") for one in asked.entrants}
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        trouble = f"the process ended with {done.returncode}: {last}"
+        return {one.name: Finish(trouble=trouble) for one in asked.entrants}
+    reply = json.loads(lines[-1])
+    if "refused" in reply:
+        raise InputError(reply["refused"])
+    return {
+        name: Finish(tuple(found["samples"]), found["error"], found["trouble"])
+        for name, found in reply.items()
+    }
+
+
+def _run(asked: dict[str, Any]) -> dict[str, Any]:
+    """Do what is asked, in this process."""
+    from polygym.graphs.interleaved import interleaved
+    from polygym.graphs.model import Model, random_inputs
+    from polygym.graphs.sources import open_source
+    from polygym.graphs.text import parse_graph
+
+    source = open_source(asked["target"], asked["shapes"], asked["seed"])
+    arrays = random_inputs(source.graph, asked["seed"] + 1)
+    calls: dict[str, Callable[[], object]] = {}
+    found: dict[str, dict[str, Any]] = {}
+    first: list[Any] | None = None
+    for one in asked["entrants"]:
+        reply = found[one["name"]] = {"samples": [], "error": 0.0, "trouble": ""}
+        try:
+            graph = parse_graph(one["graph"]) if one["graph"] else source.graph
+            model = Model(graph, source.model.weights)
+            call = _prepared(Runner(one["runner"]), model, arrays, asked["threads"])
+            results = [np.asarray(result) for result in call()]
+        except (PolygymError, MemoryError, RuntimeError, ValueError, TypeError) as error:
+            reply["trouble"] = f"{type(error).__name__}: {error}"
+            continue
+        first = results if first is None else first
+        reply["error"] = _difference(first, results)
+        if reply["error"] <= TOLERANCE:
+            calls[one["name"]] = call
+    times = interleaved(calls, asked["rounds"], asked["seconds"]) if calls else {}
+    for name, taken in times.items():
+        found[name]["samples"] = list(taken.samples)
+    return found
+
+
+def _prepared(
+    runner: Runner, model: Any, arrays: list[Any], threads: int
+) -> Callable[[], list[Any]]:
+    """Return a call without arguments that gives a list of results."""
+    match runner:
+        case Runner.POLYGYM:
+            from polygym.graphs.running import compile_model
+
+            compiled = compile_model(model, threads=threads)
+
+            def run() -> list[Any]:
+                results = compiled(*arrays)
+                return results if isinstance(results, list) else [results]
+
+            return run
+        case Runner.TORCH | Runner.TORCH_COMPILE:
+            import torch
+
+            from polygym.graphs.peers.pytorch import as_torch
+
+            torch.set_num_threads(threads)
+            tensors = [torch.from_numpy(array) for array in arrays]
+            function: Any = as_torch(model)
+            if runner is Runner.TORCH_COMPILE:
+                function = torch.compile(function)
+
+            def run_torch() -> list[Any]:
+                with torch.inference_mode():
+                    found: list[Any] = function(*tensors)
+                return found
+
+            return run_torch
+        case Runner.ONNXRUNTIME:
+            from polygym.graphs.peers.onnx_runtime import as_onnxruntime
+
+            session = as_onnxruntime(model, threads)
+            return lambda: session(arrays)
+        case _:
+            assert_never(runner)
+
+
+def _difference(first: list[Any], other: list[Any]) -> float:
+    """Return the largest difference relative to the largest number; infinity where shapes differ.
+
+    >>> _difference([np.array([1.0, -4.0])], [np.array([1.0, -4.4])])
+    0.10000000000000009
+    """
+    if [one.shape for one in first] != [one.shape for one in other]:
+        return float("inf")
+    worst = 0.0
+    for left, right in zip(first, other, strict=True):
+        wide = left.astype(np.float64)
+        scale = float(np.max(np.abs(wide), initial=0.0)) or 1.0
+        gap = np.abs(wide - right.astype(np.float64))
+        if not np.array_equal(np.isfinite(left), np.isfinite(right)):
+            return float("inf")
+        worst = max(worst, float(np.max(gap, initial=0.0, where=np.isfinite(gap))) / scale)
+    return worst
+
+
+def main() -> None:
+    """Answer a request; whatever libraries print goes to standard error."""
+    asked = json.loads(sys.stdin.read())
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            reply = _run(asked)
+        except PolygymError as error:
+            reply = {"refused": str(error)}
+    print(json.dumps(reply))
+
+
+if __name__ == "__main__":
+    main()

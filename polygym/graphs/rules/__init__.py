@@ -1,0 +1,75 @@
+"""Rules of tensor graphs: tables in the package, and those that users add, which are verified.
+
+``tables`` are the texts, ``handwritten.rules`` and ``generated.rules``; ``verify`` applies a rule
+to instances of every kind and says where it fails, with ``instances`` (which are tried),
+``shapes`` (what fits a pattern) and ``values`` (numbers in exact arithmetic).
+
+    >>> [rule.name for rule in load(["handwritten"])][:2]
+    ['ewadd-commutes', 'ewadd-associates']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+from polygym.errors import InputError
+from polygym.graphs.domain import TENSORS
+from polygym.rewrite.rule import Rule, check_words, parse_rules
+
+__all__ = ["load", "load_file", "standard"]
+
+_FILE_BUDGET = 300
+"""How many instances a rule of a user is tried on, literals apart."""
+
+
+def load(names: Iterable[str]) -> list[Rule]:
+    """Return the rules of tables: ``handwritten``, or ``mine.rules`` for a file, which is verified.
+
+    Raises:
+        InputError: there is no such table, or a rule of a file is not sound.
+    """
+    found: list[Rule] = []
+    for name in names:
+        found += load_file(Path(name)) if name.endswith(".rules") else _table(name)
+    return found
+
+
+def load_file(path: Path) -> list[Rule]:
+    """Return the rules of a file, each of them verified.
+
+    Raises:
+        SourceError: the text is no table; says where.
+        InputError: there is no such file; a word of a condition is unknown; a rule never fires, or
+            it is not sound, which is shown by numbers.
+    """
+    from polygym.graphs.rules.verify import check
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"expected a table of rules in {path}: {error}") from None
+    found = parse_rules(text, str(path))
+    check_words(found, TENSORS)
+    for rule in found:
+        check(rule, _FILE_BUDGET)
+    return found
+
+
+def standard() -> list[Rule]:
+    """Return the rules that optimisation uses unless others are named."""
+    return load(["handwritten"])
+
+
+def _table(name: str) -> list[Rule]:
+    tables = resources.files(__name__) / "tables"
+    known = sorted(
+        one.name.removesuffix(".rules") for one in tables.iterdir() if one.name.endswith(".rules")
+    )
+    if name not in known:
+        raise InputError(
+            f"expected a table of rules, one of {', '.join(known)} or a file that ends in .rules; "
+            f"found {name}"
+        )
+    return parse_rules((tables / f"{name}.rules").read_text(encoding="utf-8"), f"{name}.rules")

@@ -1,0 +1,247 @@
+"""From an equation of one world to a rule: literals become variables wherever it still holds.
+
+All literals of a kind that are equal become one variable: the axis of a concatenation on either
+side, the strides, the padding. First all of them at once, then one after the other; for an axis
+that does not stand every value, conditions are looked for. A literal that stands in the target
+alone is computed: an axis as the last or the last but one of a variable, the place of a split as
+the extent of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from polygym.errors import InputError
+from polygym.graphs.operators import operator
+from polygym.graphs.rules.generate.conditions import with_conditions
+from polygym.graphs.rules.shapes import literal_data
+from polygym.graphs.rules.verify import Verified, verify
+from polygym.graphs.types import Data, Tensor
+from polygym.rewrite.expressions import text_of
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Head, Term, is_variable, postorder, term, variables
+
+__all__ = ["generalised"]
+
+_FAMILIES = {
+    "activation": "a",
+    "padding": "p",
+    "stride_h": "sh",
+    "stride_w": "sw",
+    "kernel_h": "kh",
+    "kernel_w": "kw",
+    "permutation": "q",
+    "axis": "n",
+    "at": "i",
+    "count": "k",
+    "groups": "g",
+}
+_QUICK = 40
+_FULL = 100
+
+Key = tuple[str, Head]
+
+
+def generalised(
+    sources: tuple[Term, ...], targets: tuple[Term, ...], binding: dict[str, Data], seed: int
+) -> Rule | None:
+    """Return the most general rule that an equation stands for, None if it holds nowhere else."""
+    used = set(variables(sources))
+    if any(is_variable(one) for one in sources) or not set(variables(targets)) <= used:
+        return None
+    if any(
+        source in set(postorder([target])) for source, target in zip(sources, targets, strict=True)
+    ):
+        return None  # it would make the source larger and larger
+    if _doubles(targets) - _doubles(sources) or _growth(sources, targets) > 1:
+        return None  # it says no more than that something may be done and undone, or done twice
+    names = _names(sources)
+    best: tuple[int, Rule] | None = None
+    for choice in _computed(targets, binding, set(names)):
+        found = _with_literals(sources, choice, names, binding, seed)
+        if found is None:
+            continue
+        answer = verify(found, _FULL, seed)
+        if isinstance(answer, Verified) and (best is None or answer.cases > 1.2 * best[0]):
+            best = answer.cases, found
+    return best[1] if best else None
+
+
+def _with_literals(
+    sources: tuple[Term, ...],
+    targets: tuple[Term, ...],
+    names: dict[Key, str],
+    binding: dict[str, Data],
+    seed: int,
+) -> Rule | None:
+    def rule(keys: dict[Key, str], conditions: tuple[Term, ...] = ()) -> Rule:
+        left, right = (tuple(_renamed(one, keys) for one in side) for side in (sources, targets))
+        return Rule("candidate", left, right, conditions)
+
+    def conditioned(keys: dict[Key, str]) -> Rule | None:
+        home = {name: literal_data(value) for (_, value), name in keys.items()}
+        return with_conditions(rule(keys), {**binding, **home}, seed)
+
+    if _holds(rule(names), _FULL, seed):
+        return rule(names)
+    # Activations, strides and paddings stand every value or one alone; axes and places of splits
+    # may need conditions, all of them at once before fewer.
+    places = {key: name for key, name in names.items() if key[0] in ("axis", "at")}
+    plain: dict[Key, str] = {}
+    base: Rule | None = None
+    for chosen in [places, *({key: name} for key, name in places.items() if len(places) > 1), {}]:
+        tried = rule(chosen)
+        base = tried if _holds(tried, _QUICK, seed) else conditioned(chosen)
+        if base is not None and all(_is_wider(base, key, name) for key, name in chosen.items()):
+            plain = dict(chosen)
+            break
+        base = None
+    if base is None:
+        return None
+    for key, name in names.items():
+        if key not in places:
+            tried = rule({**plain, key: name}, base.conditions)
+            if _holds(tried, _QUICK, seed):
+                plain[key] = name
+    return rule(plain, base.conditions)
+
+
+def _growth(sources: tuple[Term, ...], targets: tuple[Term, ...]) -> int:
+    """Return how many more operators the target of a single source has; parts shared count once."""
+    if len(sources) > 1:
+        return 0
+    before, after = (
+        sum(bool(one.children) and not str(one.head).startswith("=") for one in postorder(side))
+        for side in (sources, targets)
+    )
+    return after - before
+
+
+def _doubles(roots: tuple[Term, ...]) -> set[Head]:
+    """Return the operators that are given one thing twice."""
+    return {
+        one.head
+        for one in postorder(roots)
+        if len(one.children) >= 2 and one.children[-1] is one.children[-2] and one.head != "split"
+    }
+
+
+def _is_wider(rule: Rule, key: Key, name: str) -> bool:
+    """Whether conditions say more of a variable than that it is the literal that it was."""
+    return not any(text_of(one) == f"(equal {name} {key[1]})" for one in rule.conditions)
+
+
+def _holds(rule: Rule, budget: int, seed: int) -> bool:
+    try:
+        return isinstance(verify(rule, budget, seed), Verified)
+    except InputError:
+        return False
+
+
+def _names(sources: tuple[Term, ...]) -> dict[Key, str]:
+    """Return the variables for the literals of sources."""
+    found: dict[Key, str] = {}
+    for family, key in _literals(sources):
+        if (family, key) in found:
+            continue
+        count = sum(other == family for other, _ in found)
+        stem = "?" + ("nmlk"[count] if family == "axis" else _FAMILIES[family])
+        found[family, key] = stem if family == "axis" or not count else f"{stem}{count + 1}"
+    return found
+
+
+def _literals(roots: tuple[Term, ...]) -> Iterator[Key]:
+    for one in postorder(roots):
+        if not one.children or str(one.head).startswith("="):
+            continue
+        for (name, kind), child in zip(operator(one.head).takes, one.children, strict=True):
+            if kind in "NS" and name in _FAMILIES and not child.children and not is_variable(child):
+                yield name, child.head
+
+
+def _renamed(one: Term, keys: dict[Key, str]) -> Term:
+    if not one.children or str(one.head).startswith("="):
+        return one
+    children = []
+    for (name, kind), child in zip(operator(one.head).takes, one.children, strict=True):
+        if kind in "NS" and not child.children and (name, child.head) in keys:
+            children.append(term(keys[name, child.head]))
+        else:
+            children.append(_renamed(child, keys))
+    return term(one.head, *children)
+
+
+def _computed(
+    targets: tuple[Term, ...], binding: dict[str, Data], known: set[Key]
+) -> Iterator[tuple[Term, ...]]:
+    """Yield targets with axes and places of splits as they are, and as what computes them."""
+    places: list[list[tuple[Term, Term]]] = []
+    for one in dict.fromkeys(postorder(targets)):
+        if str(one.head).startswith("concat"):
+            axis, first = one.children[:2]
+            options = [(axis, axis)] if ("axis", axis.head) in known else []
+            options += [(axis, other) for other in _axes(axis, first, binding)] or [(axis, axis)]
+            places.append([(one, _changed(one, 0, other)) for _, other in options])
+        elif one.head == "split":
+            axis, at, whole = one.children
+            axes = [axis] if ("axis", axis.head) in known else []
+            axes += _axes(axis, whole, binding) or [axis]
+            ats = [at] if ("at", at.head) in known else _extents(at, whole, binding)
+            places.append(
+                [
+                    (one, _changed(_changed(one, 0, other), 1, place))
+                    for other, place in product(axes, ats)
+                ]
+            )
+    for choice in list(product(*places))[:24]:
+        changes = dict(choice)
+        yield tuple(_replaced(one, changes) for one in targets)
+
+
+def _changed(one: Term, place: int, other: Term) -> Term:
+    return term(one.head, *one.children[:place], other, *one.children[place + 1 :])
+
+
+def _replaced(one: Term, changes: dict[Term, Term]) -> Term:
+    """Return a term with literals of nodes changed, and the nodes below them too."""
+    pattern = changes.get(one, one)
+    if not pattern.children:
+        return pattern
+    return term(
+        pattern.head,
+        *(
+            _replaced(child, changes) if child in one.children else child
+            for child in pattern.children
+        ),
+    )
+
+
+def _axes(axis: Term, inside: Term, binding: dict[str, Data]) -> list[Term]:
+    """Return words for an axis: the last, or the last but one, of the first variable inside."""
+    for name in variables([inside]):
+        data = binding[name]
+        if isinstance(data, Tensor) and len(data.shape) < 4:
+            for word, value in (("column-axis", -1), ("row-axis", -2)):
+                if len(data.shape) >= 2 and axis.head == len(data.shape) + value:
+                    return [term(f"={word}", term(name))]
+        return []
+    return []
+
+
+def _extents(at: Term, whole: Term, binding: dict[str, Data]) -> list[Term]:
+    """Return words for the place of a split: extents of variables inside that are as large."""
+    found = []
+    for name in variables([whole]):
+        data = binding[name]
+        if isinstance(data, Tensor):
+            rank = len(data.shape)
+            for axis, extent in enumerate(data.shape):
+                if extent != at.head:
+                    continue
+                value = term(axis)
+                if rank < 4 and axis >= rank - 2:
+                    word = "=column-axis" if axis == rank - 1 else "=row-axis"
+                    value = term(word, term(name))
+                found.append(term("=extent", term(name), value))
+    return found or [at]

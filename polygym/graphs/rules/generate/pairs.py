@@ -1,0 +1,87 @@
+"""Rules with two sources: products that share an argument, found as the halves of one.
+
+Every term with a concatenation inside is split along every axis at every place; where both halves
+have values that were met before, the terms that had them are the sources. Those count that share a
+variable, as two products of one input do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from polygym.graphs.build import node
+from polygym.graphs.reference import Array
+from polygym.graphs.rules.generate.generalise import generalised
+from polygym.graphs.rules.generate.terms import Known, Terms, fingerprint
+from polygym.graphs.rules.generate.worlds import World
+from polygym.graphs.types import Data
+from polygym.rewrite.expressions import text_of
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, postorder, size, substituted, term, variables
+
+__all__ = ["paired_rules"]
+
+_Found = tuple[tuple[Term, Term], Term, int, int]
+
+
+def paired_rules(
+    world: World,
+    terms: Terms,
+    seed: int,
+    progress: Callable[[str], None],
+    is_late: Callable[[], bool],
+) -> list[Rule]:
+    """Return the rules with two sources of a world, each pair of sources once."""
+    binding: dict[str, Data] = dict(world.data())
+    found: dict[str, Rule] = {}
+    for sources, whole, axis, at in sorted(_pairs(terms), key=_weight):
+        if is_late():
+            break
+        parts = node("split", axis, at, whole)
+        targets = node("split0", parts), node("split1", parts)
+        rule = generalised(sources, targets, binding, seed)
+        if rule is None or any(_spelling(rule, swap) in found for swap in (False, True)):
+            continue
+        heads = dict.fromkeys(str(one.head) for one in (*sources, whole.children[-1]))
+        stem = "two-" + "-".join(heads)
+        count = sum(one.name.startswith(stem) for one in found.values())
+        named = Rule(
+            f"{stem}-{count + 1}" if count else stem, rule.sources, rule.targets, rule.conditions
+        )
+        found[_spelling(rule, False)] = named
+        progress(f"{world.name}: {named}")
+    return list(found.values())
+
+
+def _pairs(terms: Terms) -> Iterator[_Found]:
+    for whole in [one for size_ in sorted(terms.by_size) for one in terms.by_size[size_]]:
+        inner = [one for one in postorder([whole.term]) if str(one.head).startswith("concat")]
+        if not inner or str(whole.term.head).startswith("concat"):
+            continue
+        for axis, extent in enumerate(whole.data.shape):
+            for at in range(1, extent):
+                halves = [np.split(array, [at], axis) for array in whole.arrays]
+                first, second = (_met(terms, tuple(half[i] for half in halves)) for i in (0, 1))
+                if first is None or second is None or first is second:
+                    continue
+                shared = set(variables([first.term])) & set(variables([second.term]))
+                if shared and first.size == second.size == 1:
+                    yield (first.term, second.term), whole.term, axis, at
+
+
+def _met(terms: Terms, arrays: tuple[Array, ...]) -> Known | None:
+    return terms.known.get(fingerprint(arrays))
+
+
+def _weight(found: _Found) -> tuple[int, str]:
+    _, whole, axis, at = found
+    return size([whole]), f"{text_of(whole)} {axis} {at}"
+
+
+def _spelling(rule: Rule, swap: bool) -> str:
+    """Return what rules share that have the same sources, up to names and to their order."""
+    sources = rule.sources[::-1] if swap else rule.sources
+    names = {name: term(f"?{place}") for place, name in enumerate(variables(sources))}
+    return " & ".join(text_of(substituted(one, names)) for one in sources)

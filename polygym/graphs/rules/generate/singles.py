@@ -1,0 +1,140 @@
+"""Rules with one source: from pairs of terms of equal value to what does not follow from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polygym.graphs.rules.generate.derive import concrete, is_derivable, underivable
+from polygym.graphs.rules.generate.generalise import generalised
+from polygym.graphs.rules.generate.terms import Terms
+from polygym.graphs.rules.generate.worlds import World
+from polygym.graphs.types import Data
+from polygym.rewrite.expressions import text_of
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, postorder, size, substituted, term, variables
+
+__all__ = ["equations", "single_rules"]
+
+_BATCH = 400
+_REFILTER = 6
+
+Equation = tuple[Term, Term]
+
+
+def equations(world: World, terms: Terms) -> list[Equation]:
+    """Return what was found, each once up to names of variables, the smallest first."""
+    found: dict[Equation, None] = {}
+    for left, right in terms.candidates:
+        found[_canonical(world, left, right)] = None
+    return sorted(found, key=_weight)
+
+
+def single_rules(
+    world: World,
+    terms: Terms,
+    known: list[Rule],
+    seed: int,
+    progress: Callable[[str], None],
+    is_late: Callable[[], bool],
+) -> list[Rule]:
+    """Return rules of a world that do not follow from those known and from each other."""
+    binding: dict[str, Data] = dict(world.data())
+    found: list[Rule] = []
+    todo = _filtered(equations(world, terms), known, binding)
+    progress(f"{world.name}: {terms.made} terms, {len(todo)} equations that do not follow")
+    fresh = 0
+    while todo and not is_late():
+        left, right = todo.pop(0)
+        rules = known + found
+        if fresh and is_derivable(concrete(left, binding), concrete(right, binding), rules):
+            continue
+        made = _directions(left, right, binding, seed)
+        if not made:
+            continue
+        for rule in made:
+            named = _named(rule, {one.name for one in known + found})
+            found.append(named)
+            progress(f"{world.name}: {named}")
+        fresh += 1
+        if fresh % _REFILTER == 0:
+            todo = _filtered(todo, known + found, binding)
+    return found
+
+
+def _directions(left: Term, right: Term, binding: dict[str, Data], seed: int) -> list[Rule]:
+    both = ((left, right), (right, left))
+    made: dict[str, Rule] = {}
+    for one, other in both:
+        rule = generalised((one,), (other,), binding, seed)
+        if rule is not None:
+            made.setdefault(_spelling(rule), rule)
+    return list(made.values())
+
+
+def _spelling(rule: Rule) -> str:
+    """Return what rules share that are one but for the names of variables."""
+    names = {name: term(f"?{place}") for place, name in enumerate(variables(rule.sources))}
+    parts = (*rule.sources, *rule.targets, *rule.conditions)
+    return " ".join(text_of(substituted(one, names)) for one in parts)
+
+
+def _filtered(todo: list[Equation], known: list[Rule], binding: dict[str, Data]) -> list[Equation]:
+    left: list[Equation] = []
+    for start in range(0, len(todo), _BATCH):
+        batch = todo[start : start + _BATCH]
+        pairs = [(concrete(one, binding), concrete(other, binding)) for one, other in batch]
+        fresh = underivable(pairs, known)
+        left += [one for one, is_new in zip(batch, fresh, strict=True) if is_new]
+    return left
+
+
+def _canonical(world: World, left: Term, right: Term) -> Equation:
+    """Return an equation with the variables of each shape named in the order they stand in."""
+    shapes = dict(world.variables)
+    pools: dict[tuple[int, ...], list[str]] = {}
+    for name, shape in world.variables:
+        pools.setdefault(shape, []).append(name)
+    if size([left]) < size([right]):
+        left, right = right, left
+    names: dict[str, Term] = {}
+    for name in variables([left, right]):
+        names[name] = term(pools[shapes[name]].pop(0))
+    return substituted(left, names), substituted(right, names)
+
+
+def _weight(equation: Equation) -> tuple[bool, int, int, str]:
+    """Return the place of an equation: what gives an operator one thing twice comes last."""
+    left, right = equation
+    is_double = any(
+        len(one.children) >= 2 and one.children[-1] is one.children[-2]
+        for one in postorder([left, right])
+        if one.head != "split"
+    )
+    return (
+        is_double,
+        _operators(left) + _operators(right),
+        -len(variables([left])),
+        f"{text_of(left)} =",
+    )
+
+
+def _operators(root: Term) -> int:
+    """Return how many operators a term has, counted as often as they stand there."""
+    return bool(root.children) + sum(map(_operators, root.children))
+
+
+def _named(rule: Rule, taken: set[str]) -> Rule:
+    """Return a rule named after the operators of its sources."""
+    heads = [
+        str(one.head)
+        for source in rule.sources
+        for one in reversed(list(postorder([source])))
+        if one.children and not str(one.head).startswith("=")
+    ]
+    stem = "-".join(dict.fromkeys(heads))
+    name, count = stem, 1
+    while name in taken:
+        count += 1
+        name = f"{stem}-{count}"
+    taken.add(name)
+    return Rule(name, rule.sources, rule.targets, rule.conditions)

@@ -1,0 +1,105 @@
+"""The table of what was found: less what follows from the rest, and both ways in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polygym.graphs.rules.generate.derive import concrete, underivable
+from polygym.graphs.rules.instances import instances
+from polygym.graphs.types import Number, Tensor, Text
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.expressions import text_of
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, size
+
+__all__ = ["header", "pruned", "table"]
+
+_INSTANCES = 6
+"""On how many instances a rule must follow from others, with different literals and shapes."""
+
+
+def pruned(
+    rules: list[Rule], seed: int, progress: Callable[[str], None] = lambda _: None
+) -> list[Rule]:
+    """Return rules none of which follows from the others, the largest being tried first."""
+    kept = list(rules)
+    for rule in sorted(rules, key=_weight, reverse=True):
+        if rule.is_multiple:
+            continue
+        others = [one for one in kept if one is not rule and not _is_reverse(one, rule)]
+        if _follows(rule, others, seed):
+            kept.remove(rule)
+            progress(f"follows from others: {rule}")
+    return kept
+
+
+def _follows(rule: Rule, others: list[Rule], seed: int) -> bool:
+    pairs: list[tuple[Term, Term]] = []
+    for instance in instances(rule, seed, _INSTANCES):
+        binding = instance.binding
+        if not all(isinstance(data, Tensor | Number | Text) for data in binding.values()):
+            return False
+        try:
+            pairs.append((concrete(rule.sources[0], binding), concrete(rule.targets[0], binding)))
+        except Inadmissible:
+            continue
+    return bool(pairs) and not any(underivable(pairs, others, nodes=6_000))
+
+
+def _is_reverse(one: Rule, other: Rule) -> bool:
+    return one.sources == other.targets and one.targets == other.sources
+
+
+def _weight(rule: Rule) -> tuple[int, int, str]:
+    return size((*rule.sources, *rule.targets)), len(rule.conditions), rule.name
+
+
+def table(rules: list[Rule]) -> str:
+    """Return the text of rules; one whose reverse holds too is written once."""
+    lines: list[str] = []
+    written: set[str] = set()
+    for rule in rules:
+        if rule.name in written:
+            continue
+        back = next(
+            (
+                one
+                for one in rules
+                if one is not rule
+                and _is_reverse(one, rule)
+                and one.conditions == rule.conditions
+                and one.name not in written
+            ),
+            None,
+        )
+        written.add(rule.name)
+        arrow = "=>"
+        if back is not None:
+            written.add(back.name)
+            arrow = "<=>"
+        lines.append(_line(rule, arrow))
+    return "".join(lines)
+
+
+def _line(rule: Rule, arrow: str) -> str:
+    sources, targets = (" & ".join(map(text_of, side)) for side in (rule.sources, rule.targets))
+    conditions = " & ".join(map(text_of, rule.conditions))
+    text = f"{rule.name}: {sources} {arrow} {targets}" + (f" if {conditions}" if conditions else "")
+    if len(text) <= 100:
+        return text + "\n"
+    text = f"{rule.name}: {sources}\n    {arrow} {targets}\n"
+    return text + (f"    if {conditions}\n" if conditions else "")
+
+
+def header(
+    seed: int, terms: int, equations: int, rules: list[Rule], seconds: float, is_whole: bool
+) -> str:
+    """Return the comment at the head of a table."""
+    several = sum(one.is_multiple for one in rules)
+    return (
+        "; Rules of tensor graphs that were found, by `polygym graph rules --generate`.\n"
+        f"; Seed {seed}: {terms} terms enumerated, {equations} pairs of equal values; of what was "
+        "verified\n"
+        f"; {len(rules) - several} rules with one source and {several} with two follow from no "
+        f"others. {seconds / 60:.1f} minutes" + (".\n\n" if is_whole else ", when time was up.\n\n")
+    )

@@ -1,0 +1,179 @@
+"""Worlds: a few typed variables and operators, of which all terms are enumerated up to a size.
+
+Shapes are as square as can be, so that as much as possible makes sense: whether what is found there
+holds for other shapes is for verification to say. A template is a pattern with the holes ``?0`` and
+``?1``; ``?k1`` stands for what consists of weights alone, ``?i0`` for what does not. It counts as
+one operator, a half of a split too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polygym.graphs.types import Tensor
+from polygym.rewrite.expressions import parse_term
+from polygym.rewrite.term import Term
+
+__all__ = ["WORLDS", "World", "templates"]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is combined with what, and how often.
+
+    ``finest`` is the size below which values differ: 1 for integers, 1/16 where functions such as
+    tanh would be all but constant on integers, 36 where windows of 4, 6 and 9 are averaged.
+    ``shares`` says that pairs of terms that share a variable are looked for as well.
+    """
+
+    name: str
+    variables: tuple[tuple[str, tuple[int, ...]], ...]
+    operators: str
+    most: int
+    finest: float = 1
+    shares: bool = False
+
+    def data(self) -> dict[str, Tensor]:
+        """Return what the variables are: kernels and second factors are weights."""
+        return {name: Tensor(shape, constant=name in "?w?v?u?c") for name, shape in self.variables}
+
+
+def templates(world: World) -> list[Term]:
+    """Return the operators of a world as terms with holes."""
+    return [parse_term(line) for line in world.operators.split("\n") if line.strip()]
+
+
+def _same(shape: tuple[int, ...], names: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((f"?{name}", shape) for name in names)
+
+
+_SUMS = """
+(ewadd ?0 ?1)
+(ewmul ?0 ?1)
+"""
+_PRODUCT = """
+(matmul none ?0 ?1)
+"""
+_CONCATS = """
+(concat2 0 ?0 ?1)
+(concat2 1 ?0 ?1)
+"""
+_HALVES = """
+(split0 (split 0 2 ?0))
+(split1 (split 0 2 ?0))
+(split0 (split 1 2 ?0))
+(split1 (split 1 2 ?0))
+"""
+_CONV = """
+(conv 1 1 same none ?i0 ?k1)
+"""
+_RELU = """
+(relu ?0)
+"""
+_ACTIVE_CONV = """
+(conv 1 1 same relu ?i0 ?k1)
+"""
+_POOLS = """
+(poolmax ?0 3 3 1 1 same none)
+(poolavg ?0 3 3 1 1 same none)
+"""
+_IMAGE, _KERNEL, _POINT = (1, 2, 4, 4), (2, 2, 3, 3), (2, 2, 1, 1)
+
+WORLDS = (
+    World("sums", _same((2, 2), "xyz"), _SUMS + _RELU, 3),
+    World("products", _same((2, 2), "xyzw"), _PRODUCT + "(ewadd ?0 ?1)\n", 3),
+    World(
+        "activations",
+        _same((2, 2), "xy"),
+        _PRODUCT
+        + "".join(
+            f"(matmul {name} ?0 ?1)\n({name} ?0)\n" for name in ("relu", "tanh", "sigmoid", "gelu")
+        ),
+        2,
+        1 / 16,
+    ),
+    World("parts", _same((2, 2), "xyzw"), _SUMS + _RELU + _CONCATS, 3),
+    World("products of parts", _same((2, 2), "xyzw"), _PRODUCT + "(ewadd ?0 ?1)\n" + _CONCATS, 3),
+    World(
+        "transposed",
+        _same((2, 2), "xy"),
+        _SUMS + _PRODUCT + _CONCATS + _RELU + "(transpose ?0 1-0)\n",
+        3,
+    ),
+    World(
+        "turned",
+        _same((2, 2, 2), "xy"),
+        "(transpose ?0 0-2-1)\n(transpose ?0 1-0-2)\n(transpose ?0 1-2-0)\n(ewadd ?0 ?1)\n"
+        + _RELU
+        + _CONCATS,
+        2,
+    ),
+    World(
+        "halves",
+        (*_same((2, 2), "xy"), ("?z", (4, 4))),
+        _SUMS + _RELU + "(tanh ?0)\n(sigmoid ?0)\n" + _CONCATS + _HALVES,
+        3,
+    ),
+    World(
+        "scaled",
+        (*_same((2, 2), "xy"), ("?c", (1,))),
+        _SUMS + _PRODUCT + _RELU + _CONCATS + "(mul ?0 ?1)\n(transpose ?0 1-0)\n",
+        3,
+    ),
+    World(
+        "convolutions",
+        _same(_IMAGE, "xy") + _same(_KERNEL, "wv"),
+        _CONV + "(ewadd ?0 ?1)\n" + _CONCATS,
+        3,
+    ),
+    World(
+        "activated convolutions",
+        _same(_IMAGE, "x") + _same(_KERNEL, "wv"),
+        _CONV + _ACTIVE_CONV + _RELU + _CONCATS,
+        3,
+    ),
+    World(
+        "pools",
+        _same((1, 2, 4, 4), "xy"),
+        _POOLS
+        + _RELU
+        + "(ewadd ?0 ?1)\n"
+        + _CONCATS
+        + "(poolmax ?0 3 3 1 1 same relu)\n(poolavg ?0 3 3 1 1 same relu)\n",
+        3,
+        36 * 36,
+    ),
+    World(
+        "kernels",
+        _same(_IMAGE, "x") + _same(_KERNEL, "w") + _same(_POINT, "vu"),
+        _CONV + "(ewadd ?0 ?1)\n(enlarge ?k0 ?w)\n(concat2 0 ?0 ?1)\n(concat2 1 ?0 ?1)\n",
+        3,
+    ),
+    World(
+        "groups",
+        _same((1, 4, 4, 4), "x") + _same((4, 1, 3, 3), "w"),
+        _CONV + _ACTIVE_CONV + "(merge ?k0 2 4)\n(merge ?k0 2 2)\n(merge ?k0 4 4)\n" + _RELU,
+        4,
+    ),
+    World(
+        "shared products",
+        (("?x", (3, 3)), ("?w", (3, 2)), ("?v", (3, 4)), ("?y", (2, 3))),
+        _PRODUCT + _CONCATS,
+        2,
+        shares=True,
+    ),
+    World(
+        "shared convolutions",
+        (
+            ("?x", (1, 2, 3, 3)),
+            ("?y", (2, 2, 3, 3)),
+            ("?w", (3, 2, 3, 3)),
+            ("?v", (2, 2, 1, 1)),
+            ("?u", (4, 2, 3, 3)),
+        ),
+        _CONV + "(enlarge ?k0 ?w)\n" + _CONCATS,
+        3,
+        shares=True,
+    ),
+)
+"""What is enumerated, in this order: what is known of one world need not be found in the next."""

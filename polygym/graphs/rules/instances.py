@@ -1,0 +1,234 @@
+"""Instances of a rule: data for its variables for which the sources make sense, conditions hold.
+
+Some are asked for one by one with some variables pinned, so that every literal, and every pair of
+literals, is met where it is admissible; the others are left to the dice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.graphs.domain import TENSORS
+from polygym.graphs.operators import operator
+from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
+from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.expressions import text_of
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, is_variable, postorder
+
+__all__ = ["Instance", "data_pass", "instances", "kinds"]
+
+_ATTEMPTS = 60
+"""How often data are made before an instance is given up."""
+
+_FAILURES = 50
+"""How many instances are given up, if there was none, before a rule is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What every variable is, and what that makes of every node of the sources."""
+
+    binding: dict[str, Data]
+    data: dict[Term, Data]
+
+
+def data_pass(
+    roots: tuple[Term, ...], binding: dict[str, Data], known: dict[Term, Data] | None = None
+) -> dict[Term, Data]:
+    """Return what every node of patterns is, computed literals among them.
+
+    Raises:
+        Inadmissible: one makes no sense.
+    """
+    found: dict[Term, Data] = dict(known or {})
+    for one in postorder(roots):
+        if one in found:
+            continue
+        if is_variable(one):
+            found[one] = binding[str(one.head)]
+            continue
+        children = tuple(found[child] for child in one.children)
+        if children and isinstance(one.head, str) and one.head.startswith("="):
+            found[one] = literal_data(TENSORS.compute(one.head[1:], children))
+        else:
+            found[one] = TENSORS.infer(one.head, children)
+    return found
+
+
+def kinds(rule: Rule) -> dict[str, tuple[str, str]]:
+    """Return the kind of every variable (N, S, T or P) and the argument that it first stands for.
+
+    Raises:
+        InputError: a variable stands for two kinds, or the rule names an input or a weight.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for one in postorder((*rule.sources, *rule.targets)):
+        if not one.children or str(one.head).startswith("="):
+            continue
+        if one.head in ("input", "weight"):
+            raise InputError(f"rule {rule.name}: expected variables, found {text_of(one)}")
+        try:
+            takes = operator(one.head).takes
+        except Inadmissible as error:
+            raise InputError(f"rule {rule.name}: {error}") from None
+        if len(takes) != len(one.children):
+            raise InputError(
+                f"rule {rule.name}: expected {len(takes)} arguments of {one.head} "
+                f"({' '.join(name for name, _ in takes)}), found {text_of(one)}"
+            )
+        for (name, kind), child in zip(takes, one.children, strict=True):
+            if is_variable(child):
+                known = found.setdefault(str(child.head), (kind, name))
+                if (known[0] in "NS") != (kind in "NS") or (known[0] == "P") != (kind == "P"):
+                    raise InputError(
+                        f"rule {rule.name}: expected {child.head} to be one thing, found it as "
+                        f"{known[1]} and as {name}"
+                    )
+    return found
+
+
+def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
+    """Yield instances: of every literal, of every pair of them, and at random, at least so many.
+
+    None is yielded twice, so that there may be fewer.
+    """
+    dice = random.Random(f"{seed} {rule.name}")
+    literals = _literals(rule)
+    singles = [{name: value} for name, values in literals.items() for value in values]
+    pairs = [
+        {**one, **other}
+        for one, other in combinations(singles, 2)
+        if one.keys().isdisjoint(other.keys())
+    ]
+    dice.shuffle(pairs)
+    pins = singles + pairs[:count]
+    dice.shuffle(pins)
+    seen: set[Any] = set()
+    failed = 0
+    for pinned in [{}, *pins, *({} for _ in range(max(count, 2 * count - len(pins))))]:
+        found = attempt(rule, dice, pinned, _ATTEMPTS)
+        if found is None:
+            failed += 1
+            if failed == _FAILURES and not seen:
+                return
+            continue
+        key = tuple(sorted((name, repr(data)) for name, data in found.binding.items()))
+        if key not in seen:
+            seen.add(key)
+            yield found
+
+
+def attempt(
+    rule: Rule, dice: random.Random, pins: dict[str, Data], attempts: int
+) -> Instance | None:
+    """Return an instance with some variables pinned, if the dice find one."""
+    roles, extents = _hints(rule)
+    for _ in range(attempts):
+        maker = Maker(dice, pins, roles, extents)
+        try:
+            for source in rule.sources:
+                maker.make(source, None)
+            data = data_pass(rule.sources, maker.bound)
+        except (Inadmissible, ValueError, IndexError, ZeroDivisionError):
+            continue
+        if _hold(rule, maker.bound, data):
+            return Instance(maker.bound, data)
+        repaired = _repaired(rule, dice, maker.bound, data)
+        if any(repaired.get(name, value) != value for name, value in pins.items()):
+            continue
+        try:
+            data = data_pass(rule.sources, repaired)
+        except Inadmissible:
+            continue
+        if _hold(rule, repaired, data):
+            return Instance(repaired, data)
+    return None
+
+
+def _literals(rule: Rule) -> dict[str, list[Data]]:
+    """Return what is tried for the variables that stand for literals."""
+    found: dict[str, list[Data]] = {}
+    for name, (kind, argument) in kinds(rule).items():
+        if kind in "NS" and argument in LITERALS:
+            values = list(LITERALS[argument])
+            # A number that the conditions name is a border: so are its neighbours.
+            for one in postorder(rule.conditions):
+                if kind == "N" and isinstance(one.head, int) and not one.children:
+                    values += [one.head - 1, one.head, one.head + 1]
+                if kind == "S" and isinstance(one.head, str) and not one.children:
+                    values += [] if is_variable(one) else [one.head]
+            unique = {(value.__class__, value): value for value in values}
+            found[name] = [literal_data(value) for value in unique.values()]
+    return found
+
+
+@lru_cache(maxsize=256)
+def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...]]:
+    """Return what tensors stand for, and the numbers that a rule names with those beside them."""
+    roles = {name: argument for name, (kind, argument) in kinds(rule).items() if kind == "T"}
+    named = {
+        one.head
+        for one in postorder((*rule.sources, *rule.targets, *rule.conditions))
+        if not one.children and isinstance(one.head, int) and 0 < one.head <= 16
+    }
+    near = {value + step for value in named for step in (-1, 0, 1)}
+    return roles, tuple(sorted(near - {0, 1, 2, 3, 4}))
+
+
+def _hold(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
+    for condition in rule.conditions:
+        try:
+            made = data_pass(condition.children, binding, data)
+        except Inadmissible:
+            return False
+        if not TENSORS.holds(str(condition.head), tuple(made[one] for one in condition.children)):
+            return False
+    return True
+
+
+def _repaired(
+    rule: Rule, dice: random.Random, binding: dict[str, Data], data: dict[Term, Data]
+) -> dict[str, Data]:
+    """Return a binding changed towards what the conditions ask for, where it is plain how."""
+    found = dict(binding)
+    for condition in rule.conditions:
+        first = condition.children[0] if condition.children else None
+        if first is None or not is_variable(first):
+            continue
+        name = str(first.head)
+        try:
+            made = data_pass(condition.children, found)
+        except (Inadmissible, KeyError):
+            continue
+        values = [made[child] for child in condition.children]
+        if condition.head == "equal" and isinstance(values[0], Number | Text):
+            found[name] = values[1]
+        elif condition.head == "same-shape":
+            found[name] = values[1]
+        elif isinstance(values[0], Tensor):
+            shape = values[0].shape
+            if condition.head == "one-element":
+                found[name] = Tensor((1,) * dice.randrange(5), constant=True)
+            elif condition.head == "per-channel":
+                channels = dice.choice(_channels(data) or [1])
+                lead = dice.choice(((), (1,)))
+                found[name] = Tensor((*lead, channels, 1, 1), constant=True)
+            elif condition.head == "rank" and isinstance(values[1], Number):
+                rank = int(values[1].value)
+                shape = (1,) * (rank - len(shape)) + shape[max(len(shape) - rank, 0) :]
+                found[name] = Tensor(shape, constant=True)
+    return found
+
+
+def _channels(data: dict[Term, Data]) -> list[int]:
+    return [
+        one.shape[1] for one in data.values() if isinstance(one, Tensor) and len(one.shape) == 4
+    ]

@@ -1,0 +1,151 @@
+"""Arrays for the variables of a rule, and what its sides make of them.
+
+Two kinds of points are tried. *Integers*, small and of both signs, zero among them: sums, products,
+relu and pools of the largest are exact on them in float64, and polynomials that agree on random
+ones agree. *Reals* where a rule has a function that is neither: analytic functions that agree on
+random points of an open set agree on all that is connected with it, and relu or the largest have
+finitely many pieces, each of which random points fall into. Numbers that the rule itself names,
+such as the bounds of a ``clip``, are borders: values beyond each of them are among the points.
+Logarithms, roots, quotients and powers are looked at on positive numbers too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from polygym.graphs.reference import Array, Value, evaluate_node
+from polygym.graphs.types import Data, Number, Pair, Tensor, Text
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, is_variable, postorder
+
+__all__ = ["differ", "is_exact", "points", "values_pass"]
+
+_INEXACT = frozenset(
+    "tanh sigmoid gelu gelu-tanh exp log sqrt erf reciprocal div pow elu softmax layer-norm "
+    "poolavg reduce-mean cast".split()
+)
+_POSITIVE = frozenset("log sqrt div pow reciprocal".split())
+_LARGEST = float(2**53)
+
+
+def is_exact(rule: Rule) -> bool:
+    """Whether both sides are exact on integers."""
+    return not _heads(rule) & _INEXACT
+
+
+def points(
+    rule: Rule, binding: dict[str, Data], seed: list[int], rounds: int
+) -> Iterator[dict[str, Value]]:
+    """Yield values for the variables, as many times as said, of each kind that the rule needs."""
+    heads = _heads(rule) | {data.value for data in binding.values() if isinstance(data, Text)}
+    borders = _borders(rule) + [
+        data.value
+        for data in binding.values()
+        if isinstance(data, Number) and isinstance(data.value, float)
+    ]
+    dice = np.random.default_rng(seed)
+    for largest in (1, 2, 4) if "gather" in heads else (2,) * rounds:
+        kinds = [_whole]
+        if heads & _INEXACT:
+            kinds.append(_real)
+        if heads & _POSITIVE:
+            kinds += [_positive, _halves]
+        for kind in kinds:
+            yield {
+                name: _values(data, dice, borders, kind, largest) for name, data in binding.items()
+            }
+
+
+def values_pass(
+    roots: tuple[Term, ...], data: dict[Term, Data], values: dict[str, Value], made: dict[Term, Any]
+) -> list[Any]:
+    """Return what patterns are worth; ``made`` keeps the value of every node."""
+    with np.errstate(all="ignore"):
+        for one in postorder(roots):
+            if one in made:
+                continue
+            literal = data[one]
+            if is_variable(one):
+                made[one] = values[str(one.head)]
+            elif isinstance(literal, Number | Text):
+                made[one] = literal.value
+            else:
+                arguments = tuple(made[child] for child in one.children)
+                made[one] = evaluate_node(one.head, arguments)
+    return [made[root] for root in roots]
+
+
+def differ(left: Array, right: Array, exact: bool) -> tuple[int, ...] | None:
+    """Return the first place where two arrays of one shape differ, if there is one.
+
+    Where functions are inexact, by more than rounding; what is no number equals itself alone.
+    """
+    one, other = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    with np.errstate(all="ignore"):
+        if exact and np.abs(one).max(initial=0) < _LARGEST:
+            same = one == other
+        else:
+            scale = np.abs(one[np.isfinite(one)]).max(initial=1)
+            same = np.isclose(one, other, rtol=1e-9, atol=1e-12 * scale, equal_nan=True)
+    if same.all():
+        return None
+    return tuple(int(axis) for axis in np.argwhere(~same)[0])
+
+
+@lru_cache(maxsize=256)
+def _heads(rule: Rule) -> frozenset[Any]:
+    return frozenset(one.head for one in postorder((*rule.sources, *rule.targets)))
+
+
+@lru_cache(maxsize=256)
+def _borders(rule: Rule) -> list[float]:
+    """Return the numbers that a rule itself names."""
+    every = postorder((*rule.sources, *rule.targets))
+    return [one.head for one in every if not one.children and isinstance(one.head, float)]
+
+
+def _whole(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return dice.integers(-9, 10, shape).astype(np.float64)
+
+
+def _real(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return dice.uniform(-1.5, 1.5, shape)
+
+
+def _positive(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return dice.uniform(0.1, 1.5, shape)
+
+
+def _halves(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return dice.integers(-4, 5, shape) / 2
+
+
+def _values(
+    data: Data,
+    dice: np.random.Generator,
+    borders: list[float],
+    kind: Callable[[np.random.Generator, tuple[int, ...]], Array],
+    largest: int,
+) -> Value:
+    """Return a literal, or arrays of one kind; integers may be indices below a largest one."""
+    if isinstance(data, Number | Text):
+        return data.value
+    if isinstance(data, Pair):
+        parts = (data.first, data.second)
+        return tuple(_with_borders(kind(dice, part.shape), dice, borders) for part in parts)
+    assert isinstance(data, Tensor)
+    if data.dtype.startswith("int"):
+        return dice.integers(0, largest, data.shape)
+    return _with_borders(kind(dice, data.shape), dice, borders)
+
+
+def _with_borders(found: Array, dice: np.random.Generator, borders: list[float]) -> Array:
+    """Replace a third of the elements by numbers around the borders, if there are any."""
+    if not borders:
+        return found
+    chosen = dice.choice(borders, found.shape) + dice.integers(-1, 2, found.shape)
+    return np.where(dice.random(found.shape) < 0.3, chosen, found)

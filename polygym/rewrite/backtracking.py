@@ -1,0 +1,208 @@
+"""TASO's search: the cheapest graph known is taken out of a queue, and all its substitutes go in.
+
+A term is put into the queue unless it was seen before or costs α times the best or more; α above 1
+lets the search pass through graphs that are worse. It ends when the queue is empty, after so many
+graphs taken out, or when time is up. The queue has a match with the term that it is of, not its
+outcome, and what was seen is remembered as a fingerprint of 16 bytes, so that hundreds of thousands
+of graphs take no more memory than their matches.
+
+    >>> from polygym.rewrite.expressions import parse_term, text_of
+    >>> from polygym.rewrite.plain import Plain
+    >>> from polygym.rewrite.rule import parse_rules
+    >>> rules = parse_rules("back: (f (g ?x)) => ?x  swap: (g (f ?x)) => (f (g ?x))")
+    >>> root = parse_term("(f (g (g (f a))))")
+    >>> found = backtrack(root, rules, Plain(), lambda head, children, data: 1.0)
+    >>> text_of(found.term), found.initial_cost, found.cost, found.stop.value
+    ('a', 5.0, 1.0, 'exhausted')
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from heapq import heappop, heappush
+from typing import TypeAlias
+
+from polygym.errors import InputError
+from polygym.rewrite.domain import Data, Domain
+from polygym.rewrite.places import Match, Places
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Head, Term
+from polygym.rewrite.typed import Types, types_of
+
+__all__ = ["Found", "Progress", "SearchEnd", "Valuation", "backtrack"]
+
+_MOST_COSTS = 200_000
+
+
+class SearchEnd(Enum):
+    """Why a search ended."""
+
+    EXHAUSTED = "exhausted"
+    """Nothing was left in the queue."""
+    ITERATIONS = "iterations"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a search stands."""
+
+    iterations: int
+    best: float
+    waiting: int
+    """How many graphs are in the queue."""
+    seen: int
+    """How many different graphs there were."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came to."""
+
+    term: Term
+    cost: float
+    initial_cost: float
+    seconds: float
+    seconds_to_best: float
+    iterations: int
+    """How many graphs were taken out of the queue."""
+    steps: tuple[tuple[str, float], ...]
+    """The substitutions that lead to the term: the rule's name and the cost afterwards."""
+    seen: int
+    """How many different graphs there were."""
+    stop: SearchEnd
+
+
+Step: TypeAlias = tuple[tuple[str, float], "Step"] | None
+_Waiting: TypeAlias = tuple[float, int, Places | None, Match | None, Step]
+
+
+def backtrack(
+    root: Term,
+    rules: Sequence[Rule],
+    domain: Domain | Types,
+    cost: Callable[[Head, tuple[Data, ...], Data], float],
+    alpha: float = 1.05,
+    iterations: int = 100,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Found:
+    """Return the cheapest term found; costs are those of the different nodes.
+
+    Raises:
+        Inadmissible: the term makes no sense.
+        InputError: α is below 1.
+    """
+    if not alpha >= 1:
+        raise InputError(f"alpha: expected 1 or more, found {alpha}")
+    begin = time.perf_counter()
+    deadline = begin + seconds
+    types = types_of(domain)
+    types.of(root)
+    value = Valuation(types, cost)
+    initial = least = value.of(root)
+    best, found_at, best_steps = root, begin, None
+    seen = {value.fingerprint}
+    count = 0
+    queue: list[_Waiting] = [(initial, 0, None, None, None)]
+    taken = 0
+    stop = SearchEnd.EXHAUSTED
+    while queue and stop is SearchEnd.EXHAUSTED:
+        if taken == iterations:
+            stop = SearchEnd.ITERATIONS
+            break
+        _, _, before, match, steps = heappop(queue)
+        taken += 1
+        one = root
+        if before is not None and match is not None:
+            made = before.apply(match)
+            assert made is not None, "a substitution is possible at one time and not at another"
+            one = made
+        places = Places(one, types)
+        for match in places.matches(rules):
+            if time.perf_counter() >= deadline:
+                stop = SearchEnd.TIME
+                break
+            other = places.apply(match)
+            if other is None:
+                continue
+            price = value.of(other, alpha * least)
+            if price >= alpha * least or value.fingerprint in seen:
+                continue
+            seen.add(value.fingerprint)
+            count += 1
+            after: Step = ((match.rule.name, price), steps)
+            heappush(queue, (price, count, places, match, after))
+            if price < least:
+                least, best, found_at, best_steps = price, other, time.perf_counter(), after
+        if progress is not None:
+            now = time.perf_counter()
+            progress(Progress(taken, least, len(queue), len(seen), now - begin))
+    now = time.perf_counter()
+    names = _in_order(best_steps)
+    return Found(best, least, initial, now - begin, found_at - begin, taken, names, len(seen), stop)
+
+
+class Valuation:
+    """The cost of terms and a fingerprint of each, in one walk over its nodes."""
+
+    def __init__(self, types: Types, cost: Callable[[Head, tuple[Data, ...], Data], float]) -> None:
+        """Know no cost yet."""
+        self._types, self._cost = types, cost
+        self._known: dict[Term, tuple[float, int]] = {}
+        self._costs: dict[tuple[int, ...], float] = {}
+        self.fingerprint = b""
+        """That of the last term whose cost was asked for, if it was below the limit."""
+
+    def of(self, root: Term, limit: float = math.inf) -> float:
+        """Return what the different nodes of a term cost."""
+        known = self._known
+        if len(known) > _MOST_COSTS:
+            known.clear()
+        places: dict[Term, int] = {root: 0}
+        found = [root]
+        costs: list[float] = []
+        form: list[int] = []
+        for one in found:  # which grows meanwhile: from the root on, level by level
+            entry = known.get(one)
+            if entry is None:
+                entry = known[one] = self._ask(one)
+            costs.append(entry[0])
+            form.append(entry[1])
+            for child in one.children:
+                place = places.get(child)
+                if place is None:
+                    place = places[child] = len(found)
+                    found.append(child)
+                form.append(place)
+        total = math.fsum(costs)
+        if total < limit:
+            digest = hashlib.blake2b(array("q", form).tobytes(), digest_size=16)
+            self.fingerprint = digest.digest()
+        return total
+
+    def _ask(self, one: Term) -> tuple[float, int]:
+        types = self._types
+        operator = types.operator(one.head, len(one.children))
+        key = (types.number_of(one), operator, *map(types.number_of, one.children))
+        cost = self._costs.get(key)
+        if cost is None:
+            values = types.values
+            children = tuple(values[number] for number in key[2:])
+            cost = self._costs[key] = float(self._cost(one.head, children, values[key[0]]))
+        return cost, operator
+
+
+def _in_order(last: Step) -> tuple[tuple[str, float], ...]:
+    names: list[tuple[str, float]] = []
+    while last is not None:
+        names.append(last[0])
+        last = last[1]
+    return tuple(reversed(names))

@@ -1,0 +1,123 @@
+"""Applying: adding what rules say of their matches, compiled to Python source for each rule.
+
+A match is a tuple: the classes of the sources' roots, then those of the variables. Whether the
+rule holds for such data at all is remembered (:mod:`polygym.rewrite.prospects`), so that for most
+matches nothing remains but to look up the target's nodes. Nothing is added where the rule does not
+apply, or where the domain says that source and target cannot be equal. What classes know beyond
+their nodes may make a target inadmissible whose parts were not, or the e-graph may be full: then
+these parts remain as nodes that nothing uses, which changes no meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from polygym.rewrite.egraph.egraph import EGraph, Full
+from polygym.rewrite.egraph.matching import Match
+from polygym.rewrite.joins import Join, join_of
+from polygym.rewrite.prospects import Prospects, is_computed, needed
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, is_variable, postorder
+from polygym.rewrite.typed import Types
+
+__all__ = ["Program", "program_of"]
+
+
+class Program:
+    """A rule, compiled for a domain."""
+
+    def __init__(self, rule: Rule, types: Types) -> None:
+        """Compile a rule."""
+        self.rule = rule
+        self.join: Join = join_of(rule)
+        self.prospects = Prospects(rule, types)
+        self.leaves = self.prospects.leaves
+        self._types = types
+        self._apply: Callable[[EGraph, list[Match], int], tuple[int, int]] | None = None
+
+    def apply(self, graph: EGraph, rows: list[Match], first: int = 0) -> tuple[int, int]:
+        """Apply the rule to matches from a place on.
+
+        Return the place of the first that was not applied because the e-graph is full,
+        ``len(rows)`` if there was none, and how many changed something.
+        """
+        if self._apply is None:
+            text, names = _text(self.rule, self.prospects, self._types)
+            exec(compile(text, f"<rule {self.rule.name}>", "exec"), names)
+            self._apply = names["apply"]
+        return self._apply(graph, rows, first)
+
+
+def program_of(rule: Rule, types: Types) -> Program:
+    """Return a rule compiled, made once for a domain."""
+    found = types.programs.get(rule)
+    if not isinstance(found, Program):
+        found = types.programs[rule] = Program(rule, types)
+    return found
+
+
+def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str, Any]]:
+    count, width = len(rule.sources), len(prospects.variables)
+    roots = [f"root{place}" for place in range(count)]
+    values = [f"value{place}" for place in range(width)]
+    lines = [
+        "def apply(graph, rows, first):",
+        "    parents, table, numbers = graph.parents, graph.table, graph.numbers",
+        "    find, make, unite = graph.find, graph.make, graph.unite",
+        "    known, ask, join = prospects.known.get, prospects.of, graph.types.join",
+        "    place, changed = first, 0",
+        "    try:",
+        "        for place in range(first, len(rows)):",
+        f"            {', '.join([*roots, *values])}, = rows[place]",
+    ]
+    say = lines.append
+    for value in values:
+        say(f"            if parents[{value}] != {value}: {value} = find({value})")
+    say(f"            data = ({''.join(f'numbers[{value}], ' for value in values)})")
+    say("            prospect = known(data, False)")
+    say("            if prospect is False: prospect = ask(data)")
+    say("            if prospect is None: continue")
+    for place, root in enumerate(roots):
+        say(f"            if parents[{root}] != {root}: {root} = find({root})")
+        data = f"prospect[{place - count}]"
+        say(
+            f"            if numbers[{root}] != {data} and "
+            f"join(numbers[{root}], {data}) < 0: continue"
+        )
+    say("            fresh = 0")
+    names: dict[Term, str] = {}
+    nodes = needed(rule.targets)
+    for at, one in enumerate(one for one in postorder(rule.targets) if one in nodes):
+        if is_variable(one):
+            names[one] = values[prospects.variables.index(str(one.head))]
+            continue
+        name = names[one] = f"node{at}"
+        if is_computed(one):
+            key = f"(prospect[{prospects.computed.index(one)}],)"
+        else:
+            operator = types.operator(one.head, len(one.children))
+            key = f"({operator}, {''.join(f'{names[child]}, ' for child in one.children)})"
+        say(f"            key = {key}")
+        say(f"            {name} = table.get(key)")
+        say(f"            if {name} is None:")
+        say(f"                {name} = make(key)")
+        say(f"                if {name} < 0: continue")
+        say("                fresh = 1")
+        say(f"            elif parents[{name}] != {name}: {name} = find({name})")
+    targets = [names[target] for target in rule.targets]
+    if count > 1:
+        checks = " or ".join(
+            f"join(numbers[{root}], numbers[{target}]) < 0"
+            for root, target in zip(roots, targets, strict=True)
+        )
+        say(f"            if {checks}: continue")
+    for root, made in zip(roots, targets, strict=True):
+        say(f"            if {root} != {made}:")
+        say(f"                if not unite({root}, {made}): continue")
+        say("                fresh = 1")
+    say("            changed += fresh")
+    say("    except Full:")
+    say("        return place, changed")
+    say("    return len(rows), changed")
+    return "\n".join(lines) + "\n", {"prospects": prospects, "Full": Full}

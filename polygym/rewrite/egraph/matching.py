@@ -1,0 +1,199 @@
+"""Matching: where in an e-graph a pattern stands.
+
+A pattern is compiled to Python source: loops within loops, one for each of its nodes, over rows
+``(class, child, …)`` of the nodes with the right operator, a comparison for each literal and for
+each variable that stands there again. A match is a tuple: the class of the pattern's root, then the
+classes of its variables in the order in which they first appear (:func:`variables`). Since nodes
+with equal children are one node, no match is found twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from polygym.errors import InputError
+from polygym.rewrite.egraph.egraph import EGraph
+from polygym.rewrite.term import Term, is_variable, postorder, variables
+from polygym.rewrite.typed import Types
+
+__all__ = ["Index", "Match", "Pattern"]
+
+Match: TypeAlias = tuple[int, ...]
+
+_Rows: TypeAlias = list[tuple[int, ...]]
+
+_MOST_NODES = 20
+"""How deep Python lets loops stand within each other."""
+
+
+class Pattern:
+    """One pattern, compiled."""
+
+    def __init__(self, source: Term, types: Types) -> None:
+        """Compile a pattern."""
+        self.source = source
+        self.operators: list[int] = []
+        """The operators of its nodes: the root's, then in the order of the loops."""
+        self.ground: list[Term] = []
+        """Its parts without variables, each of which is one class or in none."""
+        self.operators.append(types.operator(source.head, len(source.children)))
+        code = _Code(self, types)
+        text = code.text()
+        if len(self.operators) > _MOST_NODES:
+            raise InputError(
+                f"pattern {source.head}: expected at most {_MOST_NODES} nodes with variables, "
+                f"found {len(self.operators)}"
+            )
+        exec(compile(text, f"<pattern {source.head}>", "exec"), code.names)
+        self._search: Callable[[_Rows, list[Any], list[int], list[Match]], None]
+        self._search = code.names["search"]
+
+    def matches(self, index: Index, since: int = 0) -> list[Match]:
+        """Return the matches, or those alone that have a node which changed after a tick.
+
+        What is new about them may only be what is known of a variable's class. Each is found once:
+        with the first of its nodes that changed, those before being nodes that did not.
+        """
+        graph = index.graph
+        constants: list[int] = []
+        for ground in self.ground:
+            found = graph.lookup(ground)
+            if found is None:
+                return []
+            constants.append(found)
+            if since and any(graph.touched[node] > since for node in graph.nodes_making(ground)):
+                since = 0
+        answer: list[Match] = []
+        root, *inner = self.operators
+        if not since:
+            getters = [index.by_class(operator).get for operator in inner]
+            self._search(index.rows(root), getters, constants, answer)
+            return answer
+        for changed, operator in enumerate(self.operators):
+            if not index.rows(operator, since):
+                continue
+            getters = [
+                index.by_class(one, _side(since, place, changed)).get
+                for place, one in enumerate(inner, 1)
+            ]
+            rows = index.rows(root, _side(since, 0, changed))
+            self._search(rows, getters, constants, answer)
+        return answer
+
+
+def _side(since: int, place: int, changed: int) -> int:
+    """Return which rows a node may have: all, those that changed, or (negative) those that not."""
+    return 0 if place > changed else since if place == changed else -since
+
+
+class Index:
+    """The nodes of an e-graph by operator, as they are now; must be made again after a change.
+
+    ``since`` is a tick: rows of nodes that changed after it; its negative: of those that did not;
+    0: of all.
+    """
+
+    def __init__(self, graph: EGraph) -> None:
+        """Sort the nodes that are not blacklisted."""
+        self.graph = graph
+        self._rows: dict[tuple[int, int], _Rows] = {}
+        self._by_class: dict[tuple[int, int], dict[int, _Rows]] = {}
+        self._nodes: list[list[int]] = [[] for _ in graph.types.heads]
+        nodes, keys = self._nodes, graph.keys
+        for node, state in enumerate(graph.states):
+            if not state:
+                nodes[keys[node][0]].append(node)
+
+    def rows(self, operator: int, since: int = 0) -> _Rows:
+        """Return the nodes with an operator, in order."""
+        found = self._rows.get((operator, since))
+        if found is None:
+            graph = self.graph
+            keys, find, touched = graph.keys, graph.find, graph.touched
+            nodes = self._nodes[operator] if operator < len(self._nodes) else []
+            if since > 0:
+                nodes = [node for node in nodes if touched[node] > since]
+            elif since < 0:
+                nodes = [node for node in nodes if touched[node] <= -since]
+            found = [(find(node), *keys[node][1:]) for node in nodes]
+            self._rows[operator, since] = found
+        return found
+
+    def by_class(self, operator: int, since: int = 0) -> dict[int, _Rows]:
+        """Return the nodes with an operator, by class."""
+        found = self._by_class.get((operator, since))
+        if found is None:
+            found = self._by_class[operator, since] = {}
+            for row in self.rows(operator, since):
+                found.setdefault(row[0], []).append(row)
+        return found
+
+
+class _Code:
+    """The source text of a pattern's search."""
+
+    def __init__(self, pattern: Pattern, types: Types) -> None:
+        self.names: dict[str, Any] = {}
+        self._pattern, self._types = pattern, types
+        self._lines: list[str] = []
+        self._depth = 1
+        self._bound: dict[str, str] = {}
+        self._ground = {
+            one: all(not is_variable(part) for part in postorder([one]))
+            for one in postorder([pattern.source])
+        }
+        self._count = 0
+
+    def text(self) -> str:
+        """Return the function's text."""
+        source = self._pattern.source
+        self._say(f"for {self._row(source, 'root')} in rows:")
+        self._depth += 1
+        todo = [(child, f"a{place}") for place, child in enumerate(source.children)]
+        self._count = len(todo)
+        self._check(todo)
+        names = variables([source])
+        values = "".join(f"{self._bound[name]}, " for name in names)
+        self._say(f"append((root, {values}))")
+        head = ["def search(rows, inner, constants, found):", "    append = found.append"]
+        head += [f"    inner{place} = inner[{place}]" for place in range(self._depth - 2)]
+        head += [
+            f"    constant{place} = constants[{place}]"
+            for place in range(len(self._pattern.ground))
+        ]
+        return "\n".join([*head, *self._lines]) + "\n"
+
+    def _row(self, one: Term, root: str) -> str:
+        names = [root] + [f"a{self._count + place}" for place in range(len(one.children))]
+        return ", ".join(names) + ("," if len(names) == 1 else "")
+
+    def _say(self, line: str) -> None:
+        self._lines.append("    " * self._depth + line)
+
+    def _check(self, todo: list[tuple[Term, str]]) -> None:
+        """Compare what can be compared before going into the next node."""
+        while todo:
+            later: list[tuple[Term, str]] = []
+            for one, name in todo:
+                if is_variable(one):
+                    known = self._bound.setdefault(str(one.head), name)
+                    if known != name:
+                        self._say(f"if {name} != {known}: continue")
+                elif self._ground[one]:
+                    if one not in self._pattern.ground:
+                        self._pattern.ground.append(one)
+                    place = self._pattern.ground.index(one)
+                    self._say(f"if {name} != constant{place}: continue")
+                else:
+                    later.append((one, name))
+            if not later:
+                return
+            one, name = later[0]
+            operator = self._types.operator(one.head, len(one.children))
+            self._pattern.operators.append(operator)
+            self._say(f"for {self._row(one, '_')} in inner{self._depth - 2}({name}, ()):")
+            self._depth += 1
+            opened = [(child, f"a{self._count + at}") for at, child in enumerate(one.children)]
+            self._count += len(opened)
+            todo = [*opened, *later[1:]]

@@ -1,0 +1,171 @@
+"""What extraction has to choose from, without what cannot matter.
+
+Left out, without a loss for the cheapest term:
+
+- nodes that no term of the root has, that cost infinitely much, or that need their own class;
+- whatever is below a class that can be had for nothing: its cheapest tree is chosen, which needs
+  nothing but such classes and so closes no cycle with the others;
+- a node beside one that costs no more and needs no class that it does not need itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polygym.rewrite.egraph.egraph import EGraph
+
+__all__ = ["Choices", "choices_of", "components"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Classes and nodes, both numbered from 0; the root is class 0."""
+
+    nodes: tuple[int, ...]
+    """The node of the e-graph."""
+    costs: tuple[float, ...]
+    """Node: its cost."""
+    children: tuple[tuple[int, ...], ...]
+    """Node: the different classes that it needs."""
+    members: tuple[tuple[int, ...], ...]
+    """Class: its nodes; at least one."""
+    names: tuple[int, ...]
+    """Class: its name in the e-graph."""
+    free: Mapping[int, int]
+    """The nodes of the classes that can be had for nothing, by names in the e-graph."""
+
+    def reached(self, chosen: Mapping[int, int]) -> list[int]:
+        """Return the classes that the root needs where a node is chosen for each class."""
+        seen = {0: None} if self.members else {}
+        stack = [*seen]
+        while stack:
+            for child in self.children[chosen[stack.pop()]]:
+                if child not in seen:
+                    seen[child] = None
+                    stack.append(child)
+        return list(seen)
+
+    def cost(self, chosen: Mapping[int, int]) -> float:
+        """Return what a choice costs."""
+        return math.fsum(self.costs[chosen[name]] for name in self.reached(chosen))
+
+    def of_graph(self, graph: EGraph, chosen: Mapping[int, int]) -> dict[int, int]:
+        """Return a choice that is given by names; for what was left out, what is as good."""
+        order = {name: place for place, name in enumerate(self.names)}
+        places = {node: place for place, node in enumerate(self.nodes)}
+        answer: dict[int, int] = {}
+        for name, nodes in enumerate(self.members):
+            node = chosen[self.names[name]]
+            if node in places:
+                answer[name] = places[node]
+            else:
+                needs = {order.get(child, -1) for child in graph.children_of(node)}
+                answer[name] = min(
+                    (one for one in nodes if needs.issuperset(self.children[one])),
+                    key=lambda one: self.costs[one],
+                )
+        return answer
+
+    def in_graph(self, chosen: Mapping[int, int]) -> dict[int, int]:
+        """Return a choice by names in the e-graph, with what can be had for nothing."""
+        named = {self.names[name]: self.nodes[node] for name, node in chosen.items()}
+        return {**self.free, **named}
+
+
+def choices_of(
+    graph: EGraph, root: int, costs: list[float], chosen: dict[int, int], trees: dict[int, float]
+) -> Choices:
+    """Return what there is to choose, given the cheapest trees; the root must have one."""
+    keys, find, members = graph.keys, graph.find, graph.members
+    free = {name: chosen[name] for name, cost in trees.items() if cost == 0.0}
+    root = find(root)
+    kept: dict[int, list[tuple[int, frozenset[int]]]] = {}
+    stack = [] if root in free else [root]
+    while stack:
+        name = stack.pop()
+        if name in kept:
+            continue
+        rows: list[tuple[int, frozenset[int]]] = []
+        for node in members[name]:
+            if costs[node] != math.inf:
+                needs = frozenset(keys[node][1:])
+                if name not in needs and all(child in trees for child in needs):
+                    rows.append((node, needs.difference(free)))
+        kept[name] = _undominated(rows, costs, chosen[name])
+        for _, needs in kept[name]:
+            stack.extend(sorted(needs - kept.keys(), reverse=True))
+    order = {name: place for place, name in enumerate(kept)}
+    nodes = [node for rows in kept.values() for node, _ in rows]
+    children = [
+        tuple(sorted(order[child] for child in needs))
+        for rows in kept.values()
+        for _, needs in rows
+    ]
+    numbers = iter(range(len(nodes)))
+    return Choices(
+        tuple(nodes),
+        tuple(costs[node] for node in nodes),
+        tuple(children),
+        tuple(tuple(next(numbers) for _ in rows) for rows in kept.values()),
+        tuple(kept),
+        free,
+    )
+
+
+def components(edges: list[list[int]]) -> list[int]:
+    """Return the number of the strongly connected component of each place of a graph.
+
+    >>> components([[1], [0, 2], []])
+    [1, 1, 0]
+    """
+    count = len(edges)
+    found = [-1] * count
+    order = [-1] * count
+    low = [0] * count
+    path: list[int] = []
+    time = components_found = 0
+    for start in range(count):
+        if order[start] >= 0:
+            continue
+        stack = [(start, 0)]
+        while stack:
+            place, at = stack.pop()
+            if at == 0:
+                order[place] = low[place] = time
+                time += 1
+                path.append(place)
+            elif found[edges[place][at - 1]] < 0:
+                low[place] = min(low[place], low[edges[place][at - 1]])
+            ahead = edges[place]
+            while at < len(ahead):
+                child = ahead[at]
+                at += 1
+                if order[child] < 0:
+                    stack += [(place, at), (child, 0)]
+                    break
+                if found[child] < 0:
+                    low[place] = min(low[place], order[child])
+            else:
+                if low[place] == order[place]:
+                    while True:
+                        one = path.pop()
+                        found[one] = components_found
+                        if one == place:
+                            break
+                    components_found += 1
+    return found
+
+
+def _undominated(
+    rows: list[tuple[int, frozenset[int]]], costs: list[float], chosen: int
+) -> list[tuple[int, frozenset[int]]]:
+    """Return the nodes beside which no other is at least as good; of equals the chosen one."""
+    kept: list[tuple[int, frozenset[int]]] = []
+    for node, needs in sorted(
+        rows, key=lambda row: (costs[row[0]], len(row[1]), row[0] != chosen, row[0])
+    ):
+        if not any(other <= needs for _, other in kept):
+            kept.append((node, needs))
+    return sorted(kept, key=lambda row: row[0])

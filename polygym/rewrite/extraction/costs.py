@@ -1,0 +1,104 @@
+"""What nodes cost, and what extraction comes to.
+
+A cost is a function of a node's head, its children's data and its own: never less than zero,
+infinite for what must not be chosen. A term costs the sum over its *different* nodes, since what is
+used twice is computed once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from polygym.errors import InputError
+from polygym.rewrite.domain import Data
+from polygym.rewrite.egraph.egraph import EGraph
+from polygym.rewrite.term import Head, Term, term
+
+__all__ = ["NO_TERM", "Cost", "Extraction", "Status", "extracted", "node_costs"]
+
+Cost: TypeAlias = Callable[[Head, tuple[Data, ...], Data], float]
+
+
+NO_TERM = "extraction: expected a term of finite cost in the root's class, found none"
+
+
+class Status(Enum):
+    """How good an answer is."""
+
+    OPTIMAL = "optimal"
+    """There is no cheaper one."""
+    FEASIBLE = "feasible"
+    """The best that was found; the bound says what a cheaper one costs at least."""
+    GREEDY = "greedy"
+    """Greedy's: nothing better was looked for, or found in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """A term of a class."""
+
+    term: Term
+    cost: float
+    """The sum over its different nodes."""
+    bound: float
+    """What any term of the class costs at least, as far as was proved."""
+    status: Status
+    seconds: float
+    nodes: tuple[int, ...]
+    """The chosen nodes of the e-graph, children first."""
+    cuts: int = 0
+    """How many constraints were added for cycles that an answer had."""
+
+
+def node_costs(graph: EGraph, cost: Cost) -> list[float]:
+    """Return the cost of every node, infinite for those that are blacklisted or dead.
+
+    Raises:
+        InputError: a cost is below zero, or no number.
+    """
+    values, numbers, keys, find = graph.types.values, graph.numbers, graph.keys, graph.find
+    heads = graph.types.heads
+    known: dict[tuple[int, ...], float] = {}
+    answer = [math.inf] * len(keys)
+    for node, state in enumerate(graph.states):
+        if state:
+            continue
+        key = keys[node]
+        question = (numbers[find(node)], key[0], *[numbers[child] for child in key[1:]])
+        found = known.get(question)
+        if found is None:
+            children = tuple(values[number] for number in question[2:])
+            found = float(cost(heads[key[0]], children, values[question[0]]))
+            if not found >= 0:
+                raise InputError(f"the cost of {heads[key[0]]}: expected 0 or more, found {found}")
+            known[question] = found
+        answer[node] = found
+    return answer
+
+
+def extracted(graph: EGraph, root: int, chosen: Mapping[int, int]) -> tuple[Term, tuple[int, ...]]:
+    """Return the term of a class for a choice of a node for each class, and its nodes.
+
+    The choice must have no cycle.
+    """
+    made: dict[int, Term] = {}
+    nodes: list[int] = []
+    stack = [graph.find(root)]
+    while stack:
+        name = stack[-1]
+        if name in made:
+            stack.pop()
+            continue
+        children = graph.children_of(chosen[name])
+        missing = [child for child in children if child not in made]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        nodes.append(chosen[name])
+        made[name] = term(graph.head_of(chosen[name]), *(made[child] for child in children))
+    return made[graph.find(root)], tuple(nodes)

@@ -1,0 +1,136 @@
+"""Rules with several sources: which patterns to look for, and which matches go together.
+
+Patterns that differ in the names of variables alone are looked for once (:func:`canonical`). A
+match of one is a tuple: where its root stands, then what its variables are, in the order in which
+they first appear (:func:`variables`). The matches of a rule's sources are joined over shared
+variables by hashing; matches at one root are not paired, and where two sources can change places
+(:attr:`Join.halves`), one of the two orders is enough. It makes no difference whether matches are
+of classes of an e-graph or of terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polygym.rewrite.rule import Rule
+from polygym.rewrite.term import Term, substituted, term, variables
+
+__all__ = ["Join", "canonical", "join_of"]
+
+
+def canonical(source: Term) -> tuple[Term, tuple[str, ...]]:
+    """Return a pattern with its variables numbered, and what they were called.
+
+    >>> from polygym.rewrite.expressions import parse_term, text_of
+    >>> pattern, names = canonical(parse_term("(f ?x (g ?y) ?x)"))
+    >>> text_of(pattern), names
+    ('(f ?0 (g ?1) ?0)', ('?x', '?y'))
+    """
+    names = tuple(variables([source]))
+    numbered = {name: term(f"?{place}") for place, name in enumerate(names)}
+    return substituted(source, numbered), names
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """How the matches of a rule's sources go together."""
+
+    patterns: tuple[Term, ...]
+    """The sources, their variables numbered."""
+    columns: tuple[tuple[int, ...], ...]
+    """Source: the places of its variables among the rule's."""
+    width: int
+    """How many variables the rule has."""
+    halves: tuple[tuple[int, int], ...]
+    """Sources that can change places, so that the match of the first has to come first."""
+
+    def rows(self, found: Sequence[Sequence[tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
+        """Yield what goes together: the roots of all sources, then the rule's variables."""
+        count = len(self.patterns)
+        bound: set[int] = set()
+        tables: list[dict[tuple[Any, ...], list[tuple[int, tuple[Any, ...]]]]] = []
+        keys: list[list[int]] = []
+        for place, columns in enumerate(self.columns):
+            shared = [at for at, column in enumerate(columns) if column in bound]
+            keys.append([columns[at] for at in shared])
+            bound.update(columns)
+            table: dict[tuple[Any, ...], list[tuple[int, tuple[Any, ...]]]] = {}
+            for number, match in enumerate(found[place]):
+                table.setdefault(tuple([match[1 + at] for at in shared]), []).append(
+                    (number, match)
+                )
+            tables.append(table)
+        values: list[Any] = [None] * self.width
+        roots: list[Any] = [None] * count
+        numbers: list[int] = [0] * count
+        earlier = [[one for one, other in self.halves if other == at] for at in range(count)]
+
+        def extend(place: int) -> Iterator[tuple[Any, ...]]:
+            if place == count:
+                yield (*roots, *values)
+                return
+            columns = self.columns[place]
+            before = roots[:place]
+            key = tuple([values[column] for column in keys[place]])
+            first = max((numbers[one] for one in earlier[place]), default=-1)
+            for number, match in tables[place].get(key, ()):
+                if number <= first or match[0] in before:
+                    continue
+                roots[place], numbers[place] = match[0], number
+                for column, value in zip(columns, match[1:], strict=True):
+                    values[column] = value
+                yield from extend(place + 1)
+
+        return extend(0)
+
+
+def join_of(rule: Rule) -> Join:
+    """Return how the matches of a rule's sources go together.
+
+    >>> from polygym.rewrite.rule import parse_rules
+    >>> [rule] = parse_rules("r: (mul ?x ?v) & (mul ?x ?w) => (left ?v ?w) & (right ?v ?w)")
+    >>> join = join_of(rule)
+    >>> join.columns, join.halves
+    (((0, 1), (0, 2)), ((0, 1),))
+    >>> list(join.rows([[(7, 1, 2), (8, 1, 3)], [(7, 1, 2), (8, 1, 3)]]))
+    [(7, 8, 1, 2, 3)]
+    """
+    places = {name: place for place, name in enumerate(variables(rule.sources))}
+    forms = [canonical(source) for source in rule.sources]
+    count = len(forms)
+    halves = tuple(
+        (one, other)
+        for one in range(count)
+        for other in range(one + 1, count)
+        if _can_change_places(rule, one, other)
+    )
+    return Join(
+        tuple(form for form, _ in forms),
+        tuple(tuple(places[name] for name in names) for _, names in forms),
+        len(places),
+        halves,
+    )
+
+
+def _can_change_places(rule: Rule, one: int, other: int) -> bool:
+    """Whether two sources are each other's image when variables change names.
+
+    The conditions have to stay the same and the other sources too. What the targets become is not
+    looked at: that the two orders come to the same is what makes such a rule useful.
+    """
+    (form, names), (twin, others) = canonical(rule.sources[one]), canonical(rule.sources[other])
+    if form is not twin:
+        return False
+    swap: dict[str, str] = {}
+    for name, partner in zip(names, others, strict=True):
+        if swap.setdefault(name, partner) != partner or swap.setdefault(partner, name) != name:
+            return False
+    values = {
+        name: term(swap.get(name, name)) for name in variables((*rule.sources, *rule.conditions))
+    }
+    swapped = [substituted(source, values) for source in rule.sources]
+    swapped[one], swapped[other] = swapped[other], swapped[one]
+    conditions = {substituted(condition, values) for condition in rule.conditions}
+    return tuple(swapped) == rule.sources and conditions == set(rule.conditions)

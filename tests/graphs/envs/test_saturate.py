@@ -1,0 +1,247 @@
+"""Saturate-v0: what its actions do to the e-graph, what they cost, and what is extracted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygym.errors import InputError
+from polygym.graphs.build import entering, matmul, weight
+from polygym.graphs.domain import TENSORS
+from polygym.graphs.envs import Steepest, Tensat
+from polygym.graphs.envs.groups import Group, group_of, operators_of
+from polygym.graphs.envs.saturate import GROUP_COLUMNS, PROGRESS
+from polygym.graphs.envs.saturation import (
+    ACTIONS,
+    EVERY_SEVERAL,
+    EVERY_SINGLE,
+    EXTRACT_GREEDILY,
+    EXTRACT_OPTIMALLY,
+    started,
+)
+from polygym.graphs.graph import Graph
+from polygym.rewrite.egraph import EGraph, Limits, saturate, step
+from tests.graphs.envs.playing import RULES, SATURATE, SUBSTITUTE, images, make, played, products
+
+
+def egraph_of(graph: Graph) -> EGraph:
+    found = EGraph(TENSORS)
+    found.add_term(graph.root)
+    found.rebuild()
+    return found
+
+
+def shape_of(egraph: EGraph) -> tuple[int, int, list[int]]:
+    return egraph.node_count, egraph.class_count, egraph.blacklist
+
+
+def table(observation: dict[str, Any], name: str) -> dict[str, Any]:
+    rows = observation["groups"].reshape(len(ACTIONS), len(GROUP_COLUMNS))
+    return dict(zip(GROUP_COLUMNS, rows[ACTIONS.index(name)].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("graph", [products, images])
+def test_an_action_does_what_a_step_of_its_rules_does(graph: Any) -> None:
+    env, oracle = make(SATURATE, graph()), egraph_of(graph())
+    env.reset(seed=0)
+    dice = np.random.default_rng(0)
+    for _ in range(8):
+        allowed = np.flatnonzero(env.action_masks())
+        action = int(dice.choice(allowed[allowed < EXTRACT_GREEDILY]))
+        if action < EVERY_SINGLE:
+            rules = [rule for rule in RULES if group_of(rule).value == ACTIONS[action]]
+        else:
+            rules = [rule for rule in RULES if rule.is_multiple == (action == EVERY_SEVERAL)]
+        # The order of groups is that of the actions.
+        rules.sort(key=lambda rule: list(Group).index(group_of(rule)))
+        before = oracle.node_count
+        done = step(oracle, rules, 400)
+        observation, *_ = env.step(action)
+        assert shape_of(env.episode.egraph) == shape_of(oracle)
+        shown = table(observation, ACTIONS[action])
+        assert shown["last_growth"] == pytest.approx(np.log2(1 + oracle.node_count - before))
+        assert shown["last_matches"] == pytest.approx(np.log2(1 + sum(done.applied.values())))
+
+
+def test_what_is_masked_could_change_nothing() -> None:
+    """A masked group, applied nevertheless, leaves the e-graph as it is; so is the mask exact."""
+    env = make(SATURATE, max_nodes=2000)
+    refused = 0
+    for seed in range(3):
+        env.reset(seed=seed)
+        dice = np.random.default_rng(seed)
+        for _ in range(12):
+            episode, mask = env.episode, env.action_masks()
+            for action in np.flatnonzero(~mask):
+                assert not episode.is_full
+                copy = episode.egraph.copy()
+                before = copy.changes
+                assert not step(copy, episode.rules_of(int(action)), 2000).changed
+                assert copy.changes == before
+                refused += 1
+            others = np.flatnonzero(mask)[:-2]
+            if not others.size:
+                break
+            env.step(int(dice.choice(others)))
+    assert refused > 20
+
+
+def test_a_saturated_e_graph_allows_extraction_alone() -> None:
+    x = entering("x", 2, 3)
+    chain = matmul(x, matmul(weight("a", 3, 4), weight("b", 4, 5)))
+    single = [rule for rule in RULES if not rule.is_multiple]
+    env = make(SATURATE, Graph.of("g", chain), rules=single)
+    env.reset(seed=0)
+    assert env.action_masks()[EVERY_SINGLE]
+    while env.action_masks()[EVERY_SINGLE]:
+        env.step(EVERY_SINGLE)
+    assert np.flatnonzero(env.action_masks()).tolist() == [EXTRACT_GREEDILY, EXTRACT_OPTIMALLY]
+    idle = "nothing has changed since it was applied last without effect"
+    assert env.episode.refusal(1) == idle, "together with the others"
+    assert env.step(1)[4]["refused"] == idle
+
+
+def test_a_full_e_graph_allows_extraction_alone() -> None:
+    env = make(SATURATE, max_nodes=45)
+    _, info = env.reset(seed=0)
+    while info["action_mask"][:EXTRACT_GREEDILY].any():
+        observation, *_, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+    assert info["nodes"] <= 45
+    assert observation["progress"][PROGRESS.index("is_full")] == 1.0
+    assert "full" in env.episode.refusal(EVERY_SINGLE)
+    _, _, over, _, info = env.step(EXTRACT_OPTIMALLY)
+    assert over
+    assert info["status"] == "optimal"
+
+
+def test_the_last_step_allows_extraction_alone() -> None:
+    env = make(SATURATE, max_steps=2)
+    env.reset(seed=0)
+    env.step(EVERY_SEVERAL)
+    _, _, over, _, info = env.step(EVERY_SINGLE)
+    assert not over
+    assert np.flatnonzero(info["action_mask"]).tolist() == [EXTRACT_GREEDILY, EXTRACT_OPTIMALLY]
+    assert "2 groups" in env.episode.refusal(EVERY_SINGLE)
+
+
+@pytest.mark.parametrize("price", [0.0, 1e-5])
+def test_rewards_add_up_to_the_gain_less_the_price_of_nodes(price: float) -> None:
+    env = make(SATURATE, node_price=price)
+    gains = set()
+    for seed in range(5):
+        total, nodes = 0.0, 0
+        for _, _, reward, _, _, info in played(env, seed):
+            total += reward
+            nodes += info["nodes"]
+        assert total == pytest.approx(info["gain"] - price * nodes)
+        assert info["gain"] == pytest.approx(1 - info["cost"] / info["initial_cost"])
+        assert info["gain"] >= 0.0
+        gains.add(round(info["gain"], 6))
+    assert len(gains) > 1
+
+
+def test_time_has_a_price_if_it_is_asked_for() -> None:
+    free, dear = (make(SATURATE, node_price=0.0, second_price=price) for price in (0.0, 1e3))
+    for env in (free, dear):
+        env.reset(seed=0)
+    assert free.step(EVERY_SINGLE)[1] == 0.0
+    assert dear.step(EVERY_SINGLE)[1] < 0.0
+
+
+@pytest.mark.parametrize("graph", [products, images])
+def test_the_optimum_is_no_dearer_than_greedy_and_not_below_its_bound(graph: Any) -> None:
+    env = make(SATURATE, graph())
+    env.reset(seed=0)
+    for action in (EVERY_SEVERAL, EVERY_SINGLE, EVERY_SINGLE):
+        env.step(action)
+    greedy, optimal = env.fork(), env.fork()
+    shown = env.episode.cost
+    first = greedy.step(EXTRACT_GREEDILY)[4]
+    second = optimal.step(EXTRACT_OPTIMALLY)[4]
+    assert first["cost"] == shown, "what greedy extraction would choose is said before"
+    assert (first["status"], second["status"]) == ("greedy", "optimal")
+    assert second["bound"] == pytest.approx(second["cost"])
+    assert second["cost"] <= first["cost"] < first["initial_cost"]
+
+
+def test_a_solver_that_is_stopped_says_so() -> None:
+    env = make(SATURATE, images(), extraction_seconds=0.0, max_nodes=4000)
+    env.reset(seed=0)
+    for action in (EVERY_SEVERAL, EVERY_SINGLE, EVERY_SINGLE):
+        env.step(action)
+    _, _, over, _, info = env.step(EXTRACT_OPTIMALLY)
+    assert over
+    assert info["status"] == "bounded"
+    assert 0.0 <= info["bound"] <= info["cost"] <= info["initial_cost"]
+
+
+@pytest.mark.parametrize(("name", "k_multi"), [("bert", 0), ("bert", 2), ("nasrnn", 1)])
+def test_tensat_reaches_the_e_graph_of_saturation(name: str, k_multi: int) -> None:
+    """Apart from cycles, which are cut once more between the groups, it is the same process."""
+    env = make(SATURATE, name, max_nodes=10_000)
+    policy = Tensat(k_multi)
+    _, info = env.reset(seed=0)
+    while info["status"] == "running":
+        *_, info = env.step(policy(env, None))
+    oracle = egraph_of(env.episode.task.graph)
+    report = saturate(oracle, env.table, Limits(k_multi=k_multi, nodes=10_000))
+    actions = env.episode.actions
+    assert actions.count(EVERY_SEVERAL) == k_multi
+    assert actions.count(EVERY_SINGLE) <= report.iterations
+    assert actions[-1] == EXTRACT_OPTIMALLY
+    assert abs(info["nodes"] - report.nodes) <= report.nodes // 20
+
+
+def test_policies_know_their_environments() -> None:
+    saturate_env, substitute_env = make(SATURATE), make(SUBSTITUTE)
+    for env in (saturate_env, substitute_env):
+        env.reset(seed=0)
+    assert Tensat(is_greedy=True)(saturate_env) == EVERY_SEVERAL
+    with pytest.raises(InputError, match="Saturate"):
+        Tensat()(substitute_env)
+    with pytest.raises(InputError, match="Substitute"):
+        Steepest()(saturate_env)
+
+
+def test_the_first_observation_shows_the_graph() -> None:
+    env = make(SATURATE)
+    observation, _ = env.reset(seed=0)
+    progress = dict(zip(PROGRESS, observation["progress"].tolist(), strict=True))
+    start = len(products().nodes())
+    assert progress["start_nodes"] == pytest.approx(np.log2(1 + start))
+    assert progress["cost"] == 1.0
+    assert progress["paid"] == progress["illegal_actions"] == 0.0
+    first, now = observation["operators"].reshape(2, -1)
+    # Results are joined by noop in an e-graph.
+    assert first.sum() == pytest.approx(now.sum() - 1.0)
+    assert table(observation, "several products") == {
+        "allowed": 1.0,
+        "rules": 1.0,
+        "applications": 0.0,
+        "last_matches": 0.0,
+        "last_growth": 0.0,
+        "idle": 0.0,
+    }
+    assert table(observation, "several convolutions")["allowed"] == 0.0
+    assert table(observation, "convolutions and pools")["rules"] == 0.0
+
+
+def test_groups_whose_operators_are_missing_are_masked() -> None:
+    env = make(SATURATE)
+    env.reset(seed=0)
+    episode = env.episode
+    for action, one in enumerate(Group):
+        there = episode.heads.keys()
+        rules = [rule for rule in RULES if group_of(rule) is one]
+        fits = any(operators_of(rule, of_sources=True) <= there for rule in rules)
+        assert episode.mask()[action] == fits
+
+
+def test_a_start_is_the_same_whatever_came_before() -> None:
+    env = make(SATURATE)
+    env.reset(seed=0)
+    task, options = env.episode.task, env.episode.options
+    env.step(EVERY_SINGLE)
+    assert shape_of(started(task, options).egraph) == shape_of(egraph_of(task.graph))

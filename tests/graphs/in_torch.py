@@ -1,0 +1,181 @@
+"""Tensor graphs in PyTorch, node by node: an oracle that shares nothing with the project's code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from polygym.graphs.graph import Graph
+from polygym.rewrite.term import Head, Term, postorder
+
+Values = Mapping[str, np.ndarray[Any, Any]]
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": lambda x: x,
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "gelu": functional.gelu,
+}
+
+
+def outputs_in_torch(graph: Graph, values: Values) -> list[np.ndarray[Any, Any]]:
+    """Return the results of a graph for inputs and weights by name."""
+    found = values_in_torch([one for _, one in graph.outputs], values)
+    return [found[one].numpy() for _, one in graph.outputs]
+
+
+def values_in_torch(roots: Sequence[Term], values: Values) -> dict[Term, Any]:
+    """Return what every node is."""
+    found: dict[Term, Any] = {}
+    with torch.no_grad():
+        for one in postorder(roots):
+            if not one.children:
+                found[one] = one.head
+            elif one.head in ("input", "weight"):
+                name = str(one.children[0].head).rpartition("@")[0]
+                found[one] = torch.from_numpy(np.asarray(values[name]))
+            else:
+                found[one] = node_in_torch(one.head, [found[child] for child in one.children])
+    return found
+
+
+def node_in_torch(head: Head, arguments: Sequence[Any]) -> Any:
+    """Return what one operator makes."""
+    name = str(head)
+    if name.startswith("concat"):
+        return torch.cat(list(arguments[1:]), arguments[0])
+    return _OPERATORS[name](*arguments)
+
+
+def _numbers(word: Any) -> list[int]:
+    if isinstance(word, int):
+        return [word]
+    return [] if word == "scalar" else [int(part) for part in word.split("-")]
+
+
+def _padded(x: Tensor, padding: Any, kernel: Any, stride: Any, value: float) -> Tensor:
+    if padding == "valid":
+        return x
+    if padding == "same":
+        pads: list[int] = []
+        for axis in (1, 0):  # PyTorch wants the last axis first
+            size = x.shape[2 + axis]
+            total = max((-(-size // stride[axis]) - 1) * stride[axis] + kernel[axis] - size, 0)
+            pads += [total // 2, total - total // 2]
+    else:
+        top, left, bottom, right = _numbers(padding)
+        pads = [left, right, top, bottom]
+    return functional.pad(x, pads, value=value)
+
+
+def _conv(sh: int, sw: int, padding: Any, activation: str, x: Tensor, w: Tensor) -> Tensor:
+    image = _padded(x, padding, w.shape[2:], (sh, sw), 0.0)
+    groups = x.shape[1] // w.shape[1]
+    return _ACTIVATIONS[activation](functional.conv2d(image, w, stride=(sh, sw), groups=groups))
+
+
+def _poolmax(
+    x: Tensor, kh: int, kw: int, sh: int, sw: int, padding: Any, activation: str
+) -> Tensor:
+    image = _padded(x, padding, (kh, kw), (sh, sw), -float("inf"))
+    return _ACTIVATIONS[activation](functional.max_pool2d(image, (kh, kw), (sh, sw)))
+
+
+def _poolavg(
+    x: Tensor, kh: int, kw: int, sh: int, sw: int, padding: Any, activation: str
+) -> Tensor:
+    sums, counts = (
+        functional.avg_pool2d(_padded(one, padding, (kh, kw), (sh, sw), 0.0), (kh, kw), (sh, sw))
+        for one in (x, torch.ones_like(x))
+    )
+    return _ACTIVATIONS[activation](sums / counts)
+
+
+def _enlarge(w: Tensor, reference: Tensor) -> Tensor:
+    rows, columns = (
+        (large - small) // 2 for small, large in zip(w.shape[2:], reference.shape[2:], strict=True)
+    )
+    return functional.pad(w, [columns, columns, rows, rows])
+
+
+def _merge(w: Tensor, count: int, groups: int) -> Tensor:
+    filters, inner = w.shape[:2]
+    made = torch.zeros(filters, inner * count, *w.shape[2:], dtype=w.dtype)
+    for one in range(filters):
+        place = (one // (filters // groups)) % count
+        made[one, place * inner : (place + 1) * inner] = w[one]
+    return made
+
+
+def _pad(value: float, pads: Any, x: Tensor) -> Tensor:
+    numbers = _numbers(pads)
+    rank = x.ndim
+    order = [n for axis in reversed(range(rank)) for n in (numbers[axis], numbers[rank + axis])]
+    return functional.pad(x, order, value=value)
+
+
+def _slice(axis: int, start: int, stop: int, step: int, x: Tensor) -> Tensor:
+    return x[(slice(None),) * axis + (slice(start, stop, step),)]
+
+
+def _gather(axis: int, table: Tensor, indices: Tensor) -> Tensor:
+    flat = torch.index_select(table, axis, indices.reshape(-1).long())
+    return flat.reshape(*table.shape[:axis], *indices.shape, *table.shape[axis + 1 :])
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "noop": lambda x, y: (x, y),
+    "ewadd": torch.add,
+    "ewmul": torch.mul,
+    "matmul": lambda activation, x, y: _ACTIVATIONS[activation](torch.matmul(x, y)),
+    "conv": _conv,
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "poolmax": _poolmax,
+    "poolavg": _poolavg,
+    "transpose": lambda x, order: x.permute(_numbers(order)),
+    "enlarge": _enlarge,
+    "split": lambda axis, at, x: torch.split(x, [at, x.shape[axis] - at], axis),
+    "split0": lambda both: both[0],
+    "split1": lambda both: both[1],
+    "merge": _merge,
+    "reshape": lambda x, shape: x.reshape(_numbers(shape)),
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "minimum": torch.minimum,
+    "maximum": torch.maximum,
+    "pow": torch.pow,
+    "gelu": functional.gelu,
+    "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "erf": torch.erf,
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "reciprocal": torch.reciprocal,
+    "clip": lambda low, high, x: torch.clamp(x, low, high),
+    "leaky-relu": lambda slope, x: functional.leaky_relu(x, slope),
+    "elu": lambda alpha, x: functional.elu(x, alpha),
+    "softmax": lambda axis, x: torch.softmax(x, axis),
+    "layer-norm": lambda epsilon, x, scale, bias: functional.layer_norm(
+        x, x.shape[-1:], scale, bias, epsilon
+    ),
+    "reduce-sum": lambda axes, keep, x: torch.sum(x, _numbers(axes), keepdim=bool(keep)),
+    "reduce-mean": lambda axes, keep, x: torch.mean(x, _numbers(axes), keepdim=bool(keep)),
+    "reduce-max": lambda axes, keep, x: torch.amax(x, _numbers(axes), keepdim=bool(keep)),
+    "gather": _gather,
+    "slice": _slice,
+    "pad": _pad,
+    "expand": lambda x, shape: x.expand(_numbers(shape)),
+    "cast": lambda dtype, x: x.to(getattr(torch, dtype)),
+}

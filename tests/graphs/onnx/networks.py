@@ -1,0 +1,237 @@
+"""Small networks of many kinds, for export, and the exporter."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Residual(nn.Module):
+    """Two convolutions with batch normalisation, and the image added."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(width)
+        self.second = nn.Conv2d(width, width, 3, padding=1)
+        self.last = nn.BatchNorm2d(width)
+
+    def forward(self, x):
+        return F.relu(x + self.last(self.second(F.relu(self.norm(self.first(x))))))
+
+
+class SqueezeExcite(nn.Module):
+    """Channels scaled by what is computed of their means."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.down, self.up = nn.Linear(width, 4), nn.Linear(4, width)
+
+    def forward(self, x):
+        count, channels = x.shape[:2]
+        gate = F.hardsigmoid(self.up(F.silu(self.down(x.mean((2, 3))))))
+        return x * gate.view(count, channels, 1, 1)
+
+
+class CausalAttention(nn.Module):
+    """Attention written by hand, of every place to those before it."""
+
+    def __init__(self, width: int = 32, heads: int = 4) -> None:
+        super().__init__()
+        self.heads, self.all, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        count, length, width = x.shape
+        q, k, v = (
+            part.view(count, length, self.heads, -1).transpose(1, 2)
+            for part in self.all(x).chunk(3, -1)
+        )
+        scores = q @ k.transpose(-2, -1) / 2.5
+        mask = torch.tril(torch.ones(length, length)).bool()
+        shares = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+        return self.out((shares @ v).transpose(1, 2).reshape(count, length, width))
+
+
+class ByEquations(nn.Module):
+    """Attention without weights, as equations."""
+
+    def forward(self, x):
+        shares = torch.einsum("bqhd,bkhd->bhqk", x, x).softmax(-1)
+        return torch.einsum("bhqk,bkhd->bqhd", shares, x)
+
+
+class Words(nn.Module):
+    """Embeddings of words and places, layer norm, gelu, and the table once more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 16), nn.Embedding(10, 16)
+        self.norm, self.out = nn.LayerNorm(16), nn.Linear(16, 20, bias=False)
+        self.out.weight = self.words.weight
+
+    def forward(self, ids):
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+        return F.log_softmax(self.out(F.gelu(self.norm(x), approximate="tanh")), -1)
+
+
+class Shuffle(nn.Module):
+    """Channels in another order, and half of them moved."""
+
+    def forward(self, x):
+        count, channels, height, width = x.shape
+        x = x.view(count, 2, channels // 2, height, width).transpose(1, 2)
+        one, other = x.reshape(count, channels, height, width).split(channels // 2, 1)
+        other = F.pad(other, (1, 1, 2, 0))[:, :, 2:, 1:-1]
+        return torch.cat([one, other], 1)[:, :, ::2, 1:]
+
+
+class Functions(nn.Module):
+    """Many functions of single elements."""
+
+    def forward(self, x):
+        one = F.softplus(x) + F.selu(x) + F.celu(x, 0.7) + F.mish(x) + F.leaky_relu(x, 0.2)
+        two = F.hardtanh(x) + x.clamp(min=0) + x.clamp(max=0.5) + x**3 + (x.abs() + 0.1) ** 1.7
+        three = torch.rsqrt(x.abs() + 1) + F.logsigmoid(x) + x.norm(dim=1, keepdim=True)
+        return one + two + three + x.amin(0) + torch.erf(x) + F.elu(x) + F.softsign(x)
+
+
+def depthwise(width: int, filters: int, stride: int, activation: type[nn.Module]) -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(width, width, 3, stride, 1, groups=width, bias=False),
+        nn.BatchNorm2d(width),
+        activation(),
+        nn.Conv2d(width, filters, 1, bias=False),
+        nn.BatchNorm2d(filters),
+        activation(),
+    )
+
+
+MODELS = {
+    "mlp": (
+        nn.Sequential(
+            nn.Linear(16, 32),
+            nn.BatchNorm1d(32),
+            nn.Tanh(),
+            nn.Dropout(),
+            nn.Linear(32, 4),
+            nn.Softmax(1),
+        ),
+        (3, 16),
+    ),
+    "lenet": (
+        nn.Sequential(
+            nn.Conv2d(1, 6, 5, padding=2),
+            nn.Tanh(),
+            nn.AvgPool2d(2),
+            nn.Conv2d(6, 16, 5),
+            nn.Sigmoid(),
+            nn.AvgPool2d(2),
+            nn.Flatten(),
+            nn.Linear(400, 10),
+        ),
+        (2, 1, 28, 28),
+    ),
+    "vgg": (
+        nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1),
+            nn.ReLU(True),
+            nn.MaxPool2d(2, 2),
+            nn.AdaptiveAvgPool2d(4),
+            nn.Flatten(),
+            nn.Linear(128, 5),
+        ),
+        (2, 3, 16, 16),
+    ),
+    "residual": (Residual(), (2, 8, 9, 9)),
+    "mobile": (
+        nn.Sequential(
+            nn.Conv2d(3, 8, 3, 2, 1, bias=False),
+            nn.BatchNorm2d(8),
+            nn.ReLU6(),
+            depthwise(8, 16, 2, nn.Hardswish),
+            depthwise(16, 16, 1, nn.ReLU6),
+        ),
+        (1, 3, 32, 32),
+    ),
+    "squeeze": (SqueezeExcite(), (2, 8, 9, 9)),
+    "causal": (CausalAttention(), (2, 7, 32)),
+    "equations": (ByEquations(), (2, 5, 2, 4)),
+    "words": (Words(), (2, 7)),
+    "groups": (nn.GroupNorm(4, 8), (2, 8, 5, 5)),
+    "instances": (nn.InstanceNorm2d(8, affine=True), (2, 8, 6, 6)),
+    "shuffle": (Shuffle(), (2, 8, 6, 6)),
+    "functions": (Functions(), (3, 7)),
+    "pools": (
+        nn.Sequential(
+            nn.MaxPool2d(3, 2, 1, ceil_mode=True),
+            nn.AvgPool2d(3, 2, 1, ceil_mode=True),
+            nn.AvgPool2d(2, 2, 1, count_include_pad=False),
+        ),
+        (2, 3, 30, 31),
+    ),
+    "dilated": (
+        nn.Sequential(
+            nn.Conv2d(4, 4, 3, padding=2, dilation=2),
+            nn.PixelShuffle(2),
+            nn.PixelUnshuffle(2),
+            nn.Conv2d(4, 4, 3, padding="same", groups=2),
+            nn.PReLU(4),
+            nn.ZeroPad2d((1, 2, 0, 1)),
+        ),
+        (2, 4, 9, 9),
+    ),
+    "one-dimensional": (
+        nn.Sequential(
+            nn.Conv1d(4, 6, 3, 2, 1),
+            nn.BatchNorm1d(6),
+            nn.GELU(),
+            nn.MaxPool1d(2),
+            nn.AvgPool1d(2, ceil_mode=True),
+            nn.AdaptiveMaxPool1d(1),
+        ),
+        (2, 4, 33),
+    ),
+    "encoder": (nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), (2, 7, 32)),
+    "encoder-first": (
+        nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu", norm_first=True),
+        (2, 7, 32),
+    ),
+}
+
+
+def prepared(model: nn.Module, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """Return a model for inference whose statistics are not what they begin with."""
+    torch.manual_seed(0)
+    for part in model.modules():
+        if isinstance(part, nn.BatchNorm1d | nn.BatchNorm2d):
+            part.running_mean.normal_()
+            part.running_var.uniform_(0.5, 2)
+            nn.init.uniform_(part.weight, 0.5, 1.5)
+            nn.init.normal_(part.bias)
+    return model.to(dtype).eval()
+
+
+def export(model: nn.Module, example, path: Path, opset: int, **options) -> Path:
+    """Export a model by tracing."""
+    attention = F.scaled_dot_product_attention
+
+    def plain(*arguments, is_causal=False, **others):
+        # Tracing makes a tensor of the flag, which the function itself refuses.
+        *arguments, last = arguments if len(arguments) == 6 else (*arguments, is_causal)
+        return attention(*arguments, is_causal=bool(last), **others)
+
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setattr(F, "scaled_dot_product_attention", plain)
+        torch.onnx.export(model, (example,), path, dynamo=False, opset_version=opset, **options)
+    return path
+
+
+def example_for(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    torch.manual_seed(1)
+    return torch.randint(0, 20, shape) if name == "words" else torch.randn(shape)

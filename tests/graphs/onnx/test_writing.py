@@ -1,0 +1,194 @@
+"""Graphs of all operators leave as ONNX: checked by onnx, computed by onnxruntime, read again."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+import onnx
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented
+
+from polygym.errors import InputError
+from polygym.graphs.build import concat, conv, entering, matmul, node, relu, split, weight
+from polygym.graphs.graph import Graph
+from polygym.graphs.model import Model, random_inputs, random_weights
+from polygym.graphs.onnx import read, write
+from polygym.rewrite.term import Term
+from tests.graphs.onnx.sessions import assert_close, evaluated, run
+from tests.graphs.random_graphs import random_graph
+
+
+def modelled(*outputs: Term, **named: Term) -> Model:
+    graph = Graph.of("by hand", *outputs, **named)
+    return Model(graph, random_weights(graph))
+
+
+def assert_written(model: Model, path: Path, **options: Any) -> Model:
+    """Write a model; the checker, onnxruntime and reading agree with the reference."""
+    write(model, path, **options)
+    onnx.checker.check_model(path, full_check=True)
+    arrays = random_inputs(model.graph, 1)
+    expected = evaluated(model, arrays)
+    if all(np.isfinite(one).all() for one in expected):
+        with suppress(NotImplemented):  # onnxruntime has not every operator for float64
+            assert_close(expected, run(path, arrays), 1e-3)
+        assert_close(expected, evaluated(read(path), arrays), 1e-3)
+    return read(path)
+
+
+X = entering("x", 1, 4, 6, 6)
+M = entering("m", 2, 4, 4)
+V = weight("v", 4)
+OPERATORS: dict[str, Term] = {
+    "conv": conv(X, weight("w", 4, 2, 3, 3), (2, 1), "same", "relu"),
+    "conv-pads": conv(X, weight("w", 4, 2, 3, 3), (1, 2), "1-0-2-1", "gelu"),
+    "conv-tanh": conv(X, weight("w", 4, 2, 1, 1), (1, 1), "valid", "tanh"),
+    "matmul": matmul(M, weight("w", 4, 3), "sigmoid"),
+    "matmul-batch": matmul(M, M),
+    "poolmax": node("poolmax", X, 3, 3, 2, 2, "same", "relu"),
+    "poolavg": node("poolavg", X, 3, 3, 2, 2, "same", "none"),
+    "poolavg-pads": node("poolavg", X, 2, 3, 1, 1, "1-1-0-2", "none"),
+    "enlarge": conv(X, node("enlarge", weight("w", 4, 4, 1, 1), weight("l", 4, 4, 3, 3))),
+    "merge": conv(X, node("merge", weight("w", 8, 1, 3, 3), 2, 4)),
+    "merge-all": conv(X, node("merge", weight("w", 8, 2, 1, 1), 2, 2)),
+    "merge-input": node("merge", entering("k", 6, 2, 3, 3), 3, 3),
+    "split": concat(1, tuple(reversed(split(1, 1, X)))),
+    "transpose": node("transpose", X, "0-2-3-1"),
+    "transpose-one": node("transpose", V, 0),
+    "reshape": node("reshape", M, "8-4"),
+    "reshape-scalar": node("reshape", node("reduce-sum", "0-1-2", 1, M), "scalar"),
+    "sum-all": node("reduce-sum", "0-1-2", 0, M),
+    "reduce-mean": node("reduce-mean", "1-2", 0, M),
+    "reduce-max": node("reduce-max", 1, 1, M),
+    "softmax": node("softmax", 1, M),
+    "layer-norm": node("layer-norm", 1e-3, M, V, weight("b", 4)),
+    "gelu": node("gelu", M),
+    "gelu-tanh": node("gelu-tanh", M),
+    "clip": node("clip", -0.5, 0.25, M),
+    "leaky-relu": node("leaky-relu", 0.125, M),
+    "elu": node("elu", 0.5, M),
+    "gather": node("gather", 1, weight("t", 3, 5, 2), entering("i", 2, 2, dtype="int64")),
+    "slice": node("slice", 2, 1, 4, 2, M),
+    "pad": node("pad", 0.5, "0-1-0-2-0-1", M),
+    "pad-int": node("pad", 0, "0-1-0-2-0-1", M),
+    "expand": node("expand", node("slice", 1, 0, 1, 1, M), "3-2-4-4"),
+    "cast": node("cast", "int32", node("mul", M, M)),
+    "add": node("add", M, V),
+    "pow": node("pow", node("abs", M), V),
+    "concat": concat(2, [M, M, node("neg", M)]),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators(name: str, tmp_path: Path) -> None:
+    one = OPERATORS[name]
+    if name == "expand":
+        one = node("expand", node("slice", 1, 0, 1, 1, node("slice", 0, 0, 1, 1, M)), "3-4-4")
+    assert_written(modelled(one), tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_graphs_by_chance(seed: int, tmp_path: Path) -> None:
+    graph = random_graph(seed, 8)
+    model = Model(graph, random_weights(graph, seed))
+    try:
+        assert_written(model, tmp_path / "m.onnx")
+    except InputError as error:
+        assert "expected floating-point numbers" in str(error)  # noqa: PT017
+        assert any(one.tensor.dtype == "int64" for one in graph.signatures)
+
+
+def test_what_is_read_again_is_the_same(tmp_path: Path) -> None:
+    """Names of inputs, results and weights stay, and so does every node."""
+    x = entering("a/b:0", 2, 4)
+    first, second = split(1, 1, matmul(x, weight("w/0", 4, 4), "none"))
+    model = modelled(relu(first), named=second, same=x)
+    again = assert_written(model, tmp_path / "m.onnx")
+    assert again.graph.outputs == model.graph.outputs
+    assert again.graph.inputs == model.graph.inputs
+    assert all(np.array_equal(again.weights[name], model.weights[name]) for name in again.weights)
+
+
+def test_names_that_meet(tmp_path: Path) -> None:
+    """A weight has the name of a result, and of what the writer would take; none is lost."""
+    x = entering("relu", 2, 4)
+    graph = Graph(
+        "names",
+        (x,),
+        (("w", relu(node("add", x, weight("w", 4)))), ("matmul", node("neg", x)), ("relu", x)),
+    )
+    again = assert_written(Model(graph, random_weights(graph)), tmp_path / "m.onnx")
+    assert [name for name, _ in again.graph.outputs] == ["w", "matmul", "relu"]
+    graph = Graph("names", (x,), (("relu", node("neg", x)),))
+    with pytest.raises(InputError, match="another name for the result relu"):
+        write(Model(graph, {}), tmp_path / "m.onnx")
+
+
+def test_results_that_are_one(tmp_path: Path) -> None:
+    one = relu(M)
+    assert_written(modelled(one, two=one, three=V), tmp_path / "m.onnx")
+
+
+def test_weights_beside_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    model = modelled(node("add", matmul(M, weight("w", 4, 3)), weight("b", 3)))
+    assert_written(model, path, inline_bytes=16)
+    assert_same_weights(read(path), model)
+    (first,) = tmp_path.glob("*.data")
+    assert first.stat().st_mode == path.stat().st_mode
+    other = Model(model.graph, random_weights(model.graph, 1))
+    write(other, path, inline_bytes=16)
+    (second,) = tmp_path.glob("*.data")
+    assert first != second, "the old pair is whole until the new one is, and goes then"
+    assert_same_weights(read(path), other)
+    write(model, path)
+    assert [one.name for one in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def assert_same_weights(one: Model, other: Model) -> None:
+    assert sorted(one.weights) == sorted(other.weights)
+    assert all(np.array_equal(one.weights[name], other.weights[name]) for name in one.weights)
+
+
+def test_other_files_stay(tmp_path: Path) -> None:
+    for name in ("n.onnx.0123456789abcdef.data", "m.onnx.data", "m.onnx.weights.data"):
+        (tmp_path / name).touch()
+    write(modelled(relu(M)), tmp_path / "m.onnx")
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.onnx"
+    write(modelled(relu(M)), path)
+    before = path.read_bytes()
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(InputError, match=r"can be written.*No space"):
+            write(modelled(node("neg", M)), path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="can be written"):
+        write(modelled(relu(M)), tmp_path / "none" / "m.onnx")
+    with pytest.raises(InputError, match="can be written"):
+        write(modelled(relu(M)), tmp_path)
+
+
+def test_integers_of_functions_that_onnx_has_not(tmp_path: Path) -> None:
+    one = node("tanh", entering("i", 2, 2, dtype="int64"))
+    with pytest.raises(InputError, match=r"floating-point numbers for tanh.*found 2-2:int64"):
+        write(modelled(one), tmp_path / "m.onnx")

@@ -1,0 +1,1 @@
+"""Models as machine code: results, memory, times."""

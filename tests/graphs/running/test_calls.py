@@ -1,0 +1,140 @@
+"""How compiled models are called: arrays and tensors, checks, steps, profiles."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from polygym.errors import InputError, OutOfRangeError
+from polygym.graphs.build import entering, matmul, node, relu, tanh, weight
+from polygym.graphs.running import Compiled, compile_model
+from tests.graphs.running.cases import check, model_of
+
+X, W = entering("x", 6, 8), weight("w", 8, 4)
+ONES = np.ones((6, 8), np.float32)
+
+
+@pytest.fixture(scope="module")
+def layer() -> Compiled:
+    return compile_model(model_of(matmul(X, W, "relu")))
+
+
+def test_one_result_comes_as_it_is_and_several_as_a_list(layer: Compiled) -> None:
+    assert isinstance(layer(ONES), np.ndarray)
+    two = compile_model(model_of(relu(X), tanh(X)))(ONES)
+    assert isinstance(two, list)
+    assert [one.shape for one in two] == [(6, 8), (6, 8)]
+
+
+def test_tensors_come_back_for_tensors(layer: Compiled) -> None:
+    found = layer(torch.ones(6, 8))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_array_equal(found.numpy(), layer(ONES))
+    turned = torch.ones(8, 6).t()
+    assert torch.equal(layer(turned), found)
+
+
+def test_memory_for_results_can_be_given(layer: Compiled) -> None:
+    out = np.empty((6, 4), np.float32)
+    assert layer(ONES, out=out) is out
+    np.testing.assert_array_equal(out, layer(ONES))
+
+
+def test_results_that_are_inputs_or_weights_are_copies() -> None:
+    compiled = compile_model(model_of(X, W, X))
+    one, other, again = compiled(ONES)
+    assert not np.shares_memory(one, ONES)
+    assert not np.shares_memory(one, again)
+    other[:] = 7.0
+    assert not np.array_equal(compiled(ONES)[1], other)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), r"case: expected 1 arguments \(x\), found 0"),
+        ((np.ones((6, 9), np.float32),), r"case: x: expected shape \(6, 8\), found \(6, 9\)"),
+        ((np.ones((6, 8)),), "case: x: expected elements of type float32, found float64"),
+    ],
+)
+def test_arguments_are_checked(
+    layer: Compiled, arguments: tuple[np.ndarray, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        layer(*arguments)
+
+
+def test_memory_for_results_is_checked(layer: Compiled) -> None:
+    with pytest.raises(InputError, match=r"case: out: y: expected shape \(6, 4\)"):
+        layer(ONES, out=np.empty((4, 6), np.float32))
+    with pytest.raises(InputError, match="out: expected 1 array"):
+        layer(ONES, out=[])
+    with pytest.raises(InputError, match="contiguous"):
+        layer(ONES, out=np.empty((4, 6), np.float32).T)
+    square = compile_model(model_of(relu(entering("s", 4, 4))))
+    same = np.ones((4, 4), np.float32)
+    with pytest.raises(InputError, match="no other array shares"):
+        square(same, out=same)
+
+
+def test_indices_out_of_range_are_errors() -> None:
+    rows = node("gather", 0, weight("table", 7, 3), entering("ids", 2, dtype="int64"))
+    compiled = compile_model(model_of(matmul(rows, weight("w", 3, 2))))
+    with pytest.raises(OutOfRangeError):
+        compiled(np.array([1, 7]))
+    compiled(np.array([1, 6]))
+
+
+def test_operators_without_meaning_for_integers_are_refused() -> None:
+    with pytest.raises(InputError, match="sqrt: expected elements of a floating type, found int64"):
+        compile_model(model_of(node("sqrt", entering("ids", 2, dtype="int64"))))
+
+
+def test_steps_say_what_runs(layer: Compiled) -> None:
+    (step,) = layer.steps
+    assert step.label == "matmul+relu"
+    assert step.reads == ("6-8", "8-4")
+    assert step.writes == "6-4"
+    # A multiplication and an addition for each term, and a comparison for each element.
+    assert step.operations == 2 * 6 * 8 * 4 + 6 * 4
+    assert step.bytes == 4 * (6 * 8 + 8 * 4 + 6 * 4)
+    assert "+=!" in step.text
+
+
+def test_profiles_have_a_time_for_each_step() -> None:
+    compiled = compile_model(model_of(tanh(X), relu(X)))
+    times = compiled.profile(ONES, repeats=3)
+    assert len(times) == len(compiled.steps) == 2
+    assert all(0 < one < 1 for one in times)
+
+
+def test_threads_may_call_at_once(layer: Compiled) -> None:
+    given = [np.full((6, 8), number, np.float32) for number in range(4)]
+    expected = [layer(one) for one in given]
+    wrong: list[int] = []
+
+    def calls(number: int) -> None:
+        for _ in range(50):
+            if not np.array_equal(layer(given[number]), expected[number]):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=calls, args=(number,)) for number in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+
+
+def test_two_threads_compute_the_same() -> None:
+    check(matmul(entering("x", 64, 96), weight("w", 96, 128), "relu"), threads=2)
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    model = model_of(tanh(X), relu(X))
+    compile_model(model, progress=lambda done, all_: told.append((done, all_)))
+    assert told == [(1, 2), (2, 2)]

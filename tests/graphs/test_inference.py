@@ -1,0 +1,286 @@
+"""Shapes and types: as PyTorch has them where a node makes sense, and refused where none does."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.graphs.build import entering, node, weight
+from polygym.graphs.domain import TENSORS, data_of
+from polygym.graphs.operators import OPERATORS
+from polygym.graphs.types import Data, Pair, Tensor
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Head, Term, postorder
+from tests.graphs.in_torch import node_in_torch, values_in_torch
+from tests.graphs.random_graphs import random_graph
+
+_SMALL = st.lists(st.integers(1, 4), max_size=4).map(tuple)
+
+
+def _zeros(one: Term) -> np.ndarray:
+    """Return zeros, of floating point for integers too: PyTorch has few functions of these."""
+    found = data_of((one,))[one]
+    assert isinstance(found, Tensor)
+    return np.zeros(found.shape, found.dtype.replace("int", "float"))
+
+
+def _compare(found: object, data: Data) -> None:
+    if isinstance(data, Pair):
+        first, second = found  # type: ignore[misc]
+        _compare(first, data.first)
+        _compare(second, data.second)
+    elif isinstance(data, Tensor):
+        assert isinstance(found, torch.Tensor)
+        assert tuple(found.shape) == data.shape
+
+
+def test_shapes_are_those_of_pytorch_for_every_operator() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(120):
+        graph = random_graph(seed, 25)
+        values = {
+            str(one.children[0].head).rpartition("@")[0]: _zeros(one)
+            for one in (*graph.terms(), *graph.inputs)
+            if one.head in ("input", "weight")
+        }
+        found = values_in_torch([one for _, one in graph.outputs], values)
+        for one in graph.nodes():
+            seen[str(one.head)] += 1
+            _compare(found[one], graph.data(one))
+    unseen = {name for name in OPERATORS if not seen[name]} - {"noop"}
+    assert unseen == set()
+    assert seen["concat2"] * seen["concat3"] > 0
+
+
+def test_what_is_known_from_weights_alone_takes_no_input() -> None:
+    counts: Counter[bool] = Counter()
+    for seed in range(60):
+        graph = random_graph(seed, 25)
+        takes_inputs: dict[Term, bool] = {}
+        for one in postorder(result for _, result in graph.outputs):
+            # Of a kernel that is enlarged to the size of another, the other's shape alone counts.
+            children = one.children[:1] if one.head == "enlarge" else one.children
+            takes_inputs[one] = one.head == "input" or any(takes_inputs[c] for c in children)
+            data = graph.data(one)
+            if isinstance(data, Tensor):
+                counts[data.constant] += 1
+                assert data.constant is not takes_inputs[one]
+    assert min(counts[True], counts[False]) > 100
+
+
+def _inferred(name: str, *children: Term | Head) -> Tensor | None:
+    made = node(name, *children)
+    try:
+        found = data_of((made,))[made]
+    except Inadmissible:
+        return None
+    assert isinstance(found, Tensor)
+    return found
+
+
+def _computed(name: str, *arguments: object) -> torch.Size | None:
+    try:
+        return node_in_torch(name, arguments).shape
+    except (RuntimeError, IndexError, ValueError):
+        return None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(["add", "mul", "maximum", "pow"]), _SMALL, _SMALL)
+def test_what_broadcasts_is_what_broadcasts_in_pytorch(
+    name: str, one: tuple[int, ...], other: tuple[int, ...]
+) -> None:
+    found = _inferred(name, entering("x", *one), entering("y", *other))
+    expected = _computed(name, torch.ones(one), torch.ones(other))
+    assert (found and found.shape) == (expected if expected is None else tuple(expected))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(1, 3), max_size=2), st.booleans(), st.tuples(*[st.integers(1, 3)] * 4))
+def test_what_can_be_multiplied_is_what_can_be_in_pytorch(
+    batch: list[int], is_batched: bool, extents: tuple[int, ...]
+) -> None:
+    rows, inner, again, columns = extents
+    one, other = (*batch, rows, inner), (*(batch if is_batched else ()), again, columns)
+    found = _inferred("matmul", "none", entering("x", *one), entering("y", *other))
+    expected = _computed("matmul", "none", torch.ones(one), torch.ones(other))
+    assert (found and found.shape) == (expected if expected is None else tuple(expected))
+
+
+def test_other_batches_are_not_broadcast() -> None:
+    for one, other in (((2, 3), (2, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4))):
+        assert _inferred("matmul", "none", entering("x", *one), entering("y", *other)) is None
+
+
+def test_types_of_elements() -> None:
+    x, i = entering("x", 2, 3), entering("i", 2, dtype="int64")
+    for made, dtype in (
+        (node("cast", "int32", x), "int32"),
+        (node("gather", 0, x, i), "float32"),
+        (node("gather", 0, i, i), "int64"),
+        (node("ewadd", i, i), "int64"),
+        (node("reshape", i, "1-2"), "int64"),
+        (node("pad", 0, "1-1", i), "int64"),
+    ):
+        found = data_of((made,))[made]
+        assert isinstance(found, Tensor)
+        assert found.dtype == dtype
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.data())
+def test_convolutions_and_pools_are_those_of_pytorch(data: st.DataObject) -> None:
+    extents = st.integers(1, 9)
+    stride, kernel = (data.draw(st.tuples(st.integers(1, 3), st.integers(1, 4))) for _ in range(2))
+    image = (1, data.draw(st.sampled_from([1, 2, 4, 6])), data.draw(extents), data.draw(extents))
+    padding = data.draw(st.sampled_from(["same", "valid", "1-0-1-2", "0-0-0-0"]))
+    x = entering("x", *image)
+    if data.draw(st.booleans()):
+        shape = (*data.draw(st.tuples(st.integers(1, 6), st.integers(1, 4))), *kernel)
+        found = _inferred("conv", *stride, padding, "none", x, weight("w", *shape))
+        arguments = (*stride, padding, "none", torch.ones(image), torch.ones(shape))
+        expected = _computed("conv", *arguments) if image[1] % shape[1] == 0 else None
+    else:
+        name = data.draw(st.sampled_from(["poolmax", "poolavg"]))
+        found = _inferred(name, x, *kernel, *stride, padding, "none")
+        expected = _computed(name, torch.ones(image), *kernel, *stride, padding, "none")
+        pads = [int(one) for one in padding.split("-")] if "-" in padding else [0] * 4
+        # A window could lie in the padding altogether: it has no largest element.
+        is_too_wide = any(pad >= kernel[place % 2] for place, pad in enumerate(pads))
+        expected = None if is_too_wide else expected
+    assert (found and found.shape) == (expected if expected is None else tuple(expected))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 3), st.lists(_SMALL, min_size=2, max_size=4))
+def test_what_stands_one_after_the_other_does_in_numpy(
+    axis: int, shapes: list[tuple[int, ...]]
+) -> None:
+    parts = [entering(f"x{place}", *shape) for place, shape in enumerate(shapes)]
+    found = _inferred(f"concat{len(parts)}", axis, *parts)
+    try:
+        expected = np.concatenate([np.ones(shape) for shape in shapes], axis).shape
+    except ValueError:
+        expected = None
+    assert (found and found.shape) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(_SMALL, _SMALL, st.permutations(range(4)))
+def test_other_shapes_and_orders_are_those_of_numpy(
+    one: tuple[int, ...], other: tuple[int, ...], order: list[int]
+) -> None:
+    x, word = entering("x", *one), "-".join(map(str, other)) or "scalar"
+    for name, function in (
+        ("reshape", lambda: np.ones(one).reshape(other).shape),
+        ("expand", lambda: np.broadcast_to(np.ones(one), other).shape),
+        ("transpose", lambda: np.ones(one).transpose(order).shape),
+    ):
+        found = _inferred(name, x, "-".join(map(str, order)) if name == "transpose" else word)
+        try:
+            expected = function()
+        except ValueError:
+            expected = None
+        assert (found and found.shape) == expected, name
+
+
+_X, _Y, _I = entering("x", 2, 3), entering("y", 4, 5), entering("i", 2, 3, dtype="int64")
+_IMAGE, _KERNEL = entering("image", 1, 4, 6, 6), weight("kernel", 8, 2, 3, 3)
+_SPLIT = node("split", 1, 1, _X)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (node("input", "x"), "expected a name and a shape such as x@64-1024, found 'x'"),
+        (node("input", "@2"), "expected a name and a shape such as x@64-1024, found '@2'"),
+        (node("weight", "w@2-0"), "expected a name and a shape such as"),
+        (node("weight", "w@2:int8"), "expected one of float32, float64, int32, int64, found int8"),
+        (node("input", 7), "input: expected a word, found 7"),
+        (node("relu", "x"), "relu: expected a tensor, found 'x'"),
+        (node("relu", _SPLIT), "relu: expected a tensor, found 2-1 and 2-2"),
+        (node("relu", _X, _X), "relu: expected x:T, found 2 children"),
+        (node("split0", _X), "split0: expected a split, found 2-3"),
+        (node("ewadd", _X, _Y), "ewadd: expected equal shapes, found 2-3 and 4-5"),
+        (node("ewmul", _X, _I), "ewmul: expected equal shapes, found 2-3 and 2-3:int64"),
+        (node("add", _X, _Y), "add: expected shapes that broadcast, found 2-3 and 4-5"),
+        (node("add", _X, _I), "add: expected equal types, found float32 and int64"),
+        (node("matmul", "none", _X, _Y), "expected matrices that can be multiplied"),
+        (node("matmul", "none", _X, entering("v", 3)), "expected two matrices, found 2-3 and 3"),
+        (node("matmul", "selu", _X, _Y), "expected one of none, relu, tanh, sigmoid, gelu, found"),
+        (node("matmul", 1, _X, _Y), "matmul: expected a word, found 1"),
+        (node("conv", 1, 1, "same", "none", _X, _KERNEL), "expected a tensor of rank 4, found"),
+        (node("conv", 0, 1, "same", "none", _IMAGE, _KERNEL), "expected an integer from 1 on"),
+        (node("conv", 1.5, 1, "same", "none", _IMAGE, _KERNEL), "from 1 on, found 1.5"),
+        (node("conv", 1, 1, "full", "none", _IMAGE, _KERNEL), "expected numbers with '-' between"),
+        (node("conv", 1, 1, "1-1", "none", _IMAGE, _KERNEL), "expected 4 numbers, found 2"),
+        (
+            node("conv", 1, 1, "same", "none", _IMAGE, weight("w", 8, 3, 3, 3)),
+            "expected channels in groups that fit, found 1-4-6-6 and 8-3-3-3",
+        ),
+        (
+            node("conv", 1, 1, "valid", "none", _IMAGE, weight("w", 8, 4, 7, 7)),
+            "expected an image at least as large as the window (7, 7), found (6, 6)",
+        ),
+        (
+            node("poolmax", _IMAGE, 2, 2, 1, 1, "2-0-0-0", "none"),
+            "expected pads smaller than the window, found 2-0-0-0",
+        ),
+        (node("transpose", _X, "0-0"), "expected a permutation of 2 axes, found 0-0"),
+        (node("transpose", _X, "0-1-2"), "expected a permutation of 2 axes, found 0-1-2"),
+        (node("enlarge", _KERNEL, weight("w", 1, 1, 4, 4)), "fits into the middle of another"),
+        (node("enlarge", _KERNEL, weight("w", 1, 1, 1, 1)), "fits into the middle of another"),
+        (node("concat2", 0, _X, _Y), "expected shapes that differ along axis 0 alone: 2-3 and 4-5"),
+        (node("concat2", 2, _X, _X), "expected an axis below 2, found 2"),
+        (node("concat2", -1, _X, _X), "expected an integer from 0 on, found -1"),
+        (node("concat3", 0, _X, _X), "expected axis:N x0:T x1:T x2:T, found 3 children"),
+        (node("split", 1, 3, _X), "expected to split 3 below its end, found 3"),
+        (node("split", 1, 0, _X), "expected an integer from 1 on, found 0"),
+        (node("merge", _KERNEL, 2, 3), "expected groups that can be merged by 2, found 3 of 8"),
+        (node("reshape", _X, "2-2"), "expected a shape of 6 elements, found 2-2"),
+        (node("expand", _X, "4-3"), "expected shapes that broadcast, found 2-3 and 4-3"),
+        (node("softmax", 2, _X), "expected an axis below 2, found 2"),
+        (node("clip", 1, 0, _X), "expected a lower bound below the upper, found 1 and 0"),
+        (node("leaky-relu", "a", _X), "expected a number, found 'a'"),
+        (
+            node("layer-norm", 1e-5, _X, weight("a", 2), weight("b", 2)),
+            "expected scale and bias of the last extent of 2-3, found 2 and 2",
+        ),
+        (
+            node("layer-norm", 1e-5, _X, weight("a", 3), weight("b", 3, dtype="float64")),
+            "expected scale and bias of the last extent of 2-3, found 3 and 3:float64",
+        ),
+        (node("reduce-sum", "0-0", 1, _X), "expected different axes of 2-3, found 0-0"),
+        (node("reduce-max", 2, 1, _X), "expected different axes of 2-3, found 2"),
+        (node("reduce-mean", "scalar", 1, _X), "expected different axes of 2-3, found scalar"),
+        (node("gather", 0, _X, _Y), "expected indices of integers, found float32"),
+        (node("gather", 2, _X, _I), "expected an axis below 2, found 2"),
+        (node("slice", 0, 1, 1, 1, _X), "expected a range inside of 2, found 1 to 1"),
+        (node("slice", 0, 0, 3, 1, _X), "expected a range inside of 2, found 0 to 3"),
+        (node("slice", 0, 0, 2, 0, _X), "expected an integer from 1 on, found 0"),
+        (node("pad", 0, "1-1", _X), "expected 4 numbers, found 2"),
+        (node("cast", "bool", _X), "expected one of float32, float64, int32, int64, found bool"),
+        (node("noop", _X, _SPLIT), "noop: expected a tensor, found 2-1 and 2-2"),
+        (node("ewsub", _X, _X), "expected an operator, found 'ewsub'; there are input, weight"),
+        (node("concat1", 0, _X), "expected an operator, found 'concat1'"),
+        (node("concat02", 0, _X, _X), "expected an operator, found 'concat02'"),
+        (node("concat99999999999", 0, _X, _X), "expected an operator, found 'concat99999999999'"),
+        (node(7, _X), "expected an operator, found 7"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_with_a_sentence(made: Term, message: str) -> None:
+    with pytest.raises(Inadmissible, match=re.escape(message)):
+        data_of((made,))
+
+
+def test_every_refusal_names_the_operator() -> None:
+    for name in OPERATORS:
+        with pytest.raises(Inadmissible) as found:
+            TENSORS.infer(name, (Tensor((2,)),) * 9)
+        assert str(found.value).startswith(f"{name}: expected ")

@@ -1,0 +1,83 @@
+"""The table of operators: what it says is what there is."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from polygym.graphs import build
+from polygym.graphs.build import entering, node, shape, weight
+from polygym.graphs.operators import ELEMENTWISE, OPERATORS, UNARY, infer, operator
+from polygym.graphs.types import Number, Tensor, Text
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import term
+
+
+def test_columns_are_the_arguments_of_inference() -> None:
+    for one in OPERATORS.values():
+        parameters = list(inspect.signature(one.infer).parameters.values())
+        assert len(parameters) == len(one.takes), one.name
+        assert {kind for _, kind in one.takes} <= set("NSTP"), one.name
+        assert one.sentence
+
+
+def test_the_operators_of_the_paper_stand_first() -> None:
+    paper = "input weight noop ewadd ewmul matmul conv relu tanh sigmoid poolmax poolavg transpose"
+    paper += " enlarge split split0 split1 merge reshape"
+    assert " ".join(OPERATORS).startswith(f"{paper} ")
+
+
+@pytest.mark.parametrize("count", [2, 5, 10, 99])
+def test_there_is_a_concat_for_every_count(count: int) -> None:
+    found = operator(f"concat{count}")
+    assert found is operator(f"concat{count}")
+    assert found.takes[0] == ("axis", "N")
+    assert [kind for _, kind in found.takes[1:]] == ["T"] * count
+
+
+def test_sets_are_of_operators() -> None:
+    assert UNARY < ELEMENTWISE < OPERATORS.keys()
+    for name in UNARY:
+        assert [kind for _, kind in OPERATORS[name].takes] == ["T"]
+        assert infer(name, (Tensor((2, 3)),)) == Tensor((2, 3))
+
+
+def test_literals_are_words_and_numbers() -> None:
+    assert infer("same", ()) == Text("same")
+    assert infer(3, ()) == Number(3)
+    assert infer(1.5, ()) == Number(1.5)
+
+
+def test_functions_build_what_the_table_says() -> None:
+    x, image = entering("x", 2, 3), entering("image", 1, 4, 8, 8)
+    kernel = weight("kernel", 8, 2, 3, 3)
+    first, second = build.split(1, 1, x)
+    cases = [
+        (build.matmul(x, weight("w", 3, 4), "relu"), (2, 4)),
+        (build.conv(image, kernel, (2, 1), "valid", "tanh"), (1, 8, 3, 6)),
+        (build.pool("max", image, (2, 3), (2, 2)), (1, 4, 4, 3)),
+        (build.pool("avg", image, (3, 3), (2, 2), "same"), (1, 4, 4, 4)),
+        (build.transpose(x, (1, 0)), (3, 2)),
+        (build.transpose(entering("v", 5), (0,)), (5,)),
+        (build.reshape(x, (6,)), (6,)),
+        (build.reshape(entering("one", 1), ()), ()),
+        (build.concat(0, [x, x, x]), (6, 3)),
+        (build.concat(0, [x]), (2, 3)),
+        (first, (2, 1)),
+        (second, (2, 2)),
+        (build.unary("gelu", build.relu(build.tanh(build.sigmoid(x)))), (2, 3)),
+        (build.binary("add", x, entering("v", 3)), (2, 3)),
+        (node("clip", 0, 6, x), (2, 3)),
+        (weight("w", 3, dtype="float64"), (3,)),
+    ]
+    for made, expected in cases:
+        assert shape(made) == expected
+    assert build.concat(0, [x]) is x
+    assert build.literal(1) is term(1)
+    assert build.words((1, 2)) is term("1-2")
+
+
+def test_what_is_no_tensor_has_no_shape() -> None:
+    with pytest.raises(Inadmissible, match="expected a tensor, found 2-1 and 2-2"):
+        shape(node("split", 1, 1, entering("x", 2, 3)))
