@@ -82,6 +82,8 @@ class Rewriter:
                 self._by_head.setdefault(_head_of(rule), []).append(rule)
         self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
         self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
+        self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
+        self._offers: dict[Term, tuple[tuple[tuple[int, int], ...], ...]] = {}
         self._results: dict[Term, list[Term]] = {}
         self._kept = 0
 
@@ -210,13 +212,37 @@ class Rewriter:
             self._by_children[key] = found
         return found
 
-    def _around(self, parent: Term, place: int) -> list[tuple[Rule, Term]]:
+    def _around(self, parent: Term, place: int) -> tuple[tuple[Rule, Term], ...]:
         """Return the rules that apply between a node and a child, and what they make of the node."""
-        found: list[tuple[Rule, Term]] = []
-        if self._binding is not None and (made := bound_at(parent, place)) is not None:
-            found.append((self._binding, made))
-        if self._lifting is not None and (made := lifted_at(parent, place)) is not None:
-            found.append((self._lifting, made))
+        return self._links_of(parent)[place]
+
+    def _links_of(self, parent: Term) -> tuple[tuple[tuple[Rule, Term], ...], ...]:
+        known = self._links.get(parent)
+        if known is None:
+            made: list[tuple[tuple[Rule, Term], ...]] = []
+            for place in range(len(parent.children)):
+                found: list[tuple[Rule, Term]] = []
+                if self._binding is not None and (one := bound_at(parent, place)) is not None:
+                    found.append((self._binding, one))
+                if self._lifting is not None and (one := lifted_at(parent, place)) is not None:
+                    found.append((self._lifting, one))
+                made.append(tuple(found))
+            known = self._links[parent] = tuple(made)
+            self._keep(1)
+        return known
+
+    def offers(self, one: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Return what applies at a node, and then between it and each child.
+
+        Each is a rule's number and how many nodes more there are afterwards.
+        """
+        found = self._offers.get(one)
+        if found is None:
+            nodes = facts(one).nodes
+            found = self._offers[one] = tuple(
+                tuple((self.numbers[rule.name], facts(made).nodes - nodes) for rule, made in group)
+                for group in (self._at(one), *self._links_of(one))
+            )
         return found
 
     def _all(self, root: Term) -> list[Term]:
@@ -263,6 +289,8 @@ class Rewriter:
         if self._kept > _MOST:
             self._own.clear()
             self._by_children.clear()
+            self._links.clear()
+            self._offers.clear()
             self._results.clear()
             self._kept = 0
 
