@@ -9,7 +9,7 @@ shared counts as often as it is written: only ``let``, for 0.1, has something co
 
 Example: (x + y) · (x + y) costs 1 + 1 + 2 = 4, and with a ``let`` 1 + 2 + 0.1.
 
-    >>> from polygym.terms.reading import parse_program
+    >>> from polygym.terms.language.reading import parse_program
     >>> cost = StaticCost()
     >>> cost(parse_program("(mul (add x y) (add x y))").body)
     4.0
@@ -28,8 +28,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 from polygym.rewrite.term import Term
-from polygym.terms.nodes import facts
-from polygym.terms.types import FLOAT, elements
+from polygym.terms.language.nodes import facts
+from polygym.terms.language.types import FLOAT, elements
 
 __all__ = ["ELEMENTS", "LET", "OF_OPERATORS", "Cost", "StaticCost", "operator_cost"]
 

@@ -1,8 +1,8 @@
 """Derivations: a program, rules, and the steps by which one term became another, to be read again.
 
 A *record* is JSON that another reader can follow: the program's text, the rules as a table, and for
-each step the rule's name, the place, the term after it and what that costs. :func:`replayed` follows
-it with nothing but the rules that stand in it, and says where something else comes out.
+each step the rule's name, the place, the term after it and what that costs. :func:`replayed`
+follows it with nothing but the rules that stand in it, and says where something else comes out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from polygym.errors import InputError, PolygymError
 from polygym.rewrite.term import Term
 from polygym.terms.cost import Cost, StaticCost
-from polygym.terms.printing import text_of, text_of_program
-from polygym.terms.program import Program
-from polygym.terms.reading import parse_program
+from polygym.terms.language.printing import text_of, text_of_program
+from polygym.terms.language.program import Program
+from polygym.terms.language.reading import parse_program
 from polygym.terms.rewriter import Rewriter, Step
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.table import parse_rules, text_of_rules

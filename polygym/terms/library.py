@@ -1,10 +1,10 @@
-"""The programs of *Knossos: Compiling AI with AI*: three sets of expressions, and files of programs.
+"""The programs of *Knossos: Compiling AI with AI*: sets of expressions, files of programs.
 
 The 48 expressions of its Table 5 are twelve shapes of two parts each, A and B, for which six small
 expressions of x and y stand: so they are written here, in the paper's order, and
 :func:`combinations` has the other ones that can be made so. Table 6 has 8 more.
 
-    >>> from polygym.terms.printing import text_of
+    >>> from polygym.terms.language.printing import text_of
     >>> text_of(expressions("test")[5].body)
     '(sub (mul (mul 2.0 (log x)) (log x)) (add x y))'
 
@@ -20,8 +20,8 @@ from importlib.resources import files
 from itertools import permutations
 
 from polygym.errors import InputError
-from polygym.terms.program import Program
-from polygym.terms.reading import parse_program, parse_programs
+from polygym.terms.language.program import Program
+from polygym.terms.language.reading import parse_program, parse_programs
 
 __all__ = ["FILES", "SETS", "combinations", "expressions", "programs"]
 

@@ -13,7 +13,7 @@ from polygym.errors import InputError
 from polygym.rewrite.term import Term
 from polygym.search.planning import SEARCHES, Plan, ValueFunction, search
 from polygym.terms.derivation import Derivation, derived
-from polygym.terms.program import Program
+from polygym.terms.language.program import Program
 from polygym.terms.rewriter import Step
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import joined, rules_named

@@ -7,11 +7,11 @@ bound, or the ``let`` that is lifted; what changes is the node above it.
 Terms are values that do not know what is around them, so what a node can become is the same
 wherever it stands, and is remembered: the rewrites at the node itself, and those below it, in which
 one child is another one. Rewriting a term makes new nodes on the way up to the root alone; all
-others have their rewrites already. The order is: at the node, then child by child, binding, lifting,
-what is below.
+others have their rewrites already. The order is: at the node, then child by child, binding,
+lifting, what is below.
 
-    >>> from polygym.terms.printing import text_of
-    >>> from polygym.terms.reading import parse_program
+    >>> from polygym.terms.language.printing import text_of
+    >>> from polygym.terms.language.reading import parse_program
     >>> from polygym.terms.rules.sets import rules_named
     >>> rewriter = Rewriter(rules_named("simple"))
     >>> start = parse_program("(add (mul x y) (mul x 3))").body
@@ -33,7 +33,7 @@ from typing import TypeAlias
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term, term
-from polygym.terms.nodes import facts, is_lam
+from polygym.terms.language.nodes import facts, is_lam
 from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
 from polygym.terms.rules.rule import (
     Binding,
@@ -63,7 +63,7 @@ class Step:
     place: Place
 
     def __str__(self) -> str:
-        """Return the name and the place, ``inline at 0.1``, as :meth:`Rewriter.step_named` reads."""
+        """Return the name and the place: ``inline at 0.1``."""
         return f"{self.rule.name} at {'.'.join(map(str, self.place)) or 'root'}"
 
 
@@ -213,7 +213,7 @@ class Rewriter:
         return found
 
     def _around(self, parent: Term, place: int) -> tuple[tuple[Rule, Term], ...]:
-        """Return the rules that apply between a node and a child, and what they make of the node."""
+        """Return the rules that apply between a node and a child, and what they make of it."""
         return self._links_of(parent)[place]
 
     def _links_of(self, parent: Term) -> tuple[tuple[tuple[Rule, Term], ...], ...]:

@@ -22,7 +22,7 @@ import numpy as np
 from polygym.rewrite.term import Term, postorder
 from polygym.search.planning.protocol import Values
 from polygym.terms.cost import ELEMENTS, LET, Cost, StaticCost, operator_cost
-from polygym.terms.nodes import facts
+from polygym.terms.language.nodes import facts
 
 __all__ = ["Sharing", "shared_cost", "shares"]
 
@@ -33,7 +33,7 @@ _LARGEST = 5_000
 def shared_cost(root: Term) -> float:
     """Return what a term costs if each of its parts is computed once, and bound where that pays.
 
-    >>> from polygym.terms.reading import parse_program
+    >>> from polygym.terms.language.reading import parse_program
     >>> shared_cost(parse_program("(mul (add x y) (add x y))").body)
     3.1
     """

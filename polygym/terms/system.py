@@ -1,14 +1,14 @@
 """Terms under rules, as the searches of :mod:`polygym.search.planning` take them.
 
-    >>> from polygym.search.planning import Plan, search
-    >>> from polygym.terms.printing import text_of
-    >>> from polygym.terms.reading import parse_program
-    >>> from polygym.terms.sharing import Sharing
-    >>> system = TermSystem(rules_named("simple"))
-    >>> start = parse_program("(mul (div (mul 2.0 (add x y)) (sub (add x y) 1)) (mul x y))").body
-    >>> found = search("astar", system, start, value=Sharing())
-    >>> found.initial_cost, found.cost, text_of(found.best)
-    (11.0, 10.1, '(mul (let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0))) (mul x y))')
+>>> from polygym.search.planning import Plan, search
+>>> from polygym.terms.language.printing import text_of
+>>> from polygym.terms.language.reading import parse_program
+>>> from polygym.terms.sharing import Sharing
+>>> system = TermSystem(rules_named("simple"))
+>>> start = parse_program("(mul (div (mul 2.0 (add x y)) (sub (add x y) 1)) (mul x y))").body
+>>> found = search("astar", system, start, value=Sharing())
+>>> found.initial_cost, found.cost, text_of(found.best)
+(11.0, 10.1, '(mul (let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0))) (mul x y))')
 """
 
 from __future__ import annotations
@@ -47,4 +47,3 @@ class TermSystem:
     def features(self, state: Term) -> Term:
         """Return the term itself."""
         return state
-

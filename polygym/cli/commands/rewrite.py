@@ -17,10 +17,10 @@ from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import SEARCHES, Plan
 from polygym.terms.derivation import Derivation, replayed
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.program import Program
+from polygym.terms.language.reading import parse_program
 from polygym.terms.optimize import optimized
-from polygym.terms.printing import text_of
-from polygym.terms.program import Program
-from polygym.terms.reading import parse_program
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS, joined, rules_named
 from polygym.terms.rules.table import parse_rules
@@ -54,8 +54,8 @@ Examples:
 
 _REPLAY = """Follow a derivation again, step by step, by the rules that it names.
 
-FILE is what `polygym rewrite optimize --json` or `--out` wrote, or `export()` of polygym/Rewrite-v0.
-Exit code 1: a step leads elsewhere, or a rule does not apply.
+FILE is what `polygym rewrite optimize --json` or `--out` wrote, or `export()` of
+polygym/Rewrite-v0. Exit code 1: a step leads elsewhere, or a rule does not apply.
 """
 
 _LONGEST = 400
@@ -92,12 +92,28 @@ def command() -> None:
     metavar="NAME|FILE",
     help="Search with these rules first, and from what that finds on with --rules.",
 )
-@click.option("--budget", type=click.IntRange(1), default=5000, show_default=True,
-              metavar="N", help="How many terms to look at, at most.")
-@click.option("--horizon", type=click.IntRange(1, 1000), default=10, show_default=True,
-              metavar="N", help="How many steps a derivation may have, at most.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Write the derivation there, to be replayed.")
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=5000,
+    show_default=True,
+    metavar="N",
+    help="How many terms to look at, at most.",
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many steps a derivation may have, at most.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the derivation there, to be replayed.",
+)
 @seed_option("the dice of mcts and random")
 @json_option
 def optimize(
@@ -120,7 +136,7 @@ def optimize(
         found = optimized(program, phases, method, plan, seed=seed or 0)
     record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
     if out is not None:
-        write_atomically(out, json.dumps(record, indent=2) + "\n")
+        write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
         return Answer(document=record)
     _print(found)
@@ -185,4 +201,6 @@ def _print(found: Derivation) -> None:
         say("  no cheaper term was found")
         return
     saved = 1.0 - found.costs[-1] / found.costs[0] if found.costs[0] else 0.0
-    say(f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps")
+    say(
+        f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps"
+    )

@@ -4,10 +4,10 @@ A state s with t steps left is expanded in the order of
 
     f(s, t) = V(s, t) + c(s₀) - c(s),
 
-what a value function expects to be saved within t steps, and what has been saved already; equal ones
-in the order in which they were found. A state is opened again when it is reached with more steps
-left than before. States are expanded until at least ``batch`` new ones are there, of which V is asked
-at once. Without a value function V is 0: best first, which the paper calls greedy.
+what a value function expects to be saved within t steps, and what has been saved already; equal
+ones in the order in which they were found. A state is opened again when it is reached with more
+steps left than before. States are expanded until at least ``batch`` new ones are there, of which V
+is asked at once. Without a value function V is 0: best first, which the paper calls greedy.
 
 Example, costs 4 → 5 → 3 in a row and beside them 4 → 3.5: with V = 0 the second is taken first and
 the search goes on, since 3.5 leads nowhere; a horizon of 1 never sees the 3.

@@ -3,7 +3,8 @@
 The targets that a value function learns are read off it by dynamic programming. Let b(s, t) be the
 least cost that was seen within t steps of s:
 
-    b(s, 0) = c(s),    b(s, t) = min(b(s, t-1), min over successors s' that were seen of b(s', t-1)),
+    b(s, 0) = c(s),    b(s, t) = min(b(s, t-1), min over successors s' that were seen of b(s',
+    t-1)),
 
 and the target is c(s) - b(s, t), a lower bound of the best reduction that there is.
 

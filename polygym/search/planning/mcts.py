@@ -6,9 +6,9 @@ A simulation goes down from the start along
 
 as long as states have been visited and steps are left; from there it goes on at random, s' being
 drawn with the weight exp(α (c(s) - c(s') + V(s'))), V what a value function expects behind s' (0
-without one). What it found is c(s₀) less the least cost on the way that was drawn, and is added to X
-of every state on the way down, whose visits n grow by one. States are shared: one that is reached in
-two ways has one X and one n. Of states that were never visited, X / n is 0.
+without one). What it found is c(s₀) less the least cost on the way that was drawn, and is added to
+X of every state on the way down, whose visits n grow by one. States are shared: one that is reached
+in two ways has one X and one n. Of states that were never visited, X / n is 0.
 
 Example, α = 0 and no value function: both parts are those of UCT with random play-outs.
 """
@@ -16,7 +16,7 @@ Example, α = 0 and no value function: both parts are those of UCT with random p
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def mcts(
     beta: float = 0.5,
 ) -> Explored[State]:
     """Return what was explored."""
-    tree = _Tree(system, plan, dice, value, alpha, beta)
+    tree: _Tree[State] = _Tree(system, plan, dice, value, alpha, beta)
     root = tree.seen.add(start, plan.horizon)
     tree.note_values([root])
     idle = 0
@@ -53,7 +53,7 @@ def mcts(
     return tree.seen
 
 
-class _Tree:
+class _Tree(Generic[State]):
     def __init__(
         self,
         system: RewriteSystem[State],
@@ -63,7 +63,7 @@ class _Tree:
         alpha: float,
         beta: float,
     ) -> None:
-        self.seen = Explored(system, plan.horizon)
+        self.seen: Explored[State] = Explored(system, plan.horizon)
         self._plan, self._dice, self._value = plan, dice, value
         self._alpha, self._beta = alpha, beta
         self._sums: dict[int, float] = {}

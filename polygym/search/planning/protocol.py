@@ -49,8 +49,9 @@ class ValueFunction(Protocol[_State_contra]):
     """Says how much less may be found behind states."""
 
     def __call__(self, states: Sequence[_State_contra], horizon: int) -> Values:
-        """Return by how much the cost is expected to fall: a row a state, a column for each number
-        of steps that are left, from 0 to the horizon.
+        """Return by how much the cost is expected to fall.
+
+        A row a state, a column for each number of steps that are left, from 0 to the horizon.
         """
         ...
 
@@ -79,8 +80,8 @@ class Found(Generic[State]):
     """The best state that was found, and the way there.
 
     ``states`` are those on the way, the start first; ``steps`` are the numbers of the successors
-    that were taken. ``looked_at`` and ``expanded`` count states; ``is_complete`` says that there was
-    nothing else to find within the horizon.
+    that were taken. ``looked_at`` and ``expanded`` count states; ``is_complete`` says that there
+    was nothing else to find within the horizon.
     """
 
     states: tuple[State, ...]

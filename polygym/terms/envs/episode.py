@@ -8,8 +8,8 @@ from polygym.errors import InputError, PolygymError
 from polygym.lru import Memory
 from polygym.rewrite.term import Term
 from polygym.terms.cost import StaticCost
-from polygym.terms.nodes import binds, facts, index_of
-from polygym.terms.program import Program
+from polygym.terms.language.nodes import binds, facts, index_of
+from polygym.terms.language.program import Program
 from polygym.terms.rewriter import Place, Rewriter, Step
 
 __all__ = ["ILLEGAL", "MOST_ILLEGAL", "STOP", "Episode", "Layout", "Task", "layout_of"]

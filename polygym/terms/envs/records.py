@@ -1,8 +1,8 @@
 """Episodes of rewriting as JSON, and back: derivations with the actions that led to them.
 
 The record of an episode is one of :mod:`polygym.terms.derivation` with what only an episode has:
-the environment's id, the actions, how it ended. Another reader of the rules can follow the one part,
-and :func:`replay` plays the other.
+the environment's id, the actions, how it ended. Another reader of the rules can follow the one
+part, and :func:`replay` plays the other.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def replay(record: Any, where: str = "an episode") -> Episode:
     episode = task.start()
     for number, action in enumerate(actions, 1):
         if episode.is_over or action not in episode.allowed():
-            raise InputError(f"{where}: action {number}: expected one that is allowed, found {action}")
+            raise InputError(
+                f"{where}: action {number}: expected one that is allowed, found {action}"
+            )
         episode = episode.after(action)
     if episode.term is not found.terms[-1]:
         raise InputError(f"{where}: expected the actions to lead to the last term, they do not")

@@ -18,10 +18,10 @@ from polygym.errors import InputError
 from polygym.terms.cost import StaticCost
 from polygym.terms.envs.episode import Episode, Task
 from polygym.terms.envs.shown import observed, rewrite_tables
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.program import Program
+from polygym.terms.language.reading import parse_programs
 from polygym.terms.library import FILES, SETS, expressions, programs
-from polygym.terms.printing import text_of
-from polygym.terms.program import Program
-from polygym.terms.reading import parse_programs
 from polygym.terms.rewriter import Rewriter
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS as RULE_SETS
@@ -69,7 +69,8 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
     the text: `kind` (from 1, `polygym.terms.envs.shown.KINDS`; 0: no node), `part_of` (the row of
     the node that it is an argument of, -1 for the whole term), `place` (as which argument),
     `same_as` (the first row with an identical part), `bound_by` (the row of a variable's `let` or
-    `lam`, -1 for all others), `name` (free variables are numbered in the order of the text, from 1).
+    `lam`, -1 for all others), `name` (free variables are numbered in the order of the text, from
+    1).
 
     `values`, float32 (max_nodes,): of constants the signed logarithm, sign(x) * log2(1 + |x|); of
     truth values 0 or 1.

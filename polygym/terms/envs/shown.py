@@ -14,8 +14,8 @@ import numpy as np
 from polygym.episodes.tables import Array, Observation, Table
 from polygym.rewrite.term import Term
 from polygym.terms.envs.episode import Episode, Layout, Task
-from polygym.terms.nodes import FALSE, TRUE, is_lam, name_of
-from polygym.terms.operators import OPERATORS
+from polygym.terms.language.nodes import FALSE, TRUE, is_lam, name_of
+from polygym.terms.language.operators import OPERATORS
 
 __all__ = ["COLUMNS", "KINDS", "PROGRESS", "observed", "rewrite_tables"]
 

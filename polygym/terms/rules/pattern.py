@@ -11,8 +11,9 @@ Example, the rule that takes a factor out of a sum::
     (sumbuild ?n (lam x (mul ?a ?b))) => (mul ?a (sumbuild ?n (lam x ?b)))
 
 matches ``(sumbuild n (lam (i : Integer) (mul alpha (index i v))))``, ?a being ``alpha``, and not
-with ``(index i v)`` as ?a. Within terms variables have numbers (:mod:`polygym.terms.nodes`), and a
-piece that moves from the scope S to the scope T has them renumbered by name: :func:`moved`.
+with ``(index i v)`` as ?a. Within terms variables have numbers
+(:mod:`polygym.terms.language.nodes`), and a piece that moves from the scope S to the scope T has
+them renumbered by name: :func:`moved`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.nodes import bound, facts, index_of, is_lam, lam, let, parameter_of
-from polygym.terms.substitution import renumbered, replaced, shifted
-from polygym.terms.types import INTEGER, Type
+from polygym.terms.language.nodes import bound, facts, index_of, is_lam, lam, let, parameter_of
+from polygym.terms.language.substitution import renumbered, replaced, shifted
+from polygym.terms.language.types import INTEGER, Type
 
 __all__ = [
     "Binder",
@@ -239,7 +240,7 @@ def _distance(name: str, scope: Names) -> int:
 
 
 def metas(pattern: Pattern) -> Iterator[Meta]:
-    """Yield the metavariables, from the left; in ``subst`` too, with the scope they are written in."""
+    """Yield the metavariables, from the left, with the scope in which each is written."""
     match pattern:
         case Meta():
             yield pattern

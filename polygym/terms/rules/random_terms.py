@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.nodes import FALSE, TRUE, bound, lam, let, variable
-from polygym.terms.types import BOOL, FLOAT, INTEGER, Base, Pair, Type, Vector
-from polygym.terms.values import Value
+from polygym.terms.language.nodes import FALSE, TRUE, bound, lam, let, variable
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Base, Pair, Type, Vector
+from polygym.terms.language.values import Value
 
 __all__ = ["LENGTH", "random_term", "random_value"]
 

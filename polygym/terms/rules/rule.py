@@ -1,9 +1,10 @@
 """Rules of terms: a source becomes a target at a place; three that no pattern can say.
 
 A :class:`Rewriting` has patterns and conditions. The others are of all operators, or of any number
-of parts: :class:`Binding` makes a ``let`` of a part, :class:`Lifting` takes a ``let`` out of what it
-is a part of, :class:`Selection` takes a part of a tuple. What each does to a node is one function,
-:func:`applied`, or for the two that need what is around it, :func:`bound_at` and :func:`lifted_at`.
+of parts: :class:`Binding` makes a ``let`` of a part, :class:`Lifting` takes a ``let`` out of what
+it is a part of, :class:`Selection` takes a part of a tuple. What each does to a node is one
+function, :func:`applied`, or for the two that need what is around it, :func:`bound_at` and
+:func:`lifted_at`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.nodes import binds, bound, facts, is_lam, let
-from polygym.terms.operators import IllTyped
+from polygym.terms.language.nodes import binds, bound, facts, is_lam, let
+from polygym.terms.language.operators import IllTyped
+from polygym.terms.language.substitution import renumbered, replaced, shifted
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, is_data
 from polygym.terms.rules.pattern import Match, Pattern, instance, match, text_of_pattern
-from polygym.terms.substitution import renumbered, replaced, shifted
-from polygym.terms.types import BOOL, FLOAT, INTEGER, is_data
 
 __all__ = [
     "CONDITIONS",
@@ -58,8 +59,10 @@ class Condition:
                 at = len(scope) - 1 - scope.index(self.binder) if self.binder in scope else -1
                 return at < 0 or not facts(one).free >> at & 1
             case "constant":
-                return not one.children and (not isinstance(one.head, str) or kind == BOOL) and (
-                    facts(one).free == 0 and ":" not in str(one.head)
+                return (
+                    not one.children
+                    and (not isinstance(one.head, str) or kind == BOOL)
+                    and (facts(one).free == 0 and ":" not in str(one.head))
                 )
             case "float":
                 return kind == FLOAT
@@ -95,8 +98,8 @@ class Rewriting:
 class Binding:
     """e → ``(let (x e) x)``, wherever a ``let`` can be of use.
 
-    Not of what costs nothing to have twice (constants, variables), of a whole term, of a ``let``, of
-    what a ``let`` is a part of or binds already, or of a function.
+    Not of what costs nothing to have twice (constants, variables), of a whole term, of a ``let``,
+    of what a ``let`` is a part of or binds already, or of a function.
     """
 
     name: str
@@ -157,7 +160,7 @@ def applied(rule: Rewriting | Selection, one: Term) -> Term | None:
 
 
 def bound_at(parent: Term, place: int) -> Term | None:
-    """Return a node with one of its children bound by a ``let`` there, None where that is no use."""
+    """Return a node with one of its children bound there; None where that is of no use."""
     child = parent.children[place]
     if not child.children or child.head == "let" or (parent.head == "let" and place == 0):
         return None
@@ -170,7 +173,7 @@ def bound_at(parent: Term, place: int) -> Term | None:
 
 
 def lifted_at(parent: Term, place: int) -> Term | None:
-    """Return a node with the ``let`` that one of its children is outside of it, None without one."""
+    """Return a node with the ``let`` that a child is outside of it; None without one."""
     child = parent.children[place]
     if child.head != "let":
         return None
@@ -192,7 +195,7 @@ _SWAPPED = {0: 1, 1: 0}
 
 
 def _under_a_let(one: Term, *, is_bound: bool) -> Term:
-    """Return a child of a node around which a ``let`` was put; the node's own binder stays nearer."""
+    """Return a child of a node around which a ``let`` was put; its own binder stays nearer."""
     if not is_bound:
         return shifted(one, 1)
     return replaced(one, lambda index, leaf: renumbered(leaf, index + 1) if index else leaf)

@@ -22,8 +22,9 @@ from collections.abc import Iterable
 
 from polygym.errors import InputError
 from polygym.rewrite.term import term
-from polygym.terms.nodes import FALSE, TRUE
-from polygym.terms.operators import ALIASES, OPERATORS
+from polygym.terms.language.nodes import FALSE, TRUE
+from polygym.terms.language.operators import ALIASES, OPERATORS
+from polygym.terms.language.syntax import Source, Syntax
 from polygym.terms.rules.pattern import (
     Binder,
     Let,
@@ -35,7 +36,6 @@ from polygym.terms.rules.pattern import (
     Pattern,
     Substituted,
     metas,
-    text_of_pattern,
 )
 from polygym.terms.rules.rule import (
     CONDITIONS,
@@ -46,16 +46,13 @@ from polygym.terms.rules.rule import (
     Rule,
     Selection,
 )
-from polygym.terms.syntax import Source, Syntax
 
 __all__ = ["parse_rules", "text_of_rules"]
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 _META = re.compile(r"\?[A-Za-z_]\w*")
-_SCHEMES = {
-    str(one("")).removeprefix(": "): one for one in (Binding, Lifting, Selection)
-}
+_SCHEMES = {str(one("")).removeprefix(": "): one for one in (Binding, Lifting, Selection)}
 _DEEPEST = 60
 
 
@@ -89,9 +86,7 @@ class _Reading:
     def rule(self) -> list[Rule]:
         start = self._take("the name of a rule and ':'")
         if not start.word.endswith(":") or start.word == ":":
-            raise self._source.error(
-                start, f"expected the name of a rule and ':', found {start}"
-            )
+            raise self._source.error(start, f"expected the name of a rule and ':', found {start}")
         name = start.word[:-1]
         left = self._take("a pattern")
         arrow = self._take("'=>' or '<=>'")
@@ -175,9 +170,7 @@ class _Reading:
             raise self._source.error(one, f"expected a pattern at most {_DEEPEST} deep")
 
         def inner(part: Syntax, names: Names) -> Pattern:
-            return self._pattern(
-                part, names, is_source=is_source, scopes=scopes, depth=depth + 1
-            )
+            return self._pattern(part, names, is_source=is_source, scopes=scopes, depth=depth + 1)
 
         if one.parts is None:
             return self._leaf(one, scope)
@@ -222,8 +215,9 @@ class _Reading:
         if word in scope:
             return Named(word, scope)
         raise self._source.error(
-            one, f"expected a metavariable such as ?a, a constant, or a name that is bound, "
-            f"found {word}"
+            one,
+            f"expected a metavariable such as ?a, a constant, or a name that is bound, "
+            f"found {word}",
         )
 
     def _binder(self, one: Syntax, scope: Names) -> str:

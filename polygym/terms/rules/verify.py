@@ -21,15 +21,15 @@ import numpy as np
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term
-from polygym.terms.interpreter import evaluate_term
-from polygym.terms.nodes import facts, free_variables, variable
-from polygym.terms.operators import IllTyped
-from polygym.terms.printing import text_of
+from polygym.terms.language.interpreter import evaluate_term
+from polygym.terms.language.nodes import facts, free_variables, variable
+from polygym.terms.language.operators import IllTyped
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Pair, Type, Vector
+from polygym.terms.language.values import Value, close, is_regular
 from polygym.terms.rules.pattern import Binder, Let, Match, Meta, Node, Pattern, instance, metas
 from polygym.terms.rules.random_terms import random_term, random_value
 from polygym.terms.rules.rule import Rewriting, Rule, applied
-from polygym.terms.types import BOOL, FLOAT, INTEGER, Pair, Type, Vector
-from polygym.terms.values import Value, close, is_regular
 
 __all__ = ["Counterexample", "check_rules", "counterexample"]
 
@@ -117,9 +117,9 @@ def counterexample(rule: Rewriting, tries: int = 400, seed: int = 0) -> Countere
     return None
 
 
-def _compared(rule: Rewriting, source: Term, target: Term, dice: np.random.Generator) -> (
-    Counterexample | bool
-):
+def _compared(
+    rule: Rewriting, source: Term, target: Term, dice: np.random.Generator
+) -> Counterexample | bool:
     names = free_variables(source) | free_variables(target)
     values = {name: random_value(kind, dice) for name, kind in names.items()}
     try:

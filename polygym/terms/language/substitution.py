@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.nodes import binds, facts, index_of
+from polygym.terms.language.nodes import binds, facts, index_of
 
 __all__ = ["closed", "opened", "renumbered", "replaced", "shifted"]
 
@@ -21,8 +21,8 @@ __all__ = ["closed", "opened", "renumbered", "replaced", "shifted"]
 def replaced(root: Term, image: Callable[[int, Term], Term]) -> Term:
     """Return a term with something else for each variable that is free in it.
 
-    ``image(k, leaf)`` is what stands for ``%k``, as it would be written where the term stands; it is
-    shifted where it is put under binders.
+    ``image(k, leaf)`` is what stands for ``%k``, as it would be written where the term stands; it
+    is shifted where it is put under binders.
     """
     if facts(root).free == 0:
         return root
@@ -102,9 +102,7 @@ def opened(body: Term, value: Term) -> Term:
     """Return the body of a binder with a value for its variable, and without the binder."""
     if facts(body).free & 1 == 0:
         return shifted(body, -1)
-    return replaced(
-        body, lambda index, leaf: value if index == 0 else renumbered(leaf, index - 1)
-    )
+    return replaced(body, lambda index, leaf: value if index == 0 else renumbered(leaf, index - 1))
 
 
 def closed(body: Term, name: Term) -> Term:

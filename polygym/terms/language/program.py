@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from polygym.rewrite.term import Term
-from polygym.terms.types import INTEGER, Function, Pair, Size, Type, Vector
+from polygym.terms.language.types import INTEGER, Function, Pair, Size, Type, Vector
 
 __all__ = ["Program", "resized", "sizes_in"]
 

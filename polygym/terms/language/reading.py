@@ -1,15 +1,15 @@
 """Text to terms: names become variables by their distance, types and sizes are checked on the way.
 
-``parse_program`` takes one ``(def NAME TYPE ((x : TYPE) …) BODY)``, or a bare term, whose free names
-are Floats; ``parse_programs`` all definitions of a file, in which later ones call earlier ones,
-``(NAME a b)``: a call is the other's body with ``let`` for every parameter. In a bare term a name
-in the place of a vector or truth value is an error, since it is a number there.
+``parse_program`` takes one ``(def NAME TYPE ((x : TYPE) …) BODY)``, or a bare term, whose free
+names are Floats; ``parse_programs`` all definitions of a file, in which later ones call earlier
+ones, ``(NAME a b)``: a call is the other's body with ``let`` for every parameter. In a bare term a
+name in the place of a vector or truth value is an error, since it is a number there.
 
 What is read beside the operators: ``(let (x a) (y b) e)`` and ``(let ((x a) (y b)) e)``, one after
 the other; ``(lam (x : TYPE) e)``, and ``(lam i e)`` in ``build`` and ``sumbuild``; ``(get$2$3 t)``
 is the second of three parts; Integers that are written where a Float is needed are Floats.
 
-    >>> from polygym.terms.printing import text_of
+    >>> from polygym.terms.language.printing import text_of
     >>> text_of(parse_program("(let (y (+ x 1)) (* y y))").body)
     '(let (t1 (add x 1.0)) (mul t1 t1))'
 """
@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.rewrite.term import Term, postorder, term
-from polygym.terms.deep import Deep, run
-from polygym.terms.nodes import bound, constant, facts, lam, let, variable
-from polygym.terms.operators import ALIASES, OPERATORS, IllTyped, result_of
-from polygym.terms.program import Program, resized, sizes_in
-from polygym.terms.syntax import Source, Syntax
-from polygym.terms.types import (
+from polygym.terms.language.deep import Deep, run
+from polygym.terms.language.nodes import bound, constant, facts, lam, let, variable
+from polygym.terms.language.operators import ALIASES, OPERATORS, IllTyped, result_of
+from polygym.terms.language.program import Program, resized, sizes_in
+from polygym.terms.language.syntax import Source, Syntax
+from polygym.terms.language.types import (
     FLOAT,
     INTEGER,
     Base,
@@ -223,7 +223,8 @@ class _Reading:
         return self._source.error(where, message, hint)
 
     def term(self, one: Syntax, scope: _Scope) -> Deep[_Read]:
-        """Read a term; a generator for :func:`polygym.terms.deep.run`."""
+        """Read a term; a generator for :func:`polygym.terms.language.deep.run`."""
+        read: _Read
         self._count += 1
         if self._count > _MOST:
             raise LimitError(
@@ -237,17 +238,22 @@ class _Reading:
         if not head:
             raise self.error(one, f"expected an operator after '(', found {one.parts[0]}")
         if head == "let":
-            return (yield self._let(one, scope))
+            read = yield self._let(one, scope)
+            return read
         if head == "lam":
-            return (yield self._lam(one, scope, None))
+            read = yield self._lam(one, scope, None)
+            return read
         found = _GET.fullmatch(head)
         if found:
-            return (yield self._get(one, scope, int(found[1]) - 1, int(found[2])))
+            read = yield self._get(one, scope, int(found[1]) - 1, int(found[2]))
+            return read
         name = ALIASES.get(head, head)
         if name in OPERATORS:
-            return (yield self._operation(one, name, scope))
+            read = yield self._operation(one, name, scope)
+            return read
         if head in self._known:
-            return (yield self._call(one, self._known[head], scope))
+            read = yield self._call(one, self._known[head], scope)
+            return read
         raise self.error(one.parts[0], f"expected an operator, found {head}", self._similar(head))
 
     def _similar(self, word: str) -> str:
@@ -345,7 +351,8 @@ class _Reading:
             raise self.error(one, f"(select 0 t): expected a tuple, found {kind}")
         if not 0 <= place < len(kind.parts):
             raise self.error(
-                one, f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}"
+                one,
+                f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}",
             )
         return _Read(term("select", term(place), read.term), kind.parts[place])
 
@@ -485,8 +492,7 @@ def _note_sizes(sizes: dict[str, _Read], wanted: Type, found: Type) -> None:
     match wanted, found:
         case Vector(element, size), Vector(its_element, its_size):
             if isinstance(size, str) and size not in sizes and its_size is not None:
-                is_name_of = isinstance(its_size, str)
-                leaf = variable(its_size, INTEGER) if is_name_of else term(its_size)
+                leaf = variable(its_size, INTEGER) if isinstance(its_size, str) else term(its_size)
                 sizes[size] = _Read(leaf, INTEGER, its_size)
             _note_sizes(sizes, element, its_element)
         case Pair(parts), Pair(its_parts):

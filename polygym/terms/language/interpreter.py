@@ -7,7 +7,7 @@ changes. Integers have 64 bits and go round, so that the rules of sums and produ
 exactly. Sums are added from the left. A term of any depth is evaluated: nothing here is limited by
 Python's stack.
 
-    >>> from polygym.terms.reading import parse_program
+    >>> from polygym.terms.language.reading import parse_program
     >>> evaluate(parse_program("(let (y (/ x 0.0)) (if (> x 1) x y))"), {"x": 2.0})
     2.0
 """
@@ -22,11 +22,11 @@ from typing import Any, TypeAlias
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term
-from polygym.terms.deep import Deep, run
-from polygym.terms.nodes import FALSE, TRUE, facts, index_of, is_lam, name_of
-from polygym.terms.program import Program
-from polygym.terms.types import FLOAT, INTEGER, Function, Pair, Type, Vector
-from polygym.terms.values import Failure, Value, from_outside, zero_like
+from polygym.terms.language.deep import Deep, run
+from polygym.terms.language.nodes import FALSE, TRUE, facts, index_of, is_lam, name_of
+from polygym.terms.language.program import Program
+from polygym.terms.language.types import FLOAT, Function, Pair, Type, Vector
+from polygym.terms.language.values import Failure, Value, from_outside, zero_like
 
 __all__ = ["MOST_STEPS", "evaluate", "evaluate_term"]
 
@@ -123,7 +123,7 @@ class _Evaluation:
         self._values, self._left, self._most = values, steps, steps
 
     def value(self, one: Term, scope: _Scope) -> Deep[Value]:
-        """Evaluate a term; a generator for :func:`polygym.terms.deep.run`."""
+        """Evaluate a term; a generator for :func:`polygym.terms.language.deep.run`."""
         self._left -= 1
         if self._left < 0:
             raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
@@ -223,8 +223,9 @@ def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Va
     def combine(one: Value, other: Value) -> Value:
         if isinstance(one, list | tuple):
             if len(one) != len(other):
-                raise _Failed(f"{name}: expected vectors of one size, found {len(one)} and "
-                              f"{len(other)}")
+                raise _Failed(
+                    f"{name}: expected vectors of one size, found {len(one)} and {len(other)}"
+                )
             return type(one)(combine(left, right) for left, right in zip(one, other, strict=True))
         found = work(one, other)
         return found if isinstance(found, float) else _whole(found)

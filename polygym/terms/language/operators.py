@@ -6,7 +6,7 @@ part by part; ``mul`` takes two numbers, or a Float and anything made of Floats,
 operator with its sentence stands in :data:`OPERATORS`, which the documentation shows.
 
 A node's head is the operator's name. Besides there are constants (numbers, ``True``, ``False``) and
-what :mod:`polygym.terms.nodes` makes: variables and ``lam``.
+what :mod:`polygym.terms.language.nodes` makes: variables and ``lam``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polygym.errors import InputError
-from polygym.terms.types import (
+from polygym.terms.language.types import (
     BOOL,
     FLOAT,
     INTEGER,
@@ -295,7 +295,13 @@ _TABLE = (
     ("apply", 2, "(apply f a)", "the function's value at a", _application),
     ("tuple", None, "(tuple a b …)", "two things or more as one", _tuple),
     ("select", 2, "(select 0 t)", "a part of a tuple, counted from 0", _selection),
-    ("build", 2, "(build n (lam (i : Integer) e))", "the vector of e for i from 0 to n - 1", _build),
+    (
+        "build",
+        2,
+        "(build n (lam (i : Integer) e))",
+        "the vector of e for i from 0 to n - 1",
+        _build,
+    ),
     ("sumbuild", 2, "(sumbuild n (lam (i : Integer) e))", "the sum of these", _sum_of_build),
     ("index", 2, "(index i v)", "the element i, counted from 0", _element),
     ("size", 1, "(size v)", "how many elements a vector has", _size),

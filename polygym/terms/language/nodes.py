@@ -24,8 +24,8 @@ from typing import Final
 
 from polygym.errors import InternalError
 from polygym.rewrite.term import Term, term
-from polygym.terms.operators import IllTyped, result_of
-from polygym.terms.types import (
+from polygym.terms.language.operators import IllTyped, result_of
+from polygym.terms.language.types import (
     BOOL,
     FLOAT,
     INTEGER,
@@ -253,13 +253,15 @@ def check_bound(root: Term) -> None:
     while stack:
         one, scope = stack.pop()
         index = index_of(one)
-        if index >= 0 and (index >= len(scope) or merged(scope[-1 - index], facts(one).type) is None):
+        if index >= 0 and (
+            index >= len(scope) or merged(scope[-1 - index], facts(one).type) is None
+        ):
             raise InternalError(f"a term: expected a binder for {one.head}, found none")
         for place, child in enumerate(one.children):
             inner = scope
             if binds(one, place):
-                kind = facts(one.children[0]).type if one.head == "let" else parameter_of(one)
-                inner = (*scope, kind)
+                is_let = one.head == "let"
+                inner = (*scope, facts(one.children[0]).type if is_let else parameter_of(one))
             if facts(child).free and (child, inner) not in seen:
                 seen.add((child, inner))
                 stack.append((child, inner))

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.terms.types import BOOL, FLOAT, Base, Pair, Type, Vector
+from polygym.terms.language.types import BOOL, FLOAT, Base, Pair, Type, Vector
 
 __all__ = ["Failure", "Value", "close", "from_outside", "is_regular", "numbers_in", "zero_like"]
 

@@ -1,4 +1,4 @@
-"""Terms to text that :func:`polygym.terms.reading.parse_program` reads back as the same term.
+"""Terms to text, which :mod:`polygym.terms.language.reading` reads back as the same term.
 
 What is bound is called ``t1``, ``t2``, … by ``let`` and ``i1``, ``i2``, … by ``lam``, numbered by
 how many binders stand around it; names that are free in the term are left out. A term has one text.
@@ -10,8 +10,15 @@ from collections.abc import Container
 
 from polygym.errors import LimitError
 from polygym.rewrite.term import Term
-from polygym.terms.nodes import facts, free_variables, index_of, is_lam, name_of, parameter_of
-from polygym.terms.program import Program
+from polygym.terms.language.nodes import (
+    facts,
+    free_variables,
+    index_of,
+    is_lam,
+    name_of,
+    parameter_of,
+)
+from polygym.terms.language.program import Program
 
 __all__ = ["LONGEST", "text_of", "text_of_program"]
 
