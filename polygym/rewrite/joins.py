@@ -10,8 +10,9 @@ of classes of an e-graph or of terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from polygym.rewrite.rule import Rule
@@ -47,43 +48,51 @@ class Join:
     """Sources that can change places, so that the match of the first has to come first."""
 
     def rows(self, found: Sequence[Sequence[tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
-        """Yield what goes together: the roots of all sources, then the rule's variables."""
-        count = len(self.patterns)
-        bound: set[int] = set()
-        tables: list[dict[tuple[Any, ...], list[tuple[int, tuple[Any, ...]]]]] = []
-        keys: list[list[int]] = []
+        """Yield what goes together: the roots of all sources, then the rule's variables.
+
+        In order of the first source's matches, then of the second's, and so on.
+        """
+        homes: dict[int, int] = {}  # variable: where it stands in what was put together
+        roots: list[int] = []  # source: where its match's number stands, its root being the next
+        width = 0
+        joined: Iterator[tuple[Any, ...]] = iter([()])
         for place, columns in enumerate(self.columns):
-            shared = [at for at, column in enumerate(columns) if column in bound]
-            keys.append([columns[at] for at in shared])
-            bound.update(columns)
-            table: dict[tuple[Any, ...], list[tuple[int, tuple[Any, ...]]]] = {}
+            shared = [at for at, column in enumerate(columns) if column in homes]
+            earlier = [roots[one] for one, other in self.halves if other == place]
+            table: dict[Any, list[tuple[Any, ...]]] = {}
+            key_of = _getter([at + 2 for at in shared])
             for number, match in enumerate(found[place]):
-                table.setdefault(tuple([match[1 + at] for at in shared]), []).append(
-                    (number, match)
-                )
-            tables.append(table)
-        values: list[Any] = [None] * self.width
-        roots: list[Any] = [None] * count
-        numbers: list[int] = [0] * count
-        earlier = [[one for one, other in self.halves if other == at] for at in range(count)]
+                row = (number, *match)
+                table.setdefault(key_of(row), []).append(row)
+            wanted = _getter([homes[columns[at]] for at in shared])
+            joined = _extended(joined, table, wanted, [one + 1 for one in roots], earlier)
+            roots.append(width)
+            for at, column in enumerate(columns):
+                homes.setdefault(column, width + 2 + at)
+            width += 2 + len(columns)
+        places = [*(one + 1 for one in roots), *(homes[column] for column in range(self.width))]
+        pick = _getter(places) if len(places) > 1 else lambda row: (row[places[0]],)
+        return map(pick, joined)
 
-        def extend(place: int) -> Iterator[tuple[Any, ...]]:
-            if place == count:
-                yield (*roots, *values)
-                return
-            columns = self.columns[place]
-            before = roots[:place]
-            key = tuple([values[column] for column in keys[place]])
-            first = max((numbers[one] for one in earlier[place]), default=-1)
-            for number, match in tables[place].get(key, ()):
-                if number <= first or match[0] in before:
-                    continue
-                roots[place], numbers[place] = match[0], number
-                for column, value in zip(columns, match[1:], strict=True):
-                    values[column] = value
-                yield from extend(place + 1)
 
-        return extend(0)
+def _extended(
+    rows: Iterator[tuple[Any, ...]],
+    table: dict[Any, list[tuple[Any, ...]]],
+    wanted: Callable[[tuple[Any, ...]], Any],
+    roots: list[int],
+    earlier: list[int],
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows with a further match, which stands elsewhere and comes after those it mirrors."""
+    for row in rows:
+        before = [row[one] for one in roots]
+        first = max([row[one] for one in earlier], default=-1)
+        for match in table.get(wanted(row), ()):
+            if match[0] > first and match[1] not in before:
+                yield row + match
+
+
+def _getter(places: list[int]) -> Callable[[tuple[Any, ...]], Any]:
+    return itemgetter(*places) if places else lambda row: None
 
 
 def join_of(rule: Rule) -> Join:

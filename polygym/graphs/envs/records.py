@@ -9,7 +9,8 @@ order of candidates have become others since::
     again = replay(json.loads(json.dumps(record)))
     again.episode.cost == env.unwrapped.episode.cost
 
-An action that is not possible where it stands is refused, by its number and with a reason.
+An action that is not possible where it stands is refused, by its number and with a reason; so is a
+rule of the table that is not sound.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from polygym.graphs.envs.saturate import SaturateEnv
 from polygym.graphs.envs.saturation import ACTIONS, Saturation
 from polygym.graphs.envs.substitute import SubstituteEnv
 from polygym.graphs.envs.substitution import STOP, Substitution
-from polygym.graphs.envs.task import DEFAULT_RULES
+from polygym.graphs.envs.task import DEFAULT_RULES, expect_sound
 from polygym.graphs.text import parse_graph, text_of
 from polygym.rewrite.rule import parse_rules, text_of_rules
 from polygym.version import __version__
@@ -139,6 +140,8 @@ def _made(said: Entries, costs: Any) -> GraphEnv:
     table = rules.any("table")
     if table is not None:
         found = parse_rules(rules.text("table"), f"{said.file}: rules")
+        for rule in found:
+            expect_sound(rule)
     graph = parse_graph(said.text("graph"), f"{said.file}: graph")
     try:
         env = kind(graph, rules=DEFAULT_RULES if table is None else found, **arguments)

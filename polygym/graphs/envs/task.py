@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,11 @@ from polygym.graphs.domain import TENSORS
 from polygym.graphs.envs.groups import Group, divided
 from polygym.graphs.graph import Graph
 from polygym.graphs.model import Model
-from polygym.graphs.rules import standard
+from polygym.graphs.rules import load_file, standard
 from polygym.graphs.sources import open_source
 from polygym.lru import Memory
 from polygym.rewrite.domain import Data
-from polygym.rewrite.rule import Rule, check_words, parse_rules
+from polygym.rewrite.rule import Rule, check_words
 from polygym.rewrite.term import Head, Term
 from polygym.rewrite.typed import Types
 
@@ -36,6 +36,7 @@ __all__ = [
     "Prices",
     "Task",
     "costs_named",
+    "expect_sound",
     "names_in",
     "open_graph",
     "operator_name",
@@ -47,6 +48,7 @@ DEFAULT_RULES = "default"
 
 _MOST_TERMS = 200_000
 _MOST_GRAPHS = 256
+_INSTANCES = 300
 
 
 @dataclass(frozen=True)
@@ -191,8 +193,11 @@ def costs_named(costs: object, threads: int) -> Costs:
 def rules_named(rules: object) -> tuple[Rule, ...]:
     """Return the table of rules: polygym's, that of a file, or the one that is given.
 
+    Rules of a file are verified; those that are given as values are taken for sound.
+
     Raises:
-        InputError: the file cannot be read, a rule has two names, or a word is not the domain's.
+        InputError: the file cannot be read, a rule in it is not sound, two rules have one name, or
+            a word is not the domain's.
     """
     found = tuple(_rules(rules))
     names = [one.name for one in found]
@@ -206,16 +211,23 @@ def _rules(rules: object) -> Sequence[Rule]:
     if rules == DEFAULT_RULES:
         return standard()
     if isinstance(rules, str | Path):
-        try:
-            text = Path(rules).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"rules: expected {DEFAULT_RULES!r}, a file, or rules; found {rules!r}: {error}"
-            ) from None
-        return parse_rules(text, str(rules))
+        return load_file(Path(rules))
     if isinstance(rules, Sequence) and all(isinstance(one, Rule) for one in rules):
         return rules
     raise InputError(f"rules: expected {DEFAULT_RULES!r}, a file, or rules; found {rules!r}")
+
+
+@lru_cache(maxsize=1 << 12)
+def expect_sound(rule: Rule) -> None:
+    """Refuse a rule that is not sound; those of the package are known to be.
+
+    Raises:
+        InputError: it is not, which is shown by numbers.
+    """
+    from polygym.graphs.rules.verify import check
+
+    if rule not in standard():
+        check(rule, _INSTANCES)
 
 
 def names_in(graph: object) -> tuple[str | Graph, ...]:

@@ -24,10 +24,10 @@ __all__ = ["folded", "is_folded"]
 
 _COMPUTED = frozenset(
     """
-    Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Equal
-    Erf Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity Less
-    LessOrEqual Log MatMul Max Mean Min Mod Mul Neg NonZero Not Or Pow Range Reciprocal ReduceMax
-    ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Sigmoid
+    Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Einsum
+    Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity
+    Less LessOrEqual Log MatMul Max Mean Min Mod Mul Neg NonZero Not Or Pow Range Reciprocal
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Sigmoid
     Sign Sin Slice Softmax Split Sqrt Squeeze Sub Sum Tan Tanh Tile Transpose Trilu Unsqueeze Where
     Xor
     """.split()
@@ -100,6 +100,10 @@ def _look_at_size(node: Node) -> None:
             if not step or not np.isfinite((limit - start) / step):
                 node.refuse(f"expected a range with an end, found {start} to {limit} by {step}")
             _refuse_large(node, (max(int((limit - start) / step) + 1, 0),))
+        case "Einsum":
+            _refuse_large(
+                node, tuple(extent for one in range(len(node.values)) for extent in node.shape(one))
+            )
         case "MatMul":
             _refuse_large(node, (*node.shape(0)[:-1], *node.shape(1)[:-2], *node.shape(1)[-1:]))
         case "Gather" | "GatherND":

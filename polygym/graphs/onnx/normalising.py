@@ -17,6 +17,7 @@ from polygym.graphs.build import words
 from polygym.graphs.onnx.nodes import Node, real
 from polygym.graphs.onnx.rows import Row
 from polygym.graphs.onnx.tensors import Array
+from polygym.graphs.types import numbers_in
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]
@@ -175,6 +176,17 @@ def _smallest(node: Node, x: Term, axes: Term, keep: int) -> Term:
     return node.make("neg", node.make("reduce-max", axes, keep, node.make("neg", x)))
 
 
+def _log_sum_exp(node: Node, x: Term, axes: Term, keep: int) -> Term:
+    """Add m, the largest, to the log of the sum of exp(x - m)."""
+    largest = node.make("reduce-max", axes, 1, x)
+    total = node.make("reduce-sum", axes, 1, node.make("exp", node.pairwise("sub", x, largest)))
+    found = node.pairwise("add", largest, node.make("log", total))
+    along = numbers_in(str(axes.head))
+    shape = node.builder.shape(found)
+    rest = tuple(extent for place, extent in enumerate(shape) if keep or place not in along)
+    return node.builder.reshaped(found, rest)
+
+
 def _sum_of(*functions: str) -> Callable[[Node, Term, Term, int], Term]:
     """Return a sum, with functions of elements before and of the sum after it (``>`` between)."""
     at = functions.index(">")
@@ -218,5 +230,6 @@ ROWS: tuple[Row, ...] = (
     _reduction("ReduceL1", _sum_of("abs", ">")),
     _reduction("ReduceL2", _sum_of("square", ">", "sqrt")),
     _reduction("ReduceSumSquare", _sum_of("square", ">")),
+    _reduction("ReduceLogSumExp", _log_sum_exp),
     _reduction("ReduceLogSum", _sum_of(">", "log")),
 )

@@ -7,8 +7,7 @@ weight. Nodes that no result needs are not looked at.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,14 @@ from polygym.graphs.model import Model
 from polygym.graphs.onnx.building import Builder
 from polygym.graphs.onnx.entering import entered
 from polygym.graphs.onnx.files import Opened, opened
-from polygym.graphs.onnx.folding import folded, is_folded
+from polygym.graphs.onnx.folding import folded
 from polygym.graphs.onnx.library import part_of_onnx
 from polygym.graphs.onnx.names import Names
 from polygym.graphs.onnx.nodes import Node, Value
+from polygym.graphs.onnx.ordering import Step, ordered
 from polygym.graphs.onnx.patterns import recognised
 from polygym.graphs.onnx.tensors import array_of
-from polygym.graphs.onnx.translations import ROWS, translated, unsupported
+from polygym.graphs.onnx.translations import translated, unsupported
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 
@@ -42,124 +42,74 @@ def read(path: str | Path, shapes: Mapping[str, Sequence[int]] | None = None) ->
     source = opened(Path(path))
     builder = Builder()
     values: dict[str, Value] = dict(entered(source, shapes or {}, builder))
-    weights = {one.name: one for one in source.model.graph.initializer}
-    wanted = [one.name for one in source.model.graph.output]
-    steps = _ordered(source, values, weights, wanted)
-    _refuse_unknown(source, steps)
-    _refuse_malformed(source, steps)
-    uses = Counter([*wanted, *(name for step in steps for name in step.proto.input)])
-    for name in wanted:
-        if name in weights:
-            values[name] = array_of(weights[name], source.path.parent, source.title)
+    inputs = tuple(one for one in values.values() if isinstance(one, Term))
+    results = _results(source, source.model.graph, values, builder)
+    return _model(source, inputs, results, builder)
+
+
+def _results(
+    source: Opened, graph: Any, around: Mapping[str, Value], builder: Builder
+) -> list[tuple[str, Value]]:
+    """Return the results of a graph, by name, given the values around it."""
+    weights = {one.name: one for one in graph.initializer}
+    values = _Values(around, weights, source)
+    wanted = [one.name for one in graph.output]
+    steps = ordered(source, graph, values, wanted)
+    uses = Counter([*wanted, *(name for step in steps for name in step.needs())])
     for step in steps:
-        for name in step.proto.input:
-            if name in weights and name not in values:
-                values[name] = array_of(weights[name], source.path.parent, source.title)
         node = _node(source, step, values, uses, builder)
-        results = folded(node, step.proto, source.path.parent) or translated(node)
-        values.update(zip(node.outputs, results, strict=False))
-    return _model(source, values, wanted, builder)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A node of the file and its number in it."""
-
-    number: int
-    proto: Any
-
-    @property
-    def title(self) -> str:
-        name = printable(self.proto.name) or "without a name"
-        return f"node {self.number} ({printable(self.proto.op_type)}, {name})"
-
-
-def _ordered(
-    source: Opened, values: Mapping[str, Value], weights: Mapping[str, Any], wanted: Sequence[str]
-) -> list[_Step]:
-    """Return the nodes that the results need, each after those that it needs."""
-    makers: dict[str, _Step] = {}
-    for number, proto in enumerate(source.model.graph.node):
-        for name in filter(None, proto.output):
-            step = _Step(number, proto)
-            if name in makers or name in values or name in weights:
-                raise InputError(
-                    f"{source.title}: {step.title}: expected a new name for its result, "
-                    f"found {printable(name)} for the second time"
-                )
-            makers[name] = step
-    order: list[_Step] = []
-    states: dict[int, str] = {}
-    stack: list[tuple[_Step, Iterator[str]]] = []
-
-    def visit(name: str, by: str) -> None:
-        if not name or name in values or name in weights:
-            return
-        if (step := makers.get(name)) is None:
-            raise InputError(
-                f"{source.title}: {by}: expected the name of an input, a weight or a result, "
-                f"found {printable(name)}, which nothing makes"
-            )
-        if states.get(step.number) == "open":
-            raise InputError(
-                f"{source.title}: {by}: expected a graph without cycles, found that "
-                f"{printable(name)} is needed for itself"
-            )
-        if step.number not in states:
-            states[step.number] = "open"
-            stack.append((step, iter(step.proto.input)))
-
-    for name in wanted:
-        visit(name, f"result {printable(name)}")
-        while stack:
-            step, needs = stack[-1]
-            if (need := next(needs, None)) is not None:
-                visit(need, step.title)
-            else:
-                stack.pop()
-                states[step.number] = "done"
-                order.append(step)
-    return order
-
-
-def _refuse_unknown(source: Opened, steps: Sequence[_Step]) -> None:
-    """Refuse nodes of other domains and operators; says the first of the file, and how many."""
-    unknown: list[tuple[int, str]] = []
-    for step in steps:
-        domain, operator = step.proto.domain, step.proto.op_type
-        if domain not in ("", "ai.onnx"):
-            said = (
-                "expected an operator of ONNX itself, found one of the domain "
-                f"{printable(domain)}: export the model without custom operators"
-            )
-        elif operator in ROWS or is_folded(operator):
-            continue
+        made: Sequence[Value]
+        if node.operator == "If":
+            branch = _branch(node)
+            made = [one for _, one in _results(source, branch, values.all(), builder)]
         else:
-            said = unsupported(operator)
-        unknown.append((step.number, f"{step.title}: {said}"))
-    if unknown:
-        more = f" ({len(unknown) - 1} more nodes are unknown)" if unknown[1:] else ""
-        raise InputError(f"{source.title}: {min(unknown)[1]}{more}")
+            made = folded(node, step.proto, source.path.parent) or translated(node)
+        values.update(zip(node.outputs, made, strict=False))
+    return [(name, values[name]) for name in wanted]
 
 
-def _refuse_malformed(source: Opened, steps: Sequence[_Step]) -> None:
-    """Refuse nodes that are not written as ONNX says that their operator is."""
-    checker = part_of_onnx("checker")
-    context = checker.C.CheckerContext()
-    context.ir_version = part_of_onnx().IR_VERSION
-    context.opset_imports = {"": source.opset}
-    for step in steps:
-        try:
-            checker.check_node(step.proto, context)
-        except checker.ValidationError as error:
-            first = printable(str(error).strip().partition("\n")[0])
-            raise InputError(f"{source.title}: {step.title}: {first}") from None
+class _Values:
+    """The values of names: those around a graph, its weights once they are needed, its results."""
+
+    def __init__(self, around: Mapping[str, Value], weights: Mapping[str, Any], source: Opened):
+        self._found = {name: one for name, one in around.items() if name not in weights}
+        self._weights = weights
+        self._source = source
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._weights or name in self._found
+
+    def __getitem__(self, name: str) -> Value:
+        if name in self._weights and name not in self._found:
+            title, folder = self._source.title, self._source.path.parent
+            self._found[name] = array_of(self._weights[name], folder, title)
+        return self._found[name]
+
+    def update(self, pairs: Iterable[tuple[str, Value]]) -> None:
+        self._found.update(pairs)
+
+    def all(self) -> dict[str, Value]:
+        return {name: self[name] for name in (*self._found, *self._weights)}
+
+
+def _branch(node: Node) -> Any:
+    """Return the branch of a condition that is known."""
+    if isinstance(node.values[0] if node.values else None, Term):
+        node.refuse(unsupported("If"))
+    choice = node.array(0, "the condition")
+    if choice.size != 1:
+        node.refuse(f"expected one condition, found {choice.size}")
+    name = "then_branch" if choice.any() else "else_branch"
+    branch = node.attribute(name)
+    if not hasattr(branch, "output") or len(branch.output) < len(node.outputs):
+        node.refuse(f"expected a graph of {len(node.outputs)} results for {name}, found none")
+    return branch
 
 
 def _node(
     source: Opened,
-    step: _Step,
-    values: Mapping[str, Value],
+    step: Step,
+    values: _Values,
     uses: Mapping[str, int],
     builder: Builder,
 ) -> Node:
@@ -182,20 +132,20 @@ def _node(
 
 
 def _model(
-    source: Opened, values: Mapping[str, Value], wanted: Sequence[str], builder: Builder
+    source: Opened,
+    inputs: tuple[Term, ...],
+    values: Sequence[tuple[str, Value]],
+    builder: Builder,
 ) -> Model:
     names = Names()
     results: list[tuple[str, Term]] = []
-    for name in wanted:
-        found = values[name]
+    for name, found in values:
         try:
             one = found if isinstance(found, Term) else builder.weight(found, name)
         except Inadmissible as error:
             raise InputError(f"{source.title}: result {printable(name)}: {error}") from None
         results.append((names.take(name), one))
     made = recognised([one for _, one in results], builder)
-    inputs = tuple(one for one in values.values() if isinstance(one, Term) and one.head == "input")
     title = Names().take(source.model.graph.name or source.path.stem)
-    outputs = tuple((name, made[one]) for name, one in results)
-    graph = Graph(title, tuple(dict.fromkeys(inputs)), outputs)
+    graph = Graph(title, inputs, tuple((name, made[one]) for name, one in results))
     return Model(graph, {one.name: builder.values[one.name] for one in graph.weights})

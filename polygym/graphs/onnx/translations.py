@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from polygym.errors import printable
 from polygym.graphs.onnx import attention, elementwise, images, normalising, products, shaping
 from polygym.graphs.onnx.folding import is_folded
@@ -70,7 +72,8 @@ def translated(node: Node) -> tuple[Term, ...]:
             f"found {', '.join(sorted(unknown))}"
         )
     try:
-        made = row.translate(node)
+        with np.errstate(all="ignore"):  # weights may hold what no arithmetic likes
+            made = row.translate(node)
     except Inadmissible as error:
         node.refuse(str(error))
     return made if isinstance(made, tuple) else (made,)

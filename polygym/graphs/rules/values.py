@@ -109,19 +109,19 @@ def _borders(rule: Rule) -> list[float]:
 
 
 def _whole(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return dice.integers(-9, 10, shape).astype(np.float64)
+    return np.asarray(dice.integers(-9, 10, shape), np.float64)
 
 
 def _real(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return dice.uniform(-1.5, 1.5, shape)
+    return np.asarray(dice.uniform(-1.5, 1.5, shape))
 
 
 def _positive(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return dice.uniform(0.1, 1.5, shape)
+    return np.asarray(dice.uniform(0.1, 1.5, shape))
 
 
 def _halves(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return dice.integers(-4, 5, shape) / 2
+    return np.asarray(dice.integers(-4, 5, shape) / 2)
 
 
 def _values(
@@ -139,7 +139,7 @@ def _values(
         return tuple(_with_borders(kind(dice, part.shape), dice, borders) for part in parts)
     assert isinstance(data, Tensor)
     if data.dtype.startswith("int"):
-        return dice.integers(0, largest, data.shape)
+        return np.asarray(dice.integers(0, largest, data.shape))
     return _with_borders(kind(dice, data.shape), dice, borders)
 
 

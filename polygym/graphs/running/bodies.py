@@ -32,8 +32,12 @@ __all__ = ["HEADS", "MAIN", "Body", "Draft", "body_of", "broadcast"]
 MAIN = "main"
 """The name of a temporary array that may become the result: it has its shape."""
 
-_WIDE = 6
-"""Columns from which on kernels of single channels are written out, if windows leave some out."""
+_WIDE = 4
+"""Columns from which on kernels of single channels are written out, if windows leave some out and
+rows of the result fill vectors."""
+
+_VECTOR = 16
+"""Elements in single precision that the widest vectors hold."""
 
 _LARGEST_WINDOW = 8
 """Rows and columns of windows that are written out element by element."""
@@ -145,7 +149,7 @@ def _conv(operation: Operation, draft: Draft) -> Body:
     left = draft.read(x, (n, channel, h * stride[0] + down, v * stride[1] + across))
     right = draft.read(w, (filter_, c, down, across))
     value: Expression = Apply("{0} * {1}", (left, right))
-    if inner == 1 and stride[1] > 1 and w.shape[3] >= _WIDE:
+    if inner == 1 and stride[1] > 1 and w.shape[3] >= _WIDE and width >= _VECTOR:
         del extents["x"]
         terms = [
             (
@@ -254,12 +258,45 @@ def _reduction(operation: Operation, draft: Draft) -> Body:
             next(names)
         extents[f"r{axis}"] = extent
         places.append(index(f"r{axis}"))
-    operator = "max=!" if operation.head == "reduce-max" else "+=!"
-    body = _reduced(operation, at, extents, operator, draft.read(x, places))
+    if operation.head == "reduce-max":
+        statements, temporaries = _largest(x, draft, at, extents, places, MAIN)
+        out = tuple(map(index, at))
+        return Body(extents, statements, temporaries, Access(MAIN, out), at, out)
+    body = _reduced(operation, at, extents, "+=!", draft.read(x, places))
     if operation.head != "reduce-mean":
         return body
     count = number(prod(x.shape[axis] for axis in along), operation.result.dtype)
     return replace(body, value=Apply(f"{{0}} / {count}", (body.value,)))
+
+
+def _largest(
+    x: View,
+    draft: Draft,
+    at: tuple[str, ...],
+    extents: dict[str, int],
+    places: Sequence[Affine],
+    name: str,
+) -> tuple[tuple[Statement, ...], tuple[Array, ...]]:
+    """Return statements that find the largest along indices that are not in ``at``.
+
+    A long row is looked at in pieces as wide as a vector; the last one may overlap the one before.
+    """
+    shape = tuple(extents[one] for one in at)
+    found, out = Array(name, shape, x.dtype), tuple(map(index, at))
+    row, last = tuple(places[:-1]), places[-1].plain
+    length = x.shape[-1] if x.shape else 1
+    if last is None or last in at or length < 2 * _VECTOR:
+        return (Statement(name, at, "max=!", draft.read(x, places)),), (found,)
+    extents |= {"piece": length // _VECTOR, "lane": _VECTOR}
+    piece, lane, beside = index("piece"), index("lane"), (*at, "lane")
+    statements = [
+        Statement("lanes", beside, "max=!", draft.read(x, (*row, piece * _VECTOR + lane)))
+    ]
+    if length % _VECTOR:
+        element = draft.read(x, (*row, lane + (length - _VECTOR)))
+        statements.append(Statement("lanes", beside, "max=", element))
+    statements.append(Statement(name, at, "max=!", Access("lanes", (*out, lane))))
+    return tuple(statements), (Array("lanes", (*shape, _VECTOR), x.dtype), found)
 
 
 def _softmax(operation: Operation, draft: Draft) -> Body:
@@ -271,13 +308,14 @@ def _softmax(operation: Operation, draft: Draft) -> Body:
     shape, dtype = tuple(extents[name] for name in rows), x.dtype
     element = draft.read(x, places)
     share = Apply("exp({0} - {1})", (element, Access("top", row)))
+    first, lanes = _largest(x, draft, rows, extents, places, "top")
     statements = (
-        Statement("top", rows, "max=!", element),
+        *first,
         Statement(MAIN, at, "=", share),
         Statement("sum", rows, "+=!", Access(MAIN, places)),
     )
     temporaries = (
-        Array("top", shape, dtype),
+        *lanes,
         Array(MAIN, x.shape, dtype),
         Array("sum", shape, dtype),
     )

@@ -33,6 +33,7 @@ class Program:
         self.join: Join = join_of(rule)
         self.prospects = Prospects(rule, types)
         self.leaves = self.prospects.leaves
+        self.every_leaf = sorted({leaf for leaves in self.leaves for leaf in leaves})
         self._types = types
         self._apply: Callable[[EGraph, list[Match], int], tuple[int, int]] | None = None
 

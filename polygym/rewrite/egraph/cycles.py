@@ -28,7 +28,7 @@ from polygym.rewrite.egraph.applying import Program
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.egraph.matching import Match
 
-__all__ = ["CycleFilter", "closes_cycle", "cut_cycles", "descendants", "reachable"]
+__all__ = ["CycleFilter", "Descendants", "closes_cycle", "cut_cycles", "reachable"]
 
 
 class CycleFilter(Enum):
@@ -86,21 +86,39 @@ def reachable(graph: EGraph) -> Callable[[int, int], bool]:
     return reaches
 
 
-def descendants(graph: EGraph, ends: Iterable[int]) -> Callable[[int, int], bool]:
-    """Return a function that knows which classes need which of some, as it is now.
+class Descendants:
+    """Knows which classes need which of some, as it was when the map was made.
 
-    The e-graph must be rebuilt and have no cycles.
+    The e-graph must be rebuilt and have no cycles then.
     """
-    bits = {name: 1 << place for place, name in enumerate(dict.fromkeys(ends))}
-    reach: dict[int, int] = {}
-    for name in _children_first(graph):
-        found = bits.get(name, 0)
-        for node in graph.members[name]:
-            if not graph.states[node]:
-                for child in graph.keys[node][1:]:
-                    found |= reach[child]
-        reach[name] = found
-    return lambda start, end: bool(reach[start] & bits[end])
+
+    def __init__(self, graph: EGraph, ends: Iterable[int]) -> None:
+        """Make the map, for those ends alone."""
+        self._bits = {name: 1 << place for place, name in enumerate(dict.fromkeys(ends))}
+        self._reached: dict[int, int] = {}
+        reached = self._reached
+        for name in _children_first(graph):
+            found = self._bits.get(name, 0)
+            for node in graph.members[name]:
+                if not graph.states[node]:
+                    for child in graph.keys[node][1:]:
+                        found |= reached[child]
+            reached[name] = found
+
+    def __call__(self, start: int, end: int) -> bool:
+        """Whether a class is another or needs it."""
+        return bool(self._reached[start] & self._bits[end])
+
+    def closes_cycle(self, program: Program, match: Match) -> bool:
+        """Whether a match makes a class need itself; mostly one look says that it does not."""
+        count = len(program.leaves)
+        found = 0
+        for leaf in program.every_leaf:
+            found |= self._reached[match[count + leaf]]
+        for root in match[:count]:
+            if found & self._bits[root]:
+                return closes_cycle(program, match, self)
+        return False
 
 
 def cut_cycles(graph: EGraph) -> int:

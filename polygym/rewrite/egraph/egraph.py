@@ -266,18 +266,18 @@ class EGraph:
         Raises:
             Inadmissible: the domain says that what follows cannot be; some union was wrong.
         """
-        merged: dict[int, None] = {}
+        changed: dict[int, None] = {}
         while self._to_repair or self._to_infer:
             while self._to_repair:
                 todo, self._to_repair = self._to_repair, []
                 for name in todo:
-                    self._repair(name)
-                    merged[name] = None
+                    changed[name] = None
+                    self._repair(name, changed)
             self._infer_again()
         members, states = self.members, self.states
-        for name in dict.fromkeys(map(self.find, merged)):
+        for name in dict.fromkeys(map(self.find, changed)):
             members[name] = sorted(node for node in members[name] if states[node] != _DEAD)
-        if merged:
+        if changed:
             for name in range(len(self.parents)):
                 self.find(name)
 
@@ -315,8 +315,11 @@ class EGraph:
             raise AssertionError("the domain refuses a node at one time and not at another")
         return made
 
-    def _repair(self, old: int) -> None:
-        """Give the nodes that use a class by a name that counts no more its new name."""
+    def _repair(self, old: int, changed: dict[int, None]) -> None:
+        """Give the nodes that use a class by a name that counts no more its new name.
+
+        Notes of which classes a node became one with another.
+        """
         keys, table, states, find = self.keys, self.table, self.states, self.find
         touched, tick = self.touched, self.tick
         nodes, self._uses[old] = self._uses[old], []
@@ -333,7 +336,9 @@ class EGraph:
                 table[key] = node
                 keys[node] = key
                 self._uses[find(old)].append(node)
-            elif node < twin:
+                continue
+            changed[node] = None
+            if node < twin:
                 self._uses[find(old)].append(node)
                 self._become_one(node, twin, key)
             else:

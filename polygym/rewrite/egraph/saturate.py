@@ -23,15 +23,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from itertools import islice
 
 from polygym.errors import InputError
 from polygym.rewrite.egraph.applying import Program, program_of
 from polygym.rewrite.egraph.cycles import (
     CycleFilter,
+    Descendants,
     closes_cycle,
     cut_cycles,
-    descendants,
     reachable,
 )
 from polygym.rewrite.egraph.egraph import EGraph
@@ -219,14 +220,15 @@ class _Work:
                     return StopReason.TIME
                 if pattern not in found:
                     found[pattern] = _pattern(pattern, graph.types).matches(self._index)
-        reaches: Callable[[int, int], bool] | None = None
+        closes: Callable[[Program, Match], bool] | None = None
         if self._cycles is CycleFilter.VANILLA:
-            reaches = reachable(graph)
+            closes = partial(closes_cycle, reaches=reachable(graph))
         elif self._cycles is CycleFilter.EFFICIENT:
-            reaches = descendants(graph, (row[0] for rows in found.values() for row in rows))
+            ends = (row[0] for rows in found.values() for row in rows)
+            closes = Descendants(graph, ends).closes_cycle
         for program in programs:
             rows = program.join.rows([found[pattern] for pattern in program.join.patterns])
-            stop = self._apply(program, self._chunks(program, rows, reaches))
+            stop = self._apply(program, self._chunks(program, rows, closes))
             if stop is not None:
                 return stop
         return None
@@ -235,15 +237,15 @@ class _Work:
         self,
         program: Program,
         rows: Iterator[Match],
-        reaches: Callable[[int, int], bool] | None,
+        closes: Callable[[Program, Match], bool] | None,
     ) -> Iterator[list[Match]]:
         """Yield matches that close no cycle; where the e-graph is asked, one at a time."""
         size = 1 if self._cycles is CycleFilter.VANILLA else _CHUNK
         while chunk := list(islice(rows, size)):
-            if reaches is None:
+            if closes is None:
                 yield chunk
             else:
-                yield [row for row in chunk if not closes_cycle(program, row, reaches)]
+                yield [row for row in chunk if not closes(program, row)]
 
     def _apply(self, program: Program, chunks: Iterator[list[Match]]) -> StopReason | None:
         graph, applied, name = self._graph, self._applied, program.rule.name

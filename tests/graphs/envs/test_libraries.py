@@ -28,10 +28,16 @@ def last_allowed(masks: Any) -> np.ndarray[Any, Any]:
 
 
 @every_id
-@pytest.mark.parametrize("mode", [None, "sync", "async"])
-def test_gymnasium_vectors(name: str, mode: str | None) -> None:
+@pytest.mark.parametrize(
+    ("mode", "extra"), [(None, {}), ("sync", {}), ("async", {"context": "spawn"})]
+)
+def test_gymnasium_vectors(name: str, mode: str | None, extra: dict[str, str]) -> None:
     envs = gymnasium.make_vec(
-        f"polygym:{name}", num_envs=2, vectorization_mode=mode, **ARGUMENTS[name]
+        f"polygym:{name}",
+        num_envs=2,
+        vectorization_mode=mode,
+        vector_kwargs=extra,
+        **ARGUMENTS[name],
     )
     observation, info = envs.reset(seed=1)
     over, ended = np.zeros(2, bool), 0
@@ -45,7 +51,7 @@ def test_gymnasium_vectors(name: str, mode: str | None) -> None:
     envs.close()
 
 
-def test_stable_baselines_vectors_in_processes_that_know_nothing() -> None:
+def test_stable_baselines_vectors() -> None:
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
@@ -54,7 +60,7 @@ def test_stable_baselines_vectors_in_processes_that_know_nothing() -> None:
         n_envs=2,
         env_kwargs=ARGUMENTS[SUBSTITUTE],
         vec_env_cls=SubprocVecEnv,
-        vec_env_kwargs={"start_method": "forkserver"},
+        vec_env_kwargs={"start_method": "fork"},
         seed=0,
     )
     observation = envs.reset()

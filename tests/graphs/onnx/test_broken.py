@@ -196,16 +196,45 @@ def test_nodes_that_make_no_sense(
     assert f"node 0 ({kind}, here)" in text
 
 
-def test_control_flow_is_refused(tmp_path: Path) -> None:
-    branch = helper.make_graph(
-        [helper.make_node("Relu", ["x"], ["z"])],
+def branch(kind: str, name: str = "z") -> Any:
+    """Return a graph of one node of x and a weight of its own, which lie around it and in it."""
+    return helper.make_graph(
+        [helper.make_node(kind, ["x", "own"], [name])],
         "branch",
         [],
-        [helper.make_tensor_value_info("z", TensorProto.FLOAT, (2, 3))],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2, 3))],
+        [onnx.numpy_helper.from_array(numbers(3), "own")],
     )
-    node = helper.make_node("If", ["choice"], ["y"], "if", then_branch=branch, else_branch=branch)
-    path = one(tmp_path / "m.onnx", node, weights={"choice": np.array(True)})
-    assert "control flow" in refusal(path)
+
+
+@pytest.mark.parametrize("choice", [True, False])
+def test_conditions_that_are_known(choice: bool, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Neg", ["i"], ["x"]),
+        helper.make_node(
+            "If", ["c"], ["z"], then_branch=branch("Add"), else_branch=branch("Sub", "other")
+        ),
+        helper.make_node("Relu", ["z"], ["y"]),
+    ]
+    weights = {"c": np.array(choice)}
+    path = save(tmp_path / "m.onnx", nodes, {"i": (2, 3)}, weights=weights)
+    heads = [one.head for one in read(path).graph.nodes()]
+    assert heads == ["input", "neg", "weight", "add" if choice else "sub", "relu"]
+
+
+def test_control_flow_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node(
+        "If", ["c"], ["y"], "if", then_branch=branch("Add"), else_branch=branch("NoSuchThing")
+    )
+    path = tmp_path / "m.onnx"
+    several = {"c": np.array([True, False])}
+    assert "node 0 (If, if): expected one condition" in refusal(one(path, node, weights=several))
+    assert "NoSuchThing" in refusal(one(path, node, weights={"c": np.array(False)}))
+    condition = helper.make_node("Cast", ["x"], ["c"], to=TensorProto.INT64)
+    assert "control flow" in refusal(one(path, condition, node))
+    loop = helper.make_node("Loop", ["n", "c"], ["y"], "loop", body=branch("Add"))
+    weights = {"n": np.array(3), "c": np.array(True)}
+    assert "node 0 (Loop, loop)" in refusal(one(path, loop, weights=weights))
 
 
 def test_other_domains_and_versions(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ UNARY = """
     LeakyRelu Elu Selu Celu HardSigmoid Gelu Dropout
 """.split()
 PAIRS = "Add Sub Mul Div Pow Min Max Sum Mean PRelu".split()
-REDUCTIONS = "Mean Sum Max Min L1 L2 SumSquare LogSum".split()
+REDUCTIONS = "Mean Sum Max Min L1 L2 SumSquare LogSum LogSumExp".split()
 
 
 @pytest.mark.parametrize("kind", UNARY)

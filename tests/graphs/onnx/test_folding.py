@@ -89,7 +89,8 @@ def test_tables_of_waves(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Range", ["start", "end", "step"], ["places"]),
         helper.make_node("Unsqueeze", ["places", "one"], ["column"]),
-        helper.make_node("MatMul", ["column", "frequencies"], ["angles"]),
+        helper.make_node("MatMul", ["column", "frequencies"], ["product"]),
+        helper.make_node("Einsum", ["product", "ones"], ["angles"], equation="ij,j->ij"),
         helper.make_node("Sin", ["angles"], ["sines"]),
         helper.make_node("Cos", ["angles"], ["cosines"]),
         helper.make_node("Mul", ["x", "sines"], ["p"]),
@@ -98,6 +99,7 @@ def test_tables_of_waves(tmp_path: Path) -> None:
     names = {"start": 0, "end": 5, "step": 1}
     weights = {name: np.array(one, np.float32) for name, one in names.items()}
     weights |= {"one": integers(1), "frequencies": numbers(1, 4)}
+    weights |= {"ones": np.ones(4, np.float32)}
     path = save(tmp_path / "m.onnx", nodes, {"x": (5, 4)}, weights=weights)
     assert_same(path, [numbers(5, 4)])
     assert heads(path) == ["ewmul", "sub"]

@@ -60,14 +60,19 @@ class Other:
             head = " ".join(f"(union root{at} {_text(one)})" for at, (_, one) in enumerate(pairs))
             group = "multiple" if rule.is_multiple else "single"
             lines.append(f"(rule ({body}) ({head}) :ruleset {group})")
-        self.run("\n".join([*lines, f"(let $root {_text(root)})"]))
+        self.run("\n".join(lines))
+        names: dict[Term, str] = {}
+        for place, one in enumerate(postorder([root])):
+            names[one] = f"$node{place}"
+            inner = "".join(f" {names[child]}" for child in one.children)
+            self.run(f"(let {names[one]} ({one.head}{inner}))")
 
     def run(self, text: str) -> None:
         self.graph.run_program(*self.graph.parse_program(text))
 
     def counts(self) -> tuple[int, int]:
         data = json.loads(self.graph.serialize([]).to_json())
-        nodes = [one for one in data["nodes"].values() if one["op"] != "$root"]
+        nodes = [one for one in data["nodes"].values() if not one["op"].startswith("$")]
         return len(nodes), len({one["eclass"] for one in nodes})
 
 

@@ -80,6 +80,16 @@ def test_a_copy_goes_its_own_way(
     assert (graph.keys, graph.parents, graph.members) == (alone.keys, alone.parents, alone.members)
 
 
+def test_a_node_that_becomes_one_within_its_class_is_no_member_any_more() -> None:
+    graph = EGraph(Plain())
+    short, long = (graph.add_term(parse_term(text)) for text in ("(g c c)", "(g c (g a a))"))
+    graph.union(short, long)
+    graph.rebuild()
+    graph.union(graph.add("c"), graph.add_term(parse_term("(g a a)")))
+    graph.rebuild()
+    check(graph)
+
+
 def test_nodes_are_numbered_as_they_come_and_the_earlier_stays() -> None:
     graph = EGraph(Plain())
     for text in ("a", "b", "(f a)", "(f b)"):

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from itertools import product
 
 from polygym.errors import InputError
+from polygym.graphs.domain import TENSORS
 from polygym.graphs.operators import operator
 from polygym.graphs.rules.generate.conditions import with_conditions
 from polygym.graphs.rules.shapes import literal_data
 from polygym.graphs.rules.verify import Verified, verify
 from polygym.graphs.types import Data, Tensor
+from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Head, Term, is_variable, postorder, term, variables
@@ -39,6 +41,12 @@ _FAMILIES = {
 }
 _QUICK = 40
 _FULL = 100
+
+_OF_FUNCTIONS = {
+    "=compose": ("permutation", "permutation"),
+    "=place": ("permutation", "axis"),
+    "=entry": ("permutation", "axis"),
+}
 
 Key = tuple[str, Head]
 
@@ -87,10 +95,13 @@ def _with_literals(
         return rule(names)
     # Activations, strides and paddings stand every value or one alone; axes and places of splits
     # may need conditions, all of them at once before fewer.
-    places = {key: name for key, name in names.items() if key[0] in ("axis", "at")}
+    places = {key: name for key, name in names.items() if key[0] in ("axis", "at", "permutation")}
     plain: dict[Key, str] = {}
     base: Rule | None = None
-    for chosen in [places, *({key: name} for key, name in places.items() if len(places) > 1), {}]:
+    order = {key: name for key, name in places.items() if key[0] == "permutation"}
+    rest = {key: name for key, name in places.items() if key[0] != "permutation"}
+    singles = [{key: name} for key, name in places.items()]
+    for chosen in _different([places, rest, order, *singles, {}]):
         tried = rule(chosen)
         base = tried if _holds(tried, _QUICK, seed) else conditioned(chosen)
         if base is not None and all(_is_wider(base, key, name) for key, name in chosen.items()):
@@ -105,6 +116,10 @@ def _with_literals(
             if _holds(tried, _QUICK, seed):
                 plain[key] = name
     return rule(plain, base.conditions)
+
+
+def _different(every: list[dict[Key, str]]) -> list[dict[Key, str]]:
+    return [one for place, one in enumerate(every) if one not in every[:place]]
 
 
 def _growth(sources: tuple[Term, ...], targets: tuple[Term, ...]) -> int:
@@ -161,8 +176,13 @@ def _literals(roots: tuple[Term, ...]) -> Iterator[Key]:
 
 
 def _renamed(one: Term, keys: dict[Key, str]) -> Term:
-    if not one.children or str(one.head).startswith("="):
+    if not one.children:
         return one
+    if str(one.head).startswith("="):
+        families = _OF_FUNCTIONS.get(str(one.head), ())
+        pairs = zip(families, one.children, strict=False)
+        renamed = [term(keys.get((name, child.head), child.head)) for name, child in pairs]
+        return term(one.head, *(renamed or one.children))
     children = []
     for (name, kind), child in zip(operator(one.head).takes, one.children, strict=True):
         if kind in "NS" and not child.children and (name, child.head) in keys:
@@ -177,26 +197,53 @@ def _computed(
 ) -> Iterator[tuple[Term, ...]]:
     """Yield targets with axes and places of splits as they are, and as what computes them."""
     places: list[list[tuple[Term, Term]]] = []
+    permutations = [term(value) for family, value in known if family == "permutation"]
+    axes = [term(value) for family, value in known if family == "axis"]
+    moved = [
+        term(word, order, axis)
+        for order, axis in product(permutations, axes)
+        for word in ("=place", "=entry")
+    ]
     for one in dict.fromkeys(postorder(targets)):
         if str(one.head).startswith("concat"):
             axis, first = one.children[:2]
             options = [(axis, axis)] if ("axis", axis.head) in known else []
-            options += [(axis, other) for other in _axes(axis, first, binding)] or [(axis, axis)]
+            options += [(axis, other) for other in moved if _value(other) == axis.head]
+            options += [(axis, other) for other in _axes(axis, first, binding)]
+            options = options or [(axis, axis)]
             places.append([(one, _changed(one, 0, other)) for _, other in options])
         elif one.head == "split":
             axis, at, whole = one.children
-            axes = [axis] if ("axis", axis.head) in known else []
-            axes += _axes(axis, whole, binding) or [axis]
+            along = [axis] if ("axis", axis.head) in known else []
+            along += _axes(axis, whole, binding) or [axis]
             ats = [at] if ("at", at.head) in known else _extents(at, whole, binding)
             places.append(
                 [
                     (one, _changed(_changed(one, 0, other), 1, place))
-                    for other, place in product(axes, ats)
+                    for other, place in product(along, ats)
                 ]
+            )
+        elif one.head == "transpose" and ("permutation", one.children[1].head) not in known:
+            order = one.children[1]
+            composed = [
+                term("=compose", left, right) for left, right in product(permutations, repeat=2)
+            ]
+            options = [(order, made) for made in composed if _value(made) == order.head]
+            places.append(
+                [(one, _changed(one, 1, other)) for _, other in [*options, (order, order)]]
             )
     for choice in list(product(*places))[:24]:
         changes = dict(choice)
         yield tuple(_replaced(one, changes) for one in targets)
+
+
+def _value(computed: Term) -> Head | None:
+    """Return the literal that a function of literals is."""
+    try:
+        data = tuple(literal_data(child.head) for child in computed.children)
+        return TENSORS.compute(str(computed.head)[1:], data)
+    except (Inadmissible, ValueError):
+        return None
 
 
 def _changed(one: Term, place: int, other: Term) -> Term:

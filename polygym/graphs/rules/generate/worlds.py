@@ -103,15 +103,22 @@ WORLDS = (
     World(
         "turned",
         _same((2, 2, 2), "xy"),
-        "(transpose ?0 0-2-1)\n(transpose ?0 1-0-2)\n(transpose ?0 1-2-0)\n(ewadd ?0 ?1)\n"
+        "(transpose ?0 0-1-2)\n(transpose ?0 0-2-1)\n(transpose ?0 1-0-2)\n(transpose ?0 1-2-0)\n(ewadd ?0 ?1)\n"
         + _RELU
         + _CONCATS,
         2,
     ),
     World(
         "halves",
-        (*_same((2, 2), "xy"), ("?z", (4, 4))),
+        _same((2, 2), "xy"),
         _SUMS + _RELU + "(tanh ?0)\n(sigmoid ?0)\n" + _CONCATS + _HALVES,
+        3,
+    ),
+    World(
+        "halved",
+        _same((4, 4), "xy"),
+        "(relu ?0)\n(tanh ?0)\n(sigmoid ?0)\n(ewadd ?0 ?1)\n(ewmul ?0 ?1)\n"
+        "(concat2 0 (split0 (split 0 2 ?0)) (split1 (split 0 2 ?0)))\n" + _HALVES,
         3,
     ),
     World(
