@@ -108,7 +108,8 @@ def parse_programs(text: str, file: str = "<text>") -> list[Program]:
             made = _definition(source, one, found)
             found[made.program.name] = made
         elif found or len(source.top) > 1:
-            raise source.error(one, f"expected (def …), found {one}", _ONE)
+            wrong = one if found else source.top[1]
+            raise source.error(wrong, f"expected (def …), found {wrong}", _ONE)
         else:
             return [_bare(source, one)]
     return [one.program for one in found.values()]
@@ -266,7 +267,7 @@ class _Reading:
         word = one.word
         if _INTEGER.fullmatch(word):
             value = int(word)
-            if abs(value) > _LARGEST:
+            if not -_LARGEST - 1 <= value <= _LARGEST:
                 raise self.error(one, f"expected an Integer of 64 bits, found {word}")
             return _Read(term(value), INTEGER, value)
         if _REAL.fullmatch(word):
