@@ -48,7 +48,7 @@ _GET = re.compile(r"get\$(\d+)\$(\d+)")
 _NAME = re.compile(r"[^\s()\";:%?=\d.+*/<>&-][^\s()\";:%?=]*")
 _WORDS = {"lam", "def", "rule", "True", "False"}
 _LARGEST = 2**63 - 1
-_MOST = 2_000_000
+_MOST = 400_000
 _OVERLOADED = {"add", "sub", "mul", "div", "eq", "ne", "gt", "gte", "lt", "lte", "if"}
 _OF_FLOATS = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "pow", "max", "min"}
 
@@ -218,7 +218,7 @@ class _Reading:
     """Reads the terms of one text."""
 
     def __init__(self, source: Source, known: dict[str, _Definition]) -> None:
-        self._source, self._known, self._count = source, known, 0
+        self._source, self._known = source, known
 
     def error(self, where: Syntax, message: str, hint: str = "") -> SourceError:
         return self._source.error(where, message, hint)
@@ -226,8 +226,8 @@ class _Reading:
     def term(self, one: Syntax, scope: _Scope) -> Deep[_Read]:
         """Read a term; a generator for :func:`polygym.terms.language.deep.run`."""
         read: _Read
-        self._count += 1
-        if self._count > _MOST:
+        self._source.read += 1
+        if self._source.read > _MOST:
             raise LimitError(
                 f"{self._source.file}: expected at most {_MOST} nodes of terms, found more"
             )

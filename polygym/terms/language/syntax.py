@@ -59,7 +59,7 @@ class Syntax:
 
 
 class Source:
-    """A text and its lists; makes errors that say where."""
+    """A text and its lists; makes errors that say where; ``read`` counts what was made of it."""
 
     def __init__(self, text: str, file: str = "<text>") -> None:
         """Take the text apart.
@@ -68,6 +68,7 @@ class Source:
             SourceError: a parenthesis is missing, or closes nothing.
         """
         self._lines, self.file = text.split("\n"), file
+        self.read = 0
         self.top: list[Syntax] = []
         opened: list[tuple[Token, list[Syntax]]] = []
         for token in tokens(text, file):
