@@ -1,4 +1,4 @@
-"""Substitution: nothing is captured, and the value of a let is that of its body with the value in."""
+"""Substitution: nothing is captured, and a let computes what its body does with the value in."""
 
 from __future__ import annotations
 
