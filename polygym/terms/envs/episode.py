@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from polygym.episodes.tables import Array
 from polygym.errors import InputError, PolygymError
 from polygym.lru import Memory
 from polygym.rewrite.term import Term
 from polygym.terms.cost import StaticCost
-from polygym.terms.language.nodes import binds, facts, index_of
+from polygym.terms.envs.pieces import COLUMNS, Pieces
+from polygym.terms.language.nodes import facts
 from polygym.terms.language.program import Program
 from polygym.terms.rewriter import Place, Rewriter, Step
 
-__all__ = ["ILLEGAL", "MOST_ILLEGAL", "STOP", "Episode", "Layout", "Task", "layout_of"]
+__all__ = ["ILLEGAL", "MOST_ILLEGAL", "STOP", "Episode", "Layout", "Task"]
 
 STOP = 0
 """The action that ends an episode."""
@@ -21,26 +25,24 @@ ILLEGAL = -0.1
 MOST_ILLEGAL = 100
 
 _REMEMBERED = 1 << 12
+_NONE = np.zeros(0, np.int64)
+_PART_OF, _PLACE = COLUMNS.index("part_of"), COLUMNS.index("place")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A term written out: its nodes in the order of their text, and the actions that it allows.
+    """A term written out: the rows of its nodes, and the actions that it allows, as numbers."""
 
-    ``nodes`` has the node, the row of what it is a part of (-1 for the whole term), which part it
-    is, and the row of the binder of a variable (-1 without one).
-    """
-
-    nodes: tuple[tuple[Term, int, int, int], ...]
-    actions: frozenset[int]
+    rows: Array
+    values: Array
+    actions: Array
 
     def place(self, row: int) -> Place:
         """Return the place of a node."""
         found: list[int] = []
         while row > 0:
-            _, parent, at, _ = self.nodes[row]
-            found.append(at)
-            row = parent
+            found.append(int(self.rows[row, _PLACE]))
+            row = int(self.rows[row, _PART_OF])
         return tuple(reversed(found))
 
 
@@ -53,6 +55,7 @@ class Task:
     cost: StaticCost
     steps: int
     max_nodes: int
+    pieces: Pieces
     relative: bool = False
     layouts: Memory[Term, Layout] = field(default_factory=lambda: Memory(_REMEMBERED))
 
@@ -77,13 +80,21 @@ class Task:
 
     def layout(self, one: Term) -> Layout:
         """Return a term as it is written out."""
-        return self.layouts.get(one, lambda: layout_of(one, self.rewriter, self.max_nodes))
+        return self.layouts.get(one, lambda: self._written_out(one))
+
+    def _written_out(self, one: Term) -> Layout:
+        piece = self.pieces.of(one)
+        fitting = piece.offers[piece.offers[:, 2] + len(piece.rows) <= self.max_nodes]
+        actions = 1 + fitting[:, 0] * len(self.rewriter.rules) + fitting[:, 1]
+        return Layout(
+            self.pieces.rows(piece), piece.values, np.concatenate([[STOP], np.unique(actions)])
+        )
 
     def step(self, one: Term, action: int) -> Step:
         """Return the step that an action other than stopping is."""
         row, rule = divmod(action - 1, len(self.rewriter.rules))
         layout = self.layout(one)
-        if row >= len(layout.nodes):
+        if row >= len(layout.rows):
             raise InputError(f"action {action}: expected a node, found row {row} empty")
         return Step(self.rewriter.rules[rule], layout.place(row))
 
@@ -117,10 +128,10 @@ class Episode:
         """What the first term costs."""
         return self.task.cost(self.task.program.body)
 
-    def allowed(self) -> frozenset[int]:
-        """Return the actions that are possible; none after the end."""
+    def allowed(self) -> Array:
+        """Return the numbers of the actions that are possible, in their order; none at the end."""
         if self.is_over:
-            return frozenset()
+            return _NONE
         return self.task.layout(self.term).actions
 
     def after(self, action: int) -> Episode:
@@ -163,27 +174,3 @@ class Episode:
             reward=ILLEGAL,
             refused=reason,
         )
-
-
-def layout_of(root: Term, rewriter: Rewriter, most: int) -> Layout:
-    """Write a term out, in the order of its text, with what each node allows."""
-    rules = len(rewriter.rules)
-    total = facts(root).nodes
-    nodes: list[tuple[Term, int, int, int]] = []
-    actions = {STOP}
-    stack: list[tuple[Term, int, int, tuple[int, ...]]] = [(root, -1, 0, ())]
-    while stack:
-        one, parent, at, scope = stack.pop()
-        row = len(nodes)
-        index = index_of(one) if not one.children else -1
-        nodes.append((one, parent, at, scope[-1 - index] if 0 <= index < len(scope) else -1))
-        if parent >= 0:
-            around = rewriter.offers(nodes[parent][0])[1 + at]
-            actions.update(1 + row * rules + rule for rule, more in around if total + more <= most)
-        if one.children:
-            own = rewriter.offers(one)[0]
-            actions.update(1 + row * rules + rule for rule, more in own if total + more <= most)
-            for place in range(len(one.children) - 1, -1, -1):
-                inner = (*scope, row) if binds(one, place) else scope
-                stack.append((one.children[place], row, place, inner))
-    return Layout(tuple(nodes), frozenset(actions))

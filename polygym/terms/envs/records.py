@@ -14,6 +14,7 @@ from polygym.errors import InputError
 from polygym.terms.cost import StaticCost
 from polygym.terms.derivation import derived, replayed
 from polygym.terms.envs.episode import Episode, Task
+from polygym.terms.envs.pieces import Pieces
 from polygym.terms.rewriter import Rewriter
 
 __all__ = ["ENVIRONMENT", "of", "replay"]
@@ -52,7 +53,9 @@ def replay(record: Any, where: str = "an episode") -> Episode:
         relative, status = bool(record["relative"]), str(record["status"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: expected the members of an episode: {error!r}") from None
-    task = Task(found.program, Rewriter(found.rules), StaticCost(), steps, nodes, relative)
+    rewriter = Rewriter(found.rules)
+    pieces = Pieces(rewriter)
+    task = Task(found.program, rewriter, StaticCost(), steps, nodes, pieces, relative)
     episode = task.start()
     for number, action in enumerate(actions, 1):
         if episode.is_over or action not in episode.allowed():

@@ -17,6 +17,7 @@ from polygym.episodes.tables import Array, Observation
 from polygym.errors import InputError
 from polygym.terms.cost import StaticCost
 from polygym.terms.envs.episode import Episode, Task
+from polygym.terms.envs.pieces import Pieces
 from polygym.terms.envs.shown import observed, rewrite_tables
 from polygym.terms.language.printing import text_of
 from polygym.terms.language.program import Program
@@ -66,7 +67,7 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
     `nodes` by `max_nodes`; `illegal_actions` by 100.
 
     `nodes`, int16, max_nodes by 6, a row for every node of the term written out, in the order of
-    the text: `kind` (from 1, `polygym.terms.envs.shown.KINDS`; 0: no node), `part_of` (the row of
+    the text: `kind` (from 1, `polygym.terms.envs.pieces.KINDS`; 0: no node), `part_of` (the row of
     the node that it is an argument of, -1 for the whole term), `place` (as which argument),
     `same_as` (the first row with an identical part), `bound_by` (the row of a variable's `let` or
     `lam`, -1 for all others), `name` (free variables are numbered in the order of the text, from
@@ -138,6 +139,7 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
         self._seed = arguments.seed(seed)
         self.render_mode = arguments.render_mode(render_mode, self.metadata["render_modes"])
         self._rewriter, self._cost = Rewriter(self._rules), StaticCost()
+        self._pieces = Pieces(self._rewriter)
         count = 1 + self._max_nodes * len(self._rules)
         self.action_space: spaces.Discrete = spaces.Discrete(count)
         self.observation_space = space_of(rewrite_tables(self._max_nodes, count))
@@ -180,7 +182,7 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
         found = np.ones(self.action_space.n, bool)
         if not self.episode.is_over:
             found[:] = False
-            found[list(self.episode.allowed())] = True
+            found[self.episode.allowed()] = True
         return found
 
     def render(self) -> Any:
@@ -232,8 +234,9 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
 
     def allowed(self, episode: Episode) -> tuple[bool, ...]:
         """Return which actions an episode allows; none after its end."""
-        found = episode.allowed()
-        return tuple(action in found for action in range(int(self.action_space.n)))
+        found = np.zeros(self.action_space.n, bool)
+        found[episode.allowed()] = True
+        return tuple(found.tolist())
 
     def fork(self) -> RewriteEnv:
         """Return an independent environment in the same state, for a tree search."""
@@ -269,6 +272,7 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
                 self._cost,
                 self._max_steps,
                 self._max_nodes,
+                self._pieces,
                 self._reward == "relative",
             )
         return found
