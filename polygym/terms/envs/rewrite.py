@@ -73,7 +73,7 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
     `lam`, -1 for all others), `name` (free variables are numbered in the order of the text, from
     1).
 
-    `values`, float32 (max_nodes,): of constants the signed logarithm, sign(x) * log2(1 + |x|); of
+    `constants`, float32 (max_nodes,): of constants the signed logarithm, sign(x) * log2(1 + |x|); of
     truth values 0 or 1.
 
     `action_mask`, int8: 1 for the actions that are allowed.
@@ -106,13 +106,13 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
     | `max_steps` | 10 | rewrites of an episode at most |
     | `reward` | `"cost"` | what a step pays, `"cost"` or `"relative"` |
     | `seed` | None | seed of the first reset without one |
-    | `render_mode` | None | `"ansi"`: the term, with the place of the last rewrite marked |
+    | `render_mode` | None | `"ansi"` or `"rgb_array"`: the term, the last rewrite's place marked |
 
     With several programs each reset draws one; `reset(options={"term": …})` chooses.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
-        "render_modes": ["ansi"],
+        "render_modes": ["ansi", "rgb_array"],
         "render_fps": 4,
         "observation_version": VERSION,
     }
@@ -186,23 +186,20 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
         return found
 
     def render(self) -> Any:
-        """Return the term as text, with the place of the last rewrite marked, and its cost."""
-        if self.render_mode != "ansi":
-            gymnasium.logger.warn(
-                "render() needs a render_mode: gymnasium.make(..., render_mode='ansi')"
-            )
-            return None
-        episode = self.episode
-        last = episode.steps[-1] if episode.steps else None
-        mark = None if last is None else _marked(episode, last.place)
-        lines = [
-            f"{episode.task.program.name}: cost {episode.cost:g} of {episode.initial_cost:g}, "
-            f"{episode.left} steps left, {episode.status}",
-            text_of(episode.term, mark),
-        ]
-        if last is not None:
-            lines.append(f"by {last}")
-        return "\n".join(lines) + "\n"
+        """Return the term as a text or a picture, with its cost and the last rewrite's place."""
+        from polygym.terms.envs import render
+
+        match self.render_mode:
+            case "ansi":
+                return render.as_text(self.episode)
+            case "rgb_array":
+                return render.as_picture(self.episode)
+            case _:
+                gymnasium.logger.warn(
+                    "render() needs a render_mode: gymnasium.make(..., render_mode='ansi') or "
+                    "'rgb_array'"
+                )
+                return None
 
     def close(self) -> None:
         """Let go of the episode."""
@@ -341,14 +338,3 @@ def _between(name: str, value: object, most: int) -> int:
     if not 1 <= found <= most:
         raise InputError(f"{name}: expected an integer from 1 to {most:,}, found {value!r}")
     return found
-
-
-def _marked(episode: Episode, place: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the place of a step as far as it is one of the term that the step made."""
-    one, found = episode.term, list[int]()
-    for at in place:
-        if at >= len(one.children):
-            break
-        found.append(at)
-        one = one.children[at]
-    return tuple(found)

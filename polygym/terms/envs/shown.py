@@ -26,7 +26,7 @@ def rewrite_tables(max_nodes: int, actions: int) -> Mapping[str, Table]:
     return {
         "progress": Table((len(PROGRESS),), np.float32, 0.0, _LARGEST),
         "nodes": Table((max_nodes, len(COLUMNS)), np.int16, -1, 2**15 - 1),
-        "values": Table((max_nodes,), np.float32, -2048.0, 2048.0),
+        "constants": Table((max_nodes,), np.float32, -2048.0, 2048.0),
         "action_mask": Table((actions,), np.int8, 0, 1),
     }
 
@@ -49,6 +49,6 @@ def observed(episode: Episode, mask: Array) -> Observation:
     return {
         "progress": np.array(progress, np.float32),
         "nodes": nodes.reshape(-1),
-        "values": values,
+        "constants": values,
         "action_mask": mask.astype(np.int8),
     }

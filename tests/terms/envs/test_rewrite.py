@@ -203,6 +203,15 @@ def test_the_place_is_marked() -> None:
     )
 
 
+def test_the_term_is_drawn() -> None:
+    env = made(term=LOOPS, render_mode="rgb_array")
+    env.reset(seed=0)
+    first = env.render()
+    assert (first.dtype, first.ndim, first.shape[2]) == (np.uint8, 3, 3)
+    env.step(int(np.flatnonzero(env.action_masks())[1]))
+    assert not np.array_equal(env.render(), first)
+
+
 def test_copies_are_independent() -> None:
     env = made()
     env.reset(seed=5)
