@@ -8,11 +8,13 @@ the first is where it begins with the second, as the paper has it for linear alg
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from polygym.errors import InputError
 from polygym.rewrite.term import Term
 from polygym.search.planning import SEARCHES, Plan, ValueFunction, search
 from polygym.terms.derivation import Derivation, derived
+from polygym.terms.language.nodes import facts
 from polygym.terms.language.program import Program
 from polygym.terms.rewriter import Step
 from polygym.terms.rules.rule import Rule
@@ -22,6 +24,7 @@ from polygym.terms.system import TermSystem
 
 __all__ = ["optimized"]
 
+_MOST_NODES = 1_500_000
 _WITH_A_VALUE = ("astar", "beam", "mcts")
 
 
@@ -40,6 +43,7 @@ def optimized(
     """
     if method not in SEARCHES:
         raise InputError(f"a search: expected one of {', '.join(SEARCHES)}, found {method!r}")
+    plan = _affordable(Plan() if plan is None else plan, program.body)
     sets = [tuple(rules) for rules in phases] or [rules_named("simple")]
     if value is None and method in _WITH_A_VALUE:
         value = Sharing()
@@ -51,3 +55,12 @@ def optimized(
             steps.append(system.rewriter.step(state, number))
         body = found.best
     return derived(program, joined(sets), steps)
+
+
+def _affordable(plan: Plan, body: Term) -> Plan:
+    """Return a plan with fewer states where the nodes that these are made of would fill memory.
+
+    A rewrite makes new nodes for all that it is a part of, as many as the term is deep at most.
+    """
+    most = max(20, _MOST_NODES // facts(body).depth)
+    return replace(plan, states=min(plan.states, most))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from polygym.errors import InputError, LimitError
 from polygym.rewrite.term import Term, term
@@ -84,13 +84,15 @@ class Rewriter:
         self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
         self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
         self._offers: dict[Term, tuple[tuple[tuple[int, int], ...], ...]] = {}
+        self._counts: dict[Term, int] = {}
         self._results: dict[Term, list[Term]] = {}
         self._kept = 0
 
-    def successors(self, root: Term) -> list[Term]:
+    def successors(self, root: Term) -> Sequence[Term]:
         """Return what a term can become in one step, in the order of :meth:`steps`.
 
-        Two steps that come to the same are both in it.
+        Two steps that come to the same are both in it. Those of a large term are made when they are
+        asked for.
 
         Raises:
             LimitError: the term is too large for all of them to be made.
@@ -98,13 +100,33 @@ class Rewriter:
         found = self._results.get(root)
         if found is not None:
             return found
-        if facts(root).nodes > _SMALL:
-            if facts(root).nodes > _LARGEST:
-                raise LimitError(
-                    f"rewrites of a term: expected at most {_LARGEST} nodes, found more"
-                )
-            return [self.after(root, step) for step in self.steps(root)]
-        return self._all(root)
+        if facts(root).nodes <= _SMALL:
+            return self._all(root)
+        return _Lazily(self, root)
+
+    def count(self, root: Term) -> int:
+        """Return how many rewrites there are, without making them.
+
+        Raises:
+            LimitError: the term is too large to look at all of it.
+        """
+        found = self._counts.get(root)
+        if found is not None:
+            return found
+        if facts(root).nodes > _LARGEST:
+            raise LimitError(f"rewrites of a term: expected at most {_LARGEST} nodes, found more")
+        stack = [root]
+        while stack:
+            one = stack[-1]
+            missing = [child for child in one.children if child not in self._counts]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            self._counts[one] = sum(map(len, self.offers(one))) + sum(
+                self._counts[child] for child in one.children
+            )
+        return self._counts[root]
 
     def steps(self, root: Term) -> Iterator[Step]:
         """Yield the rules and places at which a term can be rewritten."""
@@ -127,21 +149,23 @@ class Rewriter:
 
     def step(self, root: Term, number: int) -> Step:
         """Return the step that leads to the successor of this number, without making others."""
-        place: Place = ()
+        self.count(root)
+        place: list[int] = []
         one = root
         while True:
             own = self._at(one)
             if number < len(own):
-                return Step(own[number][0], place)
+                return Step(own[number][0], tuple(place))
             number -= len(own)
             for at, child in enumerate(one.children):
                 around = self._around(one, at)
                 if number < len(around):
                     return Step(around[number][0], (*place, at))
                 number -= len(around)
-                below = len(self.successors(child)) if child.children else 0
+                below = self.count(child) if child.children else 0
                 if number < below:
-                    one, place = child, (*place, at)
+                    one = child
+                    place.append(at)
                     break
                 number -= below
             else:
@@ -291,8 +315,30 @@ class Rewriter:
             self._by_children.clear()
             self._links.clear()
             self._offers.clear()
+            self._counts.clear()
             self._results.clear()
             self._kept = 0
+
+
+class _Lazily(Sequence[Term]):
+    """What a large term can become; a rewrite makes as many nodes as its place is deep."""
+
+    def __init__(self, rewriter: Rewriter, root: Term) -> None:
+        self._rewriter, self._root = rewriter, root
+
+    def __len__(self) -> int:
+        return self._rewriter.count(self._root)
+
+    @overload
+    def __getitem__(self, number: int) -> Term: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Term]: ...
+    def __getitem__(self, number: int | slice) -> Term | Sequence[Term]:
+        if isinstance(number, slice):
+            return [self[at] for at in range(*number.indices(len(self)))]
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self._rewriter.after(self._root, self._rewriter.step(self._root, number))
 
 
 def _head_of(rule: Rewriting | Selection) -> str:

@@ -146,3 +146,11 @@ def test_what_is_shared_already_saves_nothing() -> None:
 def test_searches_that_there_are_not() -> None:
     with pytest.raises(InputError, match="a search: expected one of astar"):
         optimized(parse_program("x"), method="best")
+
+
+def test_a_term_of_ten_thousand_nodes() -> None:
+    count = 5_000
+    program = parse_program("(add 0.0 (add x " * count + "y" + "))" * count)
+    found = optimized(program, [rules_named("arithmetic")], "greedy", Plan(4, 5000))
+    assert found.costs[-1] < found.costs[0] == 2.0 * count
+    assert close(evaluate(found.result, {"x": 1.0, "y": 2.0}), count + 2.0)

@@ -73,8 +73,8 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
     `lam`, -1 for all others), `name` (free variables are numbered in the order of the text, from
     1).
 
-    `constants`, float32 (max_nodes,): of constants the signed logarithm, sign(x) * log2(1 + |x|); of
-    truth values 0 or 1.
+    `constants`, float32 (max_nodes,): of constants the signed logarithm, sign(x) * log2(1 + |x|);
+    of truth values 0 or 1.
 
     `action_mask`, int8: 1 for the actions that are allowed.
 
