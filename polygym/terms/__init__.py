@@ -8,8 +8,9 @@
 ``language`` has text, types, values and what a term computes; ``cost`` says what it costs; the
 ``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
-and ``sharing`` is what they expect if nothing was learned. ``optimize`` makes a ``derivation``,
-which can be followed again; ``envs`` has this as an environment.
+and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
+``derivation``, which can be followed again; ``envs`` has this as an environment. ``saturation`` is
+another way to the same, by an e-graph, for comparison.
 """
 
 from __future__ import annotations

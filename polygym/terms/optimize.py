@@ -1,6 +1,6 @@
 """A program, rules, a search: the derivation of the cheapest term that was found.
 
-Searches take a value function where they can use one; :class:`~polygym.terms.sharing.Sharing` is
+Searches take a value function where they can use one; :class:`~polygym.terms.fusion.Expecting` is
 what they take if nothing else is said. Several sets of rules are phases: what the search finds with
 the first is where it begins with the second, as the paper has it for linear algebra.
 """
@@ -14,12 +14,12 @@ from polygym.errors import InputError
 from polygym.rewrite.term import Term
 from polygym.search.planning import SEARCHES, Plan, ValueFunction, search
 from polygym.terms.derivation import Derivation, derived
+from polygym.terms.fusion import Expecting
 from polygym.terms.language.nodes import facts
 from polygym.terms.language.program import Program
 from polygym.terms.rewriter import Step
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import joined, rules_named
-from polygym.terms.sharing import Sharing
 from polygym.terms.system import TermSystem
 
 __all__ = ["optimized"]
@@ -46,7 +46,7 @@ def optimized(
     plan = _affordable(Plan() if plan is None else plan, program.body)
     sets = [tuple(rules) for rules in phases] or [rules_named("simple")]
     if value is None and method in _WITH_A_VALUE:
-        value = Sharing()
+        value = Expecting()
     body, steps = program.body, list[Step]()
     for rules in sets:
         system = TermSystem(rules)
