@@ -9,12 +9,14 @@ from polygym.rewrite.domain import Inadmissible
 
 __all__ = [
     "ACTIVATIONS",
+    "activated",
     "axis_of",
     "constant",
     "number",
     "numbers",
     "pads_of",
     "pair",
+    "real",
     "refuse",
     "tensor",
     "whole",
@@ -114,6 +116,19 @@ def pads_of(
 def constant(*parts: Tensor) -> bool:
     """Whether all are known from weights alone."""
     return all(part.constant for part in parts)
+
+
+def real(one: Tensor) -> Tensor:
+    """Return a tensor of real numbers: what is computed of it is no integer."""
+    if one.dtype.startswith("int"):
+        refuse(f"expected a tensor of real numbers, found {one}")
+    return one
+
+
+def activated(activation: Data, one: Tensor) -> None:
+    """Check an activation; of integers there are those alone whose values are integers."""
+    if word(activation, ACTIVATIONS) not in ("none", "relu"):
+        real(one)
 
 
 def expect_dtype(name: str) -> str:

@@ -8,7 +8,7 @@ sentence; :mod:`polygym.graphs.operators` puts the operator's name before it.
 from __future__ import annotations
 
 from polygym.graphs.checks import (
-    ACTIVATIONS,
+    activated,
     axis_of,
     constant,
     expect_dtype,
@@ -16,6 +16,7 @@ from polygym.graphs.checks import (
     numbers,
     pads_of,
     pair,
+    real,
     refuse,
     tensor,
     whole,
@@ -66,10 +67,15 @@ def unary(x: Data) -> Tensor:
     return tensor(x)
 
 
+def real_unary(x: Data) -> Tensor:
+    """The same by a function whose values are no integers."""
+    return real(tensor(x))
+
+
 def unary_with(_: Data, x: Data) -> Tensor:
     """The same with a number."""
     number(_)
-    return tensor(x)
+    return real(tensor(x))
 
 
 def clip(low: Data, high: Data, x: Data) -> Tensor:
@@ -101,10 +107,15 @@ def broadcast(x: Data, y: Data) -> Tensor:
     return Tensor(shape, one.dtype, one.constant and other.constant)
 
 
+def real_broadcast(x: Data, y: Data) -> Tensor:
+    """The same where the results are no integers."""
+    return real(broadcast(x, y))
+
+
 def matmul(activation: Data, x: Data, y: Data) -> Tensor:
     """Products of matrices; leading extents are equal, or the second has none."""
-    word(activation, ACTIVATIONS)
     one, other = tensor(x), tensor(y)
+    activated(activation, one)
     if len(one.shape) < 2 or len(other.shape) < 2:
         refuse(f"expected two matrices, found {one} and {other}")
     *batch, rows, inner = one.shape
@@ -118,8 +129,8 @@ def convolution(
     stride_h: Data, stride_w: Data, padding: Data, activation: Data, x: Data, w: Data
 ) -> Tensor:
     """Convolution of an image (n, c, h, w) by (f, c / groups, kh, kw)."""
-    word(activation, ACTIVATIONS)
     image, kernel = tensor(x, 4), tensor(w, 4)
+    activated(activation, image)
     count, channels, height, width = image.shape
     filters, inner, kernel_h, kernel_w = kernel.shape
     if channels % inner or filters % (channels // inner) or image.dtype != kernel.dtype:
@@ -138,8 +149,8 @@ def pooling(
     activation: Data,
 ) -> Tensor:
     """The largest, or the mean, of every window; zeros around it are not counted."""
-    word(activation, ACTIVATIONS)
     image = tensor(x, 4)
+    activated(activation, image)
     count, channels, height, width = image.shape
     kernel = whole(kernel_h, 1), whole(kernel_w, 1)
     pads = pads_of(padding, (height, width), kernel, (whole(stride_h, 1), whole(stride_w, 1)))
@@ -147,6 +158,11 @@ def pooling(
         refuse(f"expected pads smaller than the window, found {shape_text(pads)}")
     sizes = _windows(stride_h, stride_w, padding, (height, width), kernel)
     return Tensor((count, channels, *sizes), image.dtype, image.constant)
+
+
+def real_pooling(x: Data, *literals: Data) -> Tensor:
+    """The same where the results are no integers."""
+    return real(pooling(x, *literals))
 
 
 def transpose(x: Data, permutation: Data) -> Tensor:
@@ -243,12 +259,12 @@ def expand(x: Data, shape: Data) -> Tensor:
 def softmax(axis: Data, x: Data) -> Tensor:
     """Shares that add up to 1 along an axis."""
     axis_of(axis, len(tensor(x).shape))
-    return tensor(x)
+    return real(tensor(x))
 
 
 def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> Tensor:
     """Mean 0 and variance 1 along the last axis, then scaled and moved."""
-    image, one, other = tensor(x), tensor(scale, 1), tensor(bias, 1)
+    image, one, other = real(tensor(x)), tensor(scale, 1), tensor(bias, 1)
     number(epsilon)
     fits = one.shape == other.shape == image.shape[-1:] and one.dtype == other.dtype == image.dtype
     if not fits:
@@ -268,6 +284,11 @@ def reduction(axes: Data, keep: Data, x: Data) -> Tensor:
         if place not in along or stays
     )
     return Tensor(shape, image.dtype, image.constant)
+
+
+def real_reduction(axes: Data, keep: Data, x: Data) -> Tensor:
+    """The same where the results are no integers."""
+    return real(reduction(axes, keep, x))
 
 
 def gather(axis: Data, table: Data, indices: Data) -> Tensor:

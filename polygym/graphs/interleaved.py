@@ -65,7 +65,7 @@ def interleaved(
     begun = time.monotonic()
     for number in range(rounds):
         # Every other round runs backwards: nobody always follows the same one.
-        order = list(calls) if number % 2 == 0 else list(reversed(calls))
+        order = list(calls)[:: 1 if number % 2 == 0 else -1]
         for name in order:
             call, count = calls[name], counts[name]
             start = time.monotonic()

@@ -11,6 +11,7 @@ returned as it was where nothing is cheaper.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class Options:
     cycles: CycleFilter = CycleFilter.EFFICIENT
     extraction: Extraction = Extraction.ILP
     order: CycleConstraints = CycleConstraints.LAZY
-    extraction_seconds: float = 60.0
+    extraction_seconds: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def optimize(
         initial,
         min(initial, final),
         min(initial, cost_of(simple.term, costs)),
-        min(found.bound, initial),
+        min(found.bound, initial, final),
         found.status.value,
         explored,
         extraction,
@@ -141,7 +142,7 @@ def optimize(
 
 def cost_of(root: Term | Graph, costs: Costs) -> float:
     """Return the costs of all nodes of a graph, each once."""
-    return sum(costs.cost(*node) for node in nodes_of(root))
+    return math.fsum(costs.cost(*node) for node in nodes_of(root))
 
 
 def nodes_of(root: Term | Graph) -> list[Node]:

@@ -82,7 +82,7 @@ def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
     with put_in_place(place / _WEIGHTS) as beside, beside.open("wb") as file:
         # Names may be anything; places in a zip file are numbers.
         names = np.array(json.dumps(list(needed)))
-        arrays = {str(number): array for number, array in enumerate(needed.values())}
+        arrays: dict[str, Any] = {str(place): array for place, array in enumerate(needed.values())}
         np.savez(file, names=names, **arrays)
     write_atomically(place / _REPORT, (json.dumps(dict(report), indent=1) + "\n").encode())
 

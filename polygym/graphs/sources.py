@@ -54,9 +54,9 @@ def open_source(
     """
     path = Path(target)
     if target.endswith(".onnx"):
-        from polygym.graphs import onnx
+        from polygym.graphs.onnx import read
 
-        model = onnx.read(path, shapes)
+        model = read(path, shapes)
         return Source(target, model.graph, lambda: model)
     name, _, size = target.partition(":")
     if name in library.NAMES:

@@ -60,6 +60,14 @@ def _per_channel(c: Any) -> bool:
     return len(shape) in (3, 4) and shape[-2:] == (1, 1) and (len(shape) == 3 or shape[0] == 1)
 
 
+def _fits(c: Any, x: Any) -> bool:
+    narrow, wide = tensor(c).shape, tensor(x).shape
+    beside = wide[len(wide) - len(narrow) :]
+    return len(narrow) <= len(wide) and all(
+        one in (1, other) for one, other in zip(narrow, beside, strict=True)
+    )
+
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Head], str]] = {
     "extent": (_extent, "x axis: the extent of x along an axis"),
     "rank": (lambda x: len(tensor(x).shape), "x: how many axes x has"),
@@ -94,6 +102,7 @@ _CONDITIONS: dict[str, tuple[Callable[..., bool], str]] = {
     "ascending": (_ascending, "p: a permutation that changes nothing"),
     "per-channel": (_per_channel, "c: one value for every channel of an image"),
     "one-element": (lambda c: tensor(c).elements == 1, "c: one element, whatever the rank"),
+    "fits": (_fits, "c x: broadcast with c, x keeps its shape"),
     "below": (lambda a, b: number(a) < number(b), "a b: a < b"),
     "multiple": (lambda a, b: whole(a) % whole(b, 1) == 0, "a b: b divides a"),
     "odd": (lambda a: whole(a) % 2 == 1, "a: an odd number"),

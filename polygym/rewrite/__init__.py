@@ -9,3 +9,5 @@ There are two ways to use rules. ``places`` substitutes at one place of a term, 
 compiled by ``shapes``; ``backtracking`` is the search that does so again and again. ``egraph``
 keeps all that is equal together, and ``extraction`` takes the cheapest term out of it.
 """
+
+__all__ = ["backtracking", "domain", "egraph", "expressions", "extraction", "places", "rule", "term"]

@@ -25,11 +25,11 @@ __all__ = ["folded", "is_folded"]
 _COMPUTED = frozenset(
     """
     Abs Add And ArgMax ArgMin Cast CastLike Ceil Clip Concat ConstantOfShape Cos CumSum Div Einsum
-    Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual Identity
-    Less LessOrEqual Log MatMul Max Mean Min Mod Mul Neg NonZero Not Or Pow Range Reciprocal
-    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round ScatterElements ScatterND Sigmoid
-    Sign Sin Slice Softmax Split Sqrt Squeeze Sub Sum Tan Tanh Tile Transpose Trilu Unsqueeze Where
-    Xor
+    Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Greater GreaterOrEqual
+    Identity Less LessOrEqual Log MatMul Max Mean Min Mod Mul Neg NonZero Not Or Pow Range
+    Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round
+    ScatterElements ScatterND Sigmoid Sign Sin Slice Softmax Split Sqrt Squeeze Sub Sum Tan Tanh
+    Tile Transpose Trilu Unsqueeze Where Xor
     """.split()
 )
 

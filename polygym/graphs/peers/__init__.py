@@ -2,3 +2,5 @@
 
 ``pytorch`` makes a function of PyTorch's of it, ``onnx_runtime`` one of onnxruntime's.
 """
+
+__all__ = ["onnx_runtime", "pytorch"]

@@ -1,8 +1,10 @@
 """Rules of tensor graphs: tables in the package, and those that users add, which are verified.
 
-``tables`` are the texts, ``handwritten.rules`` and ``generated.rules``; ``verify`` applies a rule
-to instances of every kind and says where it fails, with ``instances`` (which are tried),
-``shapes`` (what fits a pattern) and ``values`` (numbers in exact arithmetic).
+``tables`` are the texts: ``generated.rules``, what was found, ``handwritten.rules`` beside it, and
+``seldom.rules``, what optimisation leaves out of both. ``verify`` applies a rule to instances of
+every kind and says where it fails, with ``instances`` (which are tried), ``shapes`` (what fits a
+pattern, of which ``proposals`` and ``windows`` tell operator by operator) and ``values`` (numbers
+in exact arithmetic). ``generate`` finds rules, ``spelling`` tells which are one.
 
     >>> [rule.name for rule in load(["handwritten"])][:2]
     ['ewadd-commutes', 'ewadd-associates']
@@ -16,11 +18,12 @@ from pathlib import Path
 
 from polygym.errors import InputError
 from polygym.graphs.domain import TENSORS
+from polygym.graphs.rules.spelling import spelling
 from polygym.rewrite.rule import Rule, check_words, parse_rules
 
 __all__ = ["load", "load_file", "standard"]
 
-_FILE_BUDGET = 300
+_FILE_BUDGET = 400
 """How many instances a rule of a user is tried on, literals apart."""
 
 
@@ -58,8 +61,12 @@ def load_file(path: Path) -> list[Rule]:
 
 
 def standard() -> list[Rule]:
-    """Return the rules that optimisation uses unless others are named."""
-    return load(["handwritten"])
+    """Return the rules that optimisation uses unless others are named.
+
+    What the table ``seldom`` names is true and left out: it fills an e-graph and gains nothing.
+    """
+    seldom = {spelling(rule) for rule in _table("seldom")}
+    return [rule for rule in load(["generated", "handwritten"]) if spelling(rule) not in seldom]
 
 
 def _table(name: str) -> list[Rule]:

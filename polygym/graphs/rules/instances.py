@@ -16,14 +16,15 @@ from typing import Any
 from polygym.errors import InputError
 from polygym.graphs.domain import TENSORS
 from polygym.graphs.operators import operator
+from polygym.graphs.rules.proposals import propose
 from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
-from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.graphs.types import DTYPES, Data, Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder
 
-__all__ = ["Instance", "data_pass", "instances", "kinds"]
+__all__ = ["Instance", "attempt", "data_pass", "holds", "instances", "kinds"]
 
 _ATTEMPTS = 60
 """How often data are made before an instance is given up."""
@@ -130,16 +131,16 @@ def attempt(
     rule: Rule, dice: random.Random, pins: dict[str, Data], attempts: int
 ) -> Instance | None:
     """Return an instance with some variables pinned, if the dice find one."""
-    roles, extents = _hints(rule)
+    roles, extents, dtypes = _hints(rule)
     for _ in range(attempts):
-        maker = Maker(dice, pins, roles, extents)
+        maker = Maker(dice, pins, propose, roles, extents, dice.choice(dtypes))
         try:
             for source in rule.sources:
                 maker.make(source, None)
             data = data_pass(rule.sources, maker.bound)
         except (Inadmissible, ValueError, IndexError, ZeroDivisionError):
             continue
-        if _hold(rule, maker.bound, data):
+        if holds(rule, maker.bound, data):
             return Instance(maker.bound, data)
         repaired = _repaired(rule, dice, maker.bound, data)
         if any(repaired.get(name, value) != value for name, value in pins.items()):
@@ -148,7 +149,7 @@ def attempt(
             data = data_pass(rule.sources, repaired)
         except Inadmissible:
             continue
-        if _hold(rule, repaired, data):
+        if holds(rule, repaired, data):
             return Instance(repaired, data)
     return None
 
@@ -171,8 +172,11 @@ def _literals(rule: Rule) -> dict[str, list[Data]]:
 
 
 @lru_cache(maxsize=256)
-def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...]]:
-    """Return what tensors stand for, and the numbers that a rule names with those beside them."""
+def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...], tuple[str, ...]]:
+    """Return what tensors stand for, numbers that a rule names or that are beside them, and types.
+
+    Another type of elements than the usual one matters where there is a cast.
+    """
     roles = {name: argument for name, (kind, argument) in kinds(rule).items() if kind == "T"}
     named = {
         one.head
@@ -180,10 +184,13 @@ def _hints(rule: Rule) -> tuple[dict[str, str], tuple[int, ...]]:
         if not one.children and isinstance(one.head, int) and 0 < one.head <= 16
     }
     near = {value + step for value in named for step in (-1, 0, 1)}
-    return roles, tuple(sorted(near - {0, 1, 2, 3, 4}))
+    heads = {one.head for one in postorder((*rule.sources, *rule.targets))}
+    dtypes = tuple(DTYPES) if "cast" in heads else ("float32",)
+    return roles, tuple(sorted(near - {0, 1, 2, 3, 4})), dtypes
 
 
-def _hold(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
+def holds(rule: Rule, binding: dict[str, Data], data: dict[Term, Data]) -> bool:
+    """Whether the conditions of a rule hold of an instance."""
     for condition in rule.conditions:
         try:
             made = data_pass(condition.children, binding, data)

@@ -48,7 +48,7 @@ def points(
         if isinstance(data, Number) and isinstance(data.value, float)
     ]
     dice = np.random.default_rng(seed)
-    for largest in (1, 2, 4) if "gather" in heads else (2,) * rounds:
+    for largest in (1, 2, 4) if "gather" in heads else (0,) * rounds:
         kinds = [_whole]
         if heads & _INEXACT:
             kinds.append(_real)
@@ -113,7 +113,8 @@ def _whole(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _real(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return np.asarray(dice.uniform(-1.5, 1.5, shape))
+    # Multiples of 1/1024, which are elements of every floating type.
+    return np.asarray(dice.integers(-1536, 1537, shape) / 1024)
 
 
 def _positive(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -131,7 +132,7 @@ def _values(
     kind: Callable[[np.random.Generator, tuple[int, ...]], Array],
     largest: int,
 ) -> Value:
-    """Return a literal, or arrays of one kind; integers may be indices below a largest one."""
+    """Return a literal, or arrays of one kind; integers are indices below a largest, if any."""
     if isinstance(data, Number | Text):
         return data.value
     if isinstance(data, Pair):
@@ -139,7 +140,8 @@ def _values(
         return tuple(_with_borders(kind(dice, part.shape), dice, borders) for part in parts)
     assert isinstance(data, Tensor)
     if data.dtype.startswith("int"):
-        return np.asarray(dice.integers(0, largest, data.shape))
+        low, high = (0, largest) if largest else (-9, 10)
+        return np.asarray(dice.integers(low, high, data.shape))
     return _with_borders(kind(dice, data.shape), dice, borders)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from polygym.graphs.model import Model
 from polygym.graphs.running.compiled import Compiled
 from polygym.graphs.running.kernels import kernel_of
-from polygym.graphs.running.operations import traced
+from polygym.graphs.running.lowering import traced
 from polygym.graphs.running.plan import Launch, laid_out
 from polygym.tc.kernel import Kernel
 
@@ -22,9 +22,9 @@ def compile_model(
 ) -> Compiled:
     """Compile a model for ``threads`` threads.
 
-    With ``fuse`` functions of elements are computed in the kernels of what comes before them; the
-    results are the same. ``progress`` is called with how many steps are compiled and how many there
-    are.
+    With ``fuse`` functions of elements are computed in the kernels of what comes before them, where
+    that is faster; the results are the same. ``progress`` is called with how many steps are
+    compiled and how many there are.
 
     >>> from polygym.graphs.build import entering, matmul, weight
     >>> from polygym.graphs.graph import Graph

@@ -9,39 +9,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.graph import Graph
-from polygym.graphs.running.memory import ALIGNMENT, Block, Plan, planned
-from polygym.graphs.running.nests import operations
+from polygym.graphs.running.memory import ALIGNMENT, Plan, planned
 from polygym.graphs.running.plan import Copy, Kind, Launch, Layout, Place, Storage
-from polygym.graphs.types import DTYPES, Tensor
+from polygym.graphs.running.steps import described, with_temporaries
+from polygym.graphs.types import Tensor
 from polygym.tc.addresses import address_of
 from polygym.tc.kernel import Kernel
 
-__all__ = ["Compiled", "Step"]
+__all__ = ["Compiled"]
 
 _Array: TypeAlias = "np.ndarray[Any, Any]"
 _NOWHERE = [0]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a step does: operators, shapes, the comprehension of its kernel ("" for a copy).
-
-    ``operations`` counts functions and terms of sums, ``bytes`` what is read and written at least.
-    """
-
-    label: str
-    reads: tuple[str, ...]
-    writes: str
-    text: str
-    operations: int
-    bytes: int
 
 
 class Compiled:
@@ -57,11 +41,11 @@ class Compiled:
         self.graph = graph
         self.inputs = graph.signatures
         self.outputs = tuple((name, graph.tensor(one)) for name, one in graph.outputs)
-        self.steps = tuple(map(_described, layout.steps))
-        self._kernels = [one for one in kernels if one is not None]
+        self.steps = tuple(map(described, layout.steps))
+        self._kernels = tuple(kernels)
         self._constants = layout.constants
         self._lock = threading.Lock()
-        temporaries, blocks = _with_temporaries(layout, kernels)
+        temporaries, blocks = with_temporaries(layout, kernels)
         self.blocks = tuple(blocks)
         self.memory: Plan = planned(blocks)
         self._arena = np.zeros(self.memory.bytes + ALIGNMENT, np.uint8)
@@ -70,7 +54,6 @@ class Compiled:
         self._base = address_of(self._arena) + shift
         self._patches: list[tuple[Any, int, Storage, int]] = []
         self._calls: list[Callable[[], int]] = []
-        self._names: list[int] = []
         self._arrays: dict[Storage, _Array] = {}
         for step, kernel, own in zip(layout.steps, kernels, temporaries, strict=True):
             if isinstance(step, Launch):
@@ -99,6 +82,7 @@ class Compiled:
                 code = call()
                 if code:
                     self._complain(number, code)
+            self._arrays = {}
         if out is not None:
             return out
         found = [torch.from_numpy(one) for one in results] if torch is not None else results
@@ -137,7 +121,7 @@ class Compiled:
         for signature, value in zip(self.inputs, arrays, strict=True):
             array = value
             if type(array) is not np.ndarray:
-                if type(value).__module__.partition(".")[0] == "torch":
+                if _is_of_torch(value):
                     torch = _torch()
                     value = value.detach().cpu().numpy()
                 array = np.asarray(value)
@@ -156,8 +140,10 @@ class Compiled:
             )
         found: list[_Array] = []
         for (name, tensor), one in zip(self.outputs, given, strict=True):
-            array = one if type(one) is np.ndarray else one.detach().numpy()
             place = f"{self.graph.name}: out: {name}"
+            array = one.detach().numpy() if _is_of_torch(one) else one
+            if not isinstance(array, np.ndarray):
+                raise InputError(f"{place}: expected an array, found {type(one).__name__}")
             _check(place, array, tensor)
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise InputError(f"{place}: expected contiguous memory to write to")
@@ -173,14 +159,14 @@ class Compiled:
         for block, slot, storage, offset in self._patches:
             block[slot] = addresses[storage] + offset
         for kernel in self._kernels:
-            kernel.expect_threads()
+            if kernel is not None:
+                kernel.expect_threads()
 
-    def _complain(self, number: int, code: int) -> None:
-        kernels = iter(self._kernels)
-        for place, step in enumerate(self.steps):
-            kernel = next(kernels) if step.text else None
-            if place == number and kernel is not None:
-                kernel.complain(code)
+    def _complain(self, number: int, code: int) -> NoReturn:
+        """Say what went wrong in a step; copies never do."""
+        kernel = self._kernels[number]
+        assert kernel is not None
+        kernel.complain(code)
 
     def _address(self, place: Place) -> int:
         """Return an address that stays, 0 for that of an argument or result."""
@@ -233,37 +219,6 @@ class Compiled:
         return whole[place.offset :].view(dtype)
 
 
-def _with_temporaries(
-    layout: Layout, kernels: Sequence[Kernel | None]
-) -> tuple[list[list[int]], list[Block]]:
-    """Return the blocks of the temporary arrays of every kernel, and all blocks."""
-    blocks = list(layout.blocks)
-    found: list[list[int]] = []
-    for number, kernel in enumerate(kernels):
-        own: list[int] = []
-        for one in kernel.places if kernel is not None else ():
-            assert not one.is_partial, "every element of a result is assigned"
-            if one.output is None and one.argument is None:
-                own.append(len(blocks))
-                size = int(np.prod(one.shape)) * one.dtype.itemsize
-                blocks.append(Block(size, number, number))
-        found.append(own)
-    return found, blocks
-
-
-def _described(step: Launch | Copy) -> Step:
-    if isinstance(step, Copy):
-        text = str(Tensor(step.view.shape, step.view.dtype))
-        moved = 2 * step.view.elements * DTYPES[step.view.dtype]
-        return Step("copy", (text,), text, "", 0, moved)
-    reads = tuple(str(Tensor(view.shape, view.dtype)) for _, view in step.reads)
-    result = step.group.root.result
-    written = Tensor(result.shape, result.dtype)
-    moved = sum(view.elements * DTYPES[view.dtype] for _, view in step.reads) + written.bytes
-    label = step.group.label
-    return Step(label, reads, str(written), step.recipe.text, operations(step.nest), moved)
-
-
 def _check(place: str, array: _Array, expected: Tensor) -> None:
     if array.dtype.name != expected.dtype:
         raise InputError(
@@ -271,6 +226,14 @@ def _check(place: str, array: _Array, expected: Tensor) -> None:
         )
     if array.shape != expected.shape:
         raise InputError(f"{place}: expected shape {expected.shape}, found {array.shape}")
+
+
+def _is_of_torch(value: Any) -> bool:
+    """Whether a value is a tensor, known by its class's name: nothing is imported for it."""
+    return any(
+        one.__module__.partition(".")[0] == "torch" and one.__name__ == "Tensor"
+        for one in type(value).__mro__
+    )
 
 
 def _torch() -> Any:

@@ -56,8 +56,14 @@ def number(value: float, dtype: str) -> str:
 
     >>> number(0.1, "float32"), number(-2, "int64"), number(float("-inf"), "float64")
     ('0.1f', '(-2)', '(-1.0 / 0.0)')
+    >>> number(-(2**31), "int32")
+    '(-2147483647 - 1)'
     """
     if dtype.startswith("int"):
+        least = int(np.iinfo(dtype).min)
+        if value == least:
+            # Its absolute value is no number of this type.
+            return f"({least + 1} - 1)"
         return str(int(value)) if value >= 0 else f"({int(value)})"
     suffix = "f" if dtype == "float32" else ""
     if np.isinf(value):
@@ -143,7 +149,8 @@ def _erf(x: str, dtype: str) -> str:
     if dtype != "float32":
         return f"erf({x})"
     near = f"{x} * {_polynomial(_ERF, f'({x} * {x})')}"
-    far = f"1.0f - exp({_polynomial(_ERFC, f'min(abs({x}), 4.0f)')})"
+    bounded = f"(abs({x}) > 4.0f ? 4.0f : abs({x}))"  # not min: that would make a number of NaN
+    far = f"1.0f - exp({_polynomial(_ERFC, bounded)})"
     return f"(abs({x}) < 1.0f ? {near} : {x} < 0.0f ? -({far}) : {far})"
 
 

@@ -1,8 +1,8 @@
 """Which operations share a kernel: a product and what follows it element by element.
 
 An operation joins the one group that alone needs its result, if what needs it are functions of
-elements of the same shape. A group has one operation at most that is more than such a function, its
-head; its result is what the last one, its root, makes.
+elements of the same shape, and that is faster. A group has one operation at most that is more than
+such a function, its head; its result is what the last one, its root, makes.
 
 Nobody outside of a group waits for anything in it but the root, so it can run where the root is.
 """
@@ -11,15 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
-from polygym.graphs.running.bodies import (
-    HEADS,
-    MAIN,
-    Draft,
-    body_of,
-    broadcast,
-)
+from polygym.graphs.running.bodies import MAIN, Draft, broadcast
 from polygym.graphs.running.functions import ACTIVATION, applied
+from polygym.graphs.running.heads import HEADS, body_of
 from polygym.graphs.running.nests import (
     Access,
     Array,
@@ -34,10 +30,17 @@ from polygym.graphs.running.nests import (
 from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.simpler import simplified
 from polygym.graphs.running.views import Source, View
+from polygym.graphs.types import DTYPES
 
 __all__ = ["Group", "grouped", "nest_of"]
 
 _RESULT = "result"
+
+_SLOWER, _OPERATIONS = 0.035, 1e11
+"""By which share such a convolution is slower, and its operations a second."""
+
+_CACHE, _CACHED, _STREAMED = 2_000_000, 4e10, 1e10
+"""Bytes that stay in a cache between two kernels, and bytes a second from there and from memory."""
 
 _LARGEST = 400
 """Parts of an expression that is computed at once; the language allows ten times as many."""
@@ -106,6 +109,8 @@ def _joined(
         return None
     if not one.is_elementwise and group.head is not None:
         return None
+    if fuse and not _pays(one):
+        return None
     for user in users:
         if not user.is_elementwise or not (fuse or user.head.startswith(ACTIVATION)):
             return None
@@ -115,6 +120,20 @@ def _joined(
             if view.source is one.result and not view.is_plain:
                 return None
     return group
+
+
+def _pays(one: Operation) -> bool:
+    """Whether functions of elements that follow are faster in the same kernel.
+
+    Within a convolution by windows of several elements they cost a share of it; by themselves, the
+    time of reading and writing its result once more, from the caches or from memory.
+    """
+    if one.head != "conv" or one.operands[1].shape[2:] == (1, 1):
+        return True
+    elements = prod(one.result.shape)
+    inside = _SLOWER * 2 * elements * prod(one.operands[1].shape[1:]) / _OPERATIONS
+    moved = 2 * elements * DTYPES[one.result.dtype]
+    return inside < moved / (_CACHED if moved < _CACHE else _STREAMED)
 
 
 def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]]:
@@ -152,7 +171,8 @@ def nest_of(group: Group, updated: View | None = None) -> tuple[Nest, list[View]
     statements = [*body.statements, *kept]
     main = next((one for one in temporaries if one.name == MAIN), None)
     is_read = any(one.array == MAIN for one in accesses_of(value))
-    if main is not None and main.dtype == dtype and is_read:
+    follows = not isinstance(value, Access)
+    if main is not None and main.dtype == dtype and is_read and (body.in_place or not follows):
         temporaries.remove(main)
         statements = [_renamed(one, MAIN, target) for one in statements]
         value = _renamed_in(value, MAIN, target)

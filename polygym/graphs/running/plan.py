@@ -17,9 +17,10 @@ import numpy as np
 
 from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.kernels import Recipe
+from polygym.graphs.running.lowering import Traced
 from polygym.graphs.running.memory import Block
 from polygym.graphs.running.nests import Nest
-from polygym.graphs.running.operations import Operation, Traced
+from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.texts import text_of
 from polygym.graphs.running.views import Source, View, plain, sliced
 from polygym.graphs.types import DTYPES

@@ -24,7 +24,8 @@ from polygym.errors import PolygymError
 from polygym.graphs.graph import Graph
 from polygym.graphs.running.groups import Group, nest_of
 from polygym.graphs.running.kernels import Recipe, builder_of, kernel_of
-from polygym.graphs.running.operations import Operation, traced
+from polygym.graphs.running.lowering import traced
+from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.plan import Copy, Launch, laid_out
 from polygym.graphs.running.texts import text_of
 from polygym.graphs.running.views import Source
@@ -55,7 +56,7 @@ def seconds_of(
     """
     try:
         recipes = recipes_of(head, children, threads)
-        return sum(_seconds(recipe, worker or _own_worker()) for recipe in recipes)
+        return sum((_seconds(one, worker or _own_worker()) for one in recipes), 0.0)
     except (PolygymError, MemoryError):
         return inf
 

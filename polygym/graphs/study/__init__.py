@@ -3,3 +3,5 @@
 ``plan`` says which trials there are, ``running`` runs one, ``folder`` keeps what was found and goes
 on where it ended, ``report`` makes tables of it and ``figures`` pictures.
 """
+
+__all__ = ["figures", "folder", "plan", "report", "running"]

@@ -1,9 +1,10 @@
 """Extraction by integer programming: the term whose different nodes cost least, proved to.
 
-Greedy's answer comes first: it is where the solver starts, and what is returned when nothing better
-is found in time. What the solver says is a hint: its choice is followed from the root, its cost is
-summed anew, and a choice with a cycle is no answer; then the cycle is forbidden and the solver
-asked again, while there is time (unless cycles were said not to be looked after).
+Greedy's answer comes first, and is improved by a local search: it is where the solver starts, and
+what is returned when nothing better is found in time. What the solver says is a hint: its choice is
+followed from the root, its cost is summed anew, and a choice with a cycle is no answer; then the
+cycle is forbidden and the solver asked again, while there is time (unless cycles were said not to
+be looked after).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from polygym.rewrite.extraction.costs import (
     node_costs,
 )
 from polygym.rewrite.extraction.greedy import cheapest_trees
+from polygym.rewrite.extraction.improving import improved
 from polygym.rewrite.extraction.model import CycleConstraints, Model
 from polygym.rewrite.extraction.solver import solve
 
@@ -29,6 +31,8 @@ __all__ = ["ilp"]
 
 _SCALED = 1000.0
 """What greedy's answer costs for the solver, whose tolerances are absolute."""
+_SHARE = 0.25
+"""How much of the time goes into a better start, at most."""
 _NOTHING = 1e-9
 """What difference between costs is none, relative to them."""
 
@@ -70,7 +74,11 @@ def ilp(
     choices = choices_of(graph, root, costs, first, trees)
     chosen, bound, status, cuts = choices.of_graph(graph, first), 0.0, Status.OPTIMAL, 0
     if any(len(nodes) > 1 for nodes in choices.members):
-        chosen, bound, status, cuts = _search(choices, chosen, cycles, deadline)
+        better = improved(choices, chosen, begin + seconds * _SHARE)
+        is_better = choices.cost(better) < choices.cost(chosen) * (1 - _NOTHING)
+        chosen, bound, status, cuts = _search(choices, better, cycles, deadline)
+        if is_better and status is Status.GREEDY:
+            status = Status.FEASIBLE
     found, nodes = extracted(graph, root, choices.in_graph(chosen))
     total = math.fsum(costs[node] for node in nodes)
     bound = total if status is Status.OPTIMAL else min(max(bound, 0.0), total)

@@ -32,7 +32,7 @@ def test_an_unsound_rule_comes_back_with_numbers_that_show_it(rule: Rule) -> Non
             with pytest.raises(IndexError):
                 both_sides(source, target, found.binding, found.values)
         else:
-            assert left.shape != right.shape
+            assert (left.shape, left.dtype) != (right.shape, right.dtype)
         return
     left_array, right_array = both_sides(source, target, found.binding, found.values)
     one, other = float(left_array[found.place]), float(right_array[found.place])
@@ -81,6 +81,17 @@ def test_what_makes_no_sense_is_refused_in_words(text: str, message: str) -> Non
         verify(rule)
     assert message in str(caught.value)
     assert "rule r" in str(caught.value)
+
+
+def test_a_split_may_be_a_variable() -> None:
+    """Both halves, of equal and of different extents."""
+    [same, other] = parse_rules(
+        "same: (relu (split0 ?s)) => (relu (split0 ?s))\nother: (split1 ?s) => (split0 ?s)"
+    )
+    assert isinstance(verify(same, 10), Verified)
+    found = verify(other)
+    assert isinstance(found, Counterexample)
+    assert "?s = " in str(found)
 
 
 def test_the_same_seed_tries_the_same() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from polygym.errors import InputError, OutOfRangeError
-from polygym.graphs.build import entering, matmul, node, relu, tanh, weight
+from polygym.errors import InputError, InternalError, OutOfRangeError
+from polygym.graphs.build import entering, matmul, node, pool, relu, tanh, weight
 from polygym.graphs.running import Compiled, compile_model
 from tests.graphs.running.cases import check, model_of
 
@@ -37,10 +37,20 @@ def test_tensors_come_back_for_tensors(layer: Compiled) -> None:
     assert torch.equal(layer(turned), found)
 
 
+def test_tensors_that_ask_for_gradients_are_read(layer: Compiled) -> None:
+    parameter = torch.nn.Parameter(torch.ones(6, 8))
+    found = layer(parameter)
+    assert isinstance(found, torch.Tensor)
+    assert not found.requires_grad
+
+
 def test_memory_for_results_can_be_given(layer: Compiled) -> None:
     out = np.empty((6, 4), np.float32)
     assert layer(ONES, out=out) is out
     np.testing.assert_array_equal(out, layer(ONES))
+    tensor = torch.empty(6, 4)
+    assert layer(ONES, out=tensor) is tensor
+    np.testing.assert_array_equal(tensor.numpy(), out)
 
 
 def test_results_that_are_inputs_or_weights_are_copies() -> None:
@@ -72,6 +82,8 @@ def test_memory_for_results_is_checked(layer: Compiled) -> None:
         layer(ONES, out=np.empty((4, 6), np.float32))
     with pytest.raises(InputError, match="out: expected 1 array"):
         layer(ONES, out=[])
+    with pytest.raises(InputError, match="out: y: expected an array, found NoneType"):
+        layer(ONES, out=[None])
     with pytest.raises(InputError, match="contiguous"):
         layer(ONES, out=np.empty((4, 6), np.float32).T)
     square = compile_model(model_of(relu(entering("s", 4, 4))))
@@ -89,8 +101,25 @@ def test_indices_out_of_range_are_errors() -> None:
 
 
 def test_operators_without_meaning_for_integers_are_refused() -> None:
-    with pytest.raises(InputError, match="sqrt: expected elements of a floating type, found int64"):
+    with pytest.raises(InputError, match="sqrt: expected"):
         compile_model(model_of(node("sqrt", entering("ids", 2, dtype="int64"))))
+
+
+def test_padding_of_integers_is_less_than_all() -> None:
+    least = np.iinfo(np.int32).min
+    image = np.full((1, 1, 3, 3), least + 1, np.int32)
+    counts = entering("counts", 1, 1, 3, 3, dtype="int32")
+    found = compile_model(model_of(pool("max", counts, (3, 3), padding="same")))(image)
+    assert found.dtype == np.int32
+    assert (found == least + 1).all()
+
+
+def test_code_that_writes_other_elements_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A literal that is too wide makes the result so, too.
+    monkeypatch.setattr("polygym.graphs.running.heads.number", lambda *_: "4294967296")
+    padded = node("pad", 3, "1-1", entering("counts", 4, dtype="int32"))
+    with pytest.raises(InternalError, match=r"pad: expected \(6, 'int32'\), the code writes"):
+        compile_model(model_of(padded))
 
 
 def test_steps_say_what_runs(layer: Compiled) -> None:

@@ -100,6 +100,7 @@ CASES: dict[str, Term] = {
     "cast to int64": node("cast", "int64", X),
     "cast of integers": node("cast", "float32", entering("ids", 3, dtype="int32")),
     "integers": binary("sub", entering("ids", 3, dtype="int64"), entering("more", dtype="int64")),
+    "poolmax of integers": pool("max", entering("counts", 1, 2, 4, 5, dtype="int32"), (2, 2)),
     "double": matmul(entering("p", 2, 3, dtype="float64"), entering("q", 3, 2, dtype="float64")),
     "double gelu": unary("gelu", entering("p", 2, 3, dtype="float64")),
 }
@@ -126,7 +127,7 @@ def test_all_operators_are_here() -> None:
 def test_functions_are_accurate_everywhere(name: str) -> None:
     from tests.graphs.running.cases import outputs_in_torch
 
-    values = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, 1e-20, 40.0, -40.0]])
+    values = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, 1e-20, 40.0, -40.0, np.nan]])
     row = values.astype(np.float32)
     head = node(name, 1.0, entering("x", row.size)) if name == "elu" else None
     model = model_of(head or unary(name, entering("x", row.size)))

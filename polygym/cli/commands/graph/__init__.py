@@ -10,6 +10,8 @@ import importlib
 
 import click
 
+__all__ = ["command"]
+
 _COMMANDS = {
     "optimize": "Find the cheapest graph that is equal to a model's.",
     "show": "Say what a model consists of; draw it.",

@@ -63,7 +63,7 @@ def command(
             raise InputError(
                 f"--against: expected some of {', '.join(known)}, found {shorten(name)!r}"
             )
-    documents = []
+    documents: list[dict[str, Any]] = []
     entrants = (Entrant("polygym"), *(Entrant(name, Runner(name)) for name in names))
     for model in models:
         done = race(Race(model, entrants, threads, seed, shapes, 101, length))

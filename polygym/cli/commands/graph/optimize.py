@@ -23,7 +23,6 @@ from polygym.cli.tables import print_table
 from polygym.files import write_atomically
 
 if TYPE_CHECKING:
-    from polygym.graphs.costs import Costs
     from polygym.graphs.optimize import Optimized
     from polygym.graphs.race import Finish
     from polygym.graphs.sources import Source
@@ -92,7 +91,15 @@ if TYPE_CHECKING:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="For exploring, and for extracting: the best until then is taken, with its bound.",
+    help="For exploring, or for backtracking: what there is until then is gone on with.",
+)
+@click.option(
+    "--extract-limit",
+    type=click.FloatRange(0.0, 1e6),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For the integer program: the best until then is taken, with a bound for what is missed.",
 )
 @click.option(
     "--out",
@@ -122,6 +129,7 @@ def command(
     alpha: float,
     extract: str,
     time_limit: float,
+    extract_limit: float,
     out: Path | None,
     timed: bool | None,
     seed: int,
@@ -132,20 +140,30 @@ def command(
     The result is never slower than MODEL beyond noise: where the cheaper graph is not the faster
     one end to end, MODEL's own is kept, and said so.
     """
-    from polygym.graphs.optimize import summary
+    from polygym.graphs.backtracked import backtracked
+    from polygym.graphs.optimize import Extraction, Options, optimize, summary
     from polygym.graphs.sources import open_source
+    from polygym.rewrite.egraph import Limits
 
     source = open_source(model, shapes, seed)
     rules = chosen_rules(rule_files)
     costs = chosen_costs(kind, threads)
-    tell = (lambda _: None) if as_json else (lambda text: say(text, err=True))
+    tell = _silent if as_json else _told
     if method == "backtracking":
-        found = _backtracked(source, costs, rules, alpha, iterations or 100, time_limit, tell)
-    else:
-        found = _saturated(
-            source, costs, rules, (k_multi, nodes, iterations or 15, time_limit, extract), tell
+        found = backtracked(
+            source.graph,
+            costs,
+            rules,
+            alpha,
+            100 if iterations is None else iterations,
+            time_limit,
+            tell,
         )
-    report = {"model": model, "threads": threads, "seed": seed, "method": method}
+    else:
+        limits = Limits(nodes, 15 if iterations is None else iterations, time_limit, k_multi)
+        options = Options(limits, extraction=Extraction(extract), extraction_seconds=extract_limit)
+        found = optimize(source.graph, costs, options, rules, tell)
+    report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}
     report |= summary(found, costs)
     code = 0
     if kind == "measured" if timed is None else timed:
@@ -161,37 +179,13 @@ def command(
     return Answer(code)
 
 
-def _saturated(
-    source: Source,
-    costs: Costs,
-    rules: Any,
-    asked: tuple[int, int, int, float, str],
-    tell: Any,
-) -> Optimized:
-    from polygym.graphs.optimize import Extraction, Options, optimize
-    from polygym.rewrite.egraph import Limits
-
-    k_multi, nodes, iterations, time_limit, extract = asked
-    options = Options(
-        Limits(nodes, iterations, time_limit, k_multi),
-        extraction=Extraction(extract),
-        extraction_seconds=time_limit,
-    )
-    return optimize(source.graph, costs, options, rules, tell)
+def _silent(_: str) -> None:
+    """Say nothing of how far it is."""
 
 
-def _backtracked(
-    source: Source,
-    costs: Costs,
-    rules: Any,
-    alpha: float,
-    iterations: int,
-    time_limit: float,
-    tell: Any,
-) -> Optimized:
-    from polygym.graphs.backtracked import backtracked
-
-    return backtracked(source.graph, costs, rules, alpha, iterations, time_limit, tell)
+def _told(text: str) -> None:
+    """Say how far it is, beside the answer."""
+    say(text, err=True)
 
 
 def _confirmed(

@@ -42,7 +42,12 @@ def command(
     total = sum(times)
     if as_json:
         steps = [
-            {"step": str(step), "seconds": time, "operations": step.flops, "bytes": step.bytes}
+            {
+                "step": step.label,
+                "seconds": time,
+                "operations": step.operations,
+                "bytes": step.bytes,
+            }
             for step, time in zip(compiled.steps, times, strict=True)
         ]
         return Answer(document={"model": model, "seconds": total, "steps": steps})
@@ -51,10 +56,10 @@ def command(
         ("STEP", "TIME", "SHARE", "GFLOP/S"),
         [
             (
-                str(step),
+                step.label,
                 seconds(time),
                 f"{100 * time / total:.1f} %",
-                f"{step.flops / time / 1e9:.1f}",
+                f"{step.operations / time / 1e9:.1f}",
             )
             for step, time in rows[:top]
         ],

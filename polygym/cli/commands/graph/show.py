@@ -63,5 +63,6 @@ def command(
     for name, result in graph.outputs:
         say(f"  result {name}: {graph.tensor(result)}")
     say(f"  {elements:,} weights; {cost:.1f} µs under the static roofline")
-    print_table(("OPERATOR", "COUNT"), sorted(counts.items(), key=lambda row: -row[1]), "lr")
+    rows = [(name, str(counts[name])) for name in sorted(counts, key=lambda name: -counts[name])]
+    print_table(("OPERATOR", "COUNT"), rows, "lr")
     return Answer()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 from polygym.errors import InputError
 from polygym.graphs.domain import TENSORS
@@ -27,6 +27,7 @@ __all__ = ["atoms", "with_conditions"]
 
 _ROUNDS = 5
 _SAMPLES = 120
+_PROOF = 300
 _HOPELESS = 10
 """How many failures there may be for each instance on which a rule is right."""
 
@@ -53,7 +54,7 @@ def with_conditions(rule: Rule, home: dict[str, Data], seed: int = 0) -> Rule | 
             return None
         found = replace(rule, conditions=(*rule.conditions, *chosen))
         try:
-            outcome = verify(found, _SAMPLES, seed)
+            outcome = verify(found, _PROOF, seed)
         except InputError:  # it never fires
             return None
         if not isinstance(outcome, Counterexample):
@@ -101,6 +102,9 @@ def _atoms(rule: Rule) -> Iterator[str]:
         yield f"(equal {padding} same)"
     for permutation in by_role["permutation"]:
         yield f"(ascending {permutation})"
+    if any(one.head == "mul" for one in postorder((*rule.sources, *rule.targets))):
+        for one, other in permutations(tensors, 2):
+            yield f"(fits {one} {other})"
     for x in tensors:
         yield f"(one-element {x})"
         yield f"(rank {x} 1)"

@@ -10,12 +10,14 @@ the extent of one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 from polygym.errors import InputError
 from polygym.graphs.domain import TENSORS
 from polygym.graphs.operators import operator
 from polygym.graphs.rules.generate.conditions import with_conditions
+from polygym.graphs.rules.instances import data_pass, holds, instances
 from polygym.graphs.rules.shapes import literal_data
 from polygym.graphs.rules.verify import Verified, verify
 from polygym.graphs.types import Data, Tensor
@@ -52,7 +54,12 @@ Key = tuple[str, Head]
 
 
 def generalised(
-    sources: tuple[Term, ...], targets: tuple[Term, ...], binding: dict[str, Data], seed: int
+    sources: tuple[Term, ...],
+    targets: tuple[Term, ...],
+    binding: dict[str, Data],
+    seed: int,
+    *,
+    may_be_conditional: bool = True,
 ) -> Rule | None:
     """Return the most general rule that an equation stands for, None if it holds nowhere else."""
     used = set(variables(sources))
@@ -64,16 +71,31 @@ def generalised(
         return None  # it would make the source larger and larger
     if _doubles(targets) - _doubles(sources) or _growth(sources, targets) > 1:
         return None  # it says no more than that something may be done and undone, or done twice
+    if "mul" in _heads(targets) - _heads(sources):
+        return None  # nor is a product of equal shapes to become one that is broadcast
     names = _names(sources)
-    best: tuple[int, Rule] | None = None
+    best: tuple[tuple[int, float], Rule] | None = None
     for choice in _computed(targets, binding, set(names)):
-        found = _with_literals(sources, choice, names, binding, seed)
-        if found is None:
+        found = _with_literals(sources, choice, names, binding, seed, may_be_conditional)
+        if found is None or not _holds(found, _FULL, seed):
             continue
-        answer = verify(found, _FULL, seed)
-        if isinstance(answer, Verified) and (best is None or answer.cases > 1.2 * best[0]):
-            best = answer.cases, found
+        reach = len(variables(found.sources)), _reach(found, seed)
+        if best is None or reach > best[0]:
+            best = reach, found
     return best[1] if best else None
+
+
+def _reach(rule: Rule, seed: int) -> float:
+    """Return on which part of all instances of its sources a rule fires, roughly."""
+    fires: list[bool] = []
+    for one in instances(replace(rule, conditions=()), seed, _FULL):
+        try:
+            data_pass(rule.targets, one.binding, one.data)
+        except Inadmissible:
+            fires.append(False)
+        else:
+            fires.append(holds(rule, one.binding, one.data))
+    return round(sum(fires) / len(fires), 1) if fires else 0.0
 
 
 def _with_literals(
@@ -82,12 +104,15 @@ def _with_literals(
     names: dict[Key, str],
     binding: dict[str, Data],
     seed: int,
+    may_be_conditional: bool,
 ) -> Rule | None:
     def rule(keys: dict[Key, str], conditions: tuple[Term, ...] = ()) -> Rule:
         left, right = (tuple(_renamed(one, keys) for one in side) for side in (sources, targets))
         return Rule("candidate", left, right, conditions)
 
     def conditioned(keys: dict[Key, str]) -> Rule | None:
+        if not may_be_conditional:
+            return None
         home = {name: literal_data(value) for (_, value), name in keys.items()}
         return with_conditions(rule(keys), {**binding, **home}, seed)
 
@@ -118,6 +143,10 @@ def _with_literals(
     return rule(plain, base.conditions)
 
 
+def _heads(roots: tuple[Term, ...]) -> set[Head]:
+    return {one.head for one in postorder(roots) if one.children}
+
+
 def _different(every: list[dict[Key, str]]) -> list[dict[Key, str]]:
     return [one for place, one in enumerate(every) if one not in every[:place]]
 
@@ -127,7 +156,10 @@ def _growth(sources: tuple[Term, ...], targets: tuple[Term, ...]) -> int:
     if len(sources) > 1:
         return 0
     before, after = (
-        sum(bool(one.children) and not str(one.head).startswith("=") for one in postorder(side))
+        sum(
+            bool(one.children) and one.head != "split" and not str(one.head).startswith("=")
+            for one in postorder(side)
+        )
         for side in (sources, targets)
     )
     return after - before

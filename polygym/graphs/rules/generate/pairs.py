@@ -44,7 +44,7 @@ def paired_rules(
         rule = generalised(sources, targets, binding, seed)
         if rule is None or any(_spelling(rule, swap) in found for swap in (False, True)):
             continue
-        heads = dict.fromkeys(str(one.head) for one in (*sources, whole.children[-1]))
+        heads = dict.fromkeys(str(one.head) for one in (*sources, *_inner(whole)))
         stem = "two-" + "-".join(heads)
         count = sum(one.name.startswith(stem) for one in found.values())
         named = Rule(
@@ -71,13 +71,18 @@ def _pairs(terms: Terms) -> Iterator[_Found]:
                     yield (first.term, second.term), whole.term, axis, at
 
 
+def _inner(whole: Term) -> list[Term]:
+    """Return what is enlarged inside, which a name is to tell."""
+    return [one for one in postorder([whole]) if one.head == "enlarge"]
+
+
 def _met(terms: Terms, arrays: tuple[Array, ...]) -> Known | None:
     return terms.known.get(fingerprint(arrays))
 
 
-def _weight(found: _Found) -> tuple[int, str]:
+def _weight(found: _Found) -> tuple[int, int, str]:
     _, whole, axis, at = found
-    return size([whole]), f"{text_of(whole)} {axis} {at}"
+    return size([whole]), -len(variables([whole])), f"{text_of(whole)} {axis} {at}"
 
 
 def _spelling(rule: Rule, swap: bool) -> str:

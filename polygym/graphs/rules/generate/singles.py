@@ -8,6 +8,7 @@ from polygym.graphs.rules.generate.derive import concrete, is_derivable, underiv
 from polygym.graphs.rules.generate.generalise import generalised
 from polygym.graphs.rules.generate.terms import Terms
 from polygym.graphs.rules.generate.worlds import World
+from polygym.graphs.rules.spelling import spelling
 from polygym.graphs.types import Data
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
@@ -64,18 +65,13 @@ def single_rules(
 def _directions(left: Term, right: Term, binding: dict[str, Data], seed: int) -> list[Rule]:
     both = ((left, right), (right, left))
     made: dict[str, Rule] = {}
+    # What is said of one thing given twice is seldom worth conditions.
+    plain = not _is_double(left, right)
     for one, other in both:
-        rule = generalised((one,), (other,), binding, seed)
+        rule = generalised((one,), (other,), binding, seed, may_be_conditional=plain)
         if rule is not None:
-            made.setdefault(_spelling(rule), rule)
+            made.setdefault(spelling(rule), rule)
     return list(made.values())
-
-
-def _spelling(rule: Rule) -> str:
-    """Return what rules share that are one but for the names of variables."""
-    names = {name: term(f"?{place}") for place, name in enumerate(variables(rule.sources))}
-    parts = (*rule.sources, *rule.targets, *rule.conditions)
-    return " ".join(text_of(substituted(one, names)) for one in parts)
 
 
 def _filtered(todo: list[Equation], known: list[Rule], binding: dict[str, Data]) -> list[Equation]:
@@ -105,16 +101,19 @@ def _canonical(world: World, left: Term, right: Term) -> Equation:
 def _weight(equation: Equation) -> tuple[bool, int, int, str]:
     """Return the place of an equation: what gives an operator one thing twice comes last."""
     left, right = equation
-    is_double = any(
-        len(one.children) >= 2 and one.children[-1] is one.children[-2]
-        for one in postorder([left, right])
-        if one.head != "split"
-    )
     return (
-        is_double,
+        _is_double(left, right),
         _operators(left) + _operators(right),
         -len(variables([left])),
         f"{text_of(left)} =",
+    )
+
+
+def _is_double(left: Term, right: Term) -> bool:
+    """Whether an operator is given one thing twice."""
+    return any(
+        len(one.children) >= 2 and one.children[-1] is one.children[-2] and one.head != "split"
+        for one in postorder([left, right])
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from polygym.graphs.rules.generate.derive import concrete, underivable
 from polygym.graphs.rules.instances import instances
+from polygym.graphs.rules.verify import Verified, verify
 from polygym.graphs.types import Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
@@ -14,6 +15,9 @@ from polygym.rewrite.term import Term, size
 
 __all__ = ["header", "pruned", "table"]
 
+_PROOF = 500
+"""On how many instances a rule is verified before it is written down."""
+
 _INSTANCES = 6
 """On how many instances a rule must follow from others, with different literals and shapes."""
 
@@ -21,9 +25,17 @@ _INSTANCES = 6
 def pruned(
     rules: list[Rule], seed: int, progress: Callable[[str], None] = lambda _: None
 ) -> list[Rule]:
-    """Return rules none of which follows from the others, the largest being tried first."""
-    kept = list(rules)
-    for rule in sorted(rules, key=_weight, reverse=True):
+    """Return rules none of which follows from the others, the largest being tried first.
+
+    Before, each is verified once more, on other and many more instances than it was found with.
+    """
+    kept: list[Rule] = []
+    for rule in rules:
+        if isinstance(verify(rule, _PROOF, seed + 1), Verified):
+            kept.append(rule)
+        else:
+            progress(f"does not hold after all: {rule}")
+    for rule in sorted(list(kept), key=_weight, reverse=True):
         if rule.is_multiple:
             continue
         others = [one for one in kept if one is not rule and not _is_reverse(one, rule)]
@@ -84,6 +96,11 @@ def table(rules: list[Rule]) -> str:
 def _line(rule: Rule, arrow: str) -> str:
     sources, targets = (" & ".join(map(text_of, side)) for side in (rule.sources, rule.targets))
     conditions = " & ".join(map(text_of, rule.conditions))
+    if rule.is_multiple:
+        whole = text_of(rule.targets[0].children[0])
+        return (
+            f"{rule.name}: {sources}\n    {arrow} (split0 =m) & (split1 =m)\n    let m = {whole}\n"
+        ) + (f"    if {conditions}\n" if conditions else "")
     text = f"{rule.name}: {sources} {arrow} {targets}" + (f" if {conditions}" if conditions else "")
     if len(text) <= 100:
         return text + "\n"

@@ -70,11 +70,12 @@ def enumerate_terms(world: World, seed: int) -> Terms:
     makers = [_Maker(one, list(found.by_size[0])) for one in templates(world)]
     for size in range(1, world.most + 1):
         for maker in makers:
-            _grow(found, maker, size, world.most)
+            # Halves are taken of the largest terms too.
+            _grow(found, maker, size, is_kept=size < world.most or world.shares)
     return found
 
 
-def _grow(found: Terms, maker: _Maker, size: int, most: int) -> None:
+def _grow(found: Terms, maker: _Maker, size: int, *, is_kept: bool) -> None:
     """Make all terms of a size with one operator at the top."""
     for parts in _arguments(found, maker, size):
         data = maker.data(parts)
@@ -86,9 +87,9 @@ def _grow(found: Terms, maker: _Maker, size: int, most: int) -> None:
         other = found.known.get(key)
         whole = maker.term(parts)
         if other is None:
-            one = Known(whole, size, data, arrays if size < most else ())
+            one = Known(whole, size, data, arrays if is_kept else ())
             found.known[key] = one
-            if size < most:
+            if is_kept:
                 found.by_size[size].append(one)
         else:
             found.candidates.append((whole, other.term))

@@ -103,9 +103,8 @@ WORLDS = (
     World(
         "turned",
         _same((2, 2, 2), "xy"),
-        "(transpose ?0 0-1-2)\n(transpose ?0 0-2-1)\n(transpose ?0 1-0-2)\n(transpose ?0 1-2-0)\n(ewadd ?0 ?1)\n"
-        + _RELU
-        + _CONCATS,
+        "(transpose ?0 0-1-2)\n(transpose ?0 0-2-1)\n(transpose ?0 1-0-2)\n(transpose ?0 1-2-0)\n"
+        "(ewadd ?0 ?1)\n" + _RELU + _CONCATS,
         2,
     ),
     World(
@@ -164,7 +163,7 @@ WORLDS = (
     ),
     World(
         "shared products",
-        (("?x", (3, 3)), ("?w", (3, 2)), ("?v", (3, 4)), ("?y", (2, 3))),
+        (("?x", (3, 5)), ("?w", (5, 2)), ("?v", (5, 4)), ("?y", (2, 5))),
         _PRODUCT + _CONCATS,
         2,
         shares=True,

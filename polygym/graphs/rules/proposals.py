@@ -1,0 +1,249 @@
+"""What each operator asks its parts for, given the shape that is wanted of it.
+
+>>> import random
+>>> from polygym.rewrite.expressions import parse_term
+>>> maker = Maker(random.Random(1), {}, propose)
+>>> _ = maker.make(parse_term("(ewadd (matmul none ?x ?y) ?z)"), None)
+>>> shapes = {name: data.shape for name, data in maker.bound.items()}
+>>> shapes["?z"] == (*shapes["?x"][:-1], shapes["?y"][-1])
+True
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from polygym.graphs.operators import UNARY, operator
+from polygym.graphs.rules.shapes import LITERALS, Maker, Propose, Shape
+from polygym.graphs.rules.windows import conv, pool
+from polygym.graphs.types import Pair, Tensor, numbers_in, shape_text
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.term import Term, is_variable
+
+__all__ = ["propose"]
+
+
+def propose(maker: Maker, one: Term, want: Shape | None) -> None:
+    """Bind the variables under an operator.
+
+    Raises:
+        Inadmissible: what was tried makes no sense.
+    """
+    name = "concat" if str(one.head).startswith("concat") else str(one.head)
+    _PROPOSALS.get(name, _any)(maker, one, want)
+
+
+def _any(maker: Maker, one: Term, want: Shape | None) -> None:
+    """Bind what is under an operator about which nothing else is known."""
+    takes = operator(one.head).takes
+    inner = want if one.head in UNARY or one.head in ("clip", "leaky-relu", "elu") else None
+    for (name, kind), child in zip(takes, one.children, strict=True):
+        if kind in "NS":
+            maker.literal(child, *LITERALS.get(name, ("scalar",)))
+        else:
+            maker.make(child, inner)
+
+
+def _equal(maker: Maker, one: Term, want: Shape | None) -> None:
+    for child in sorted(one.children, key=maker.is_known, reverse=True):
+        want = maker.tensor(child, want)
+
+
+def _broadcast(maker: Maker, one: Term, want: Shape | None) -> None:
+    first, second = sorted(one.children, key=maker.is_known, reverse=True)
+    shape = maker.tensor(first, want)
+    narrow = tuple(maker.dice.choice((extent, 1)) for extent in shape)
+    narrow = narrow[maker.dice.randrange(len(narrow) + 1) :] if narrow else narrow
+    maker.make(second, maker.dice.choice((narrow, narrow, shape)))
+
+
+def _matmul(maker: Maker, one: Term, want: Shape | None) -> None:
+    activation, x, y = one.children
+    maker.literal(activation, *LITERALS["activation"])
+    if want is None:
+        want = maker.shape(maker.dice.choice((2, 2, 3, 4)))
+    if len(want) < 2:
+        raise Inadmissible("expected a matrix")
+    if not maker.is_known(y) or maker.is_known(x):
+        *batch, _, inner = maker.tensor(x, (*want[:-1], maker.extent()))
+        own = batch if maker.dice.random() < 0.5 else []
+        maker.make(y, (*own, inner, want[-1]))
+    else:
+        *own, inner, _ = maker.tensor(y, None)
+        maker.make(x, (*(own or want[:-2]), want[-2], inner))
+
+
+def _concat(maker: Maker, one: Term, want: Shape | None) -> None:
+    axis, *parts = one.children
+    parts.sort(key=maker.is_known, reverse=True)
+    base = want
+    if maker.is_known(parts[0]):
+        base = maker.tensor(parts[0], None)
+    elif base is None:
+        base = maker.shape(max(maker.rank, 1))
+    rank = max(len(base), 1)
+    along = maker.literal(axis, *range(rank))
+    if not isinstance(along, int) or along >= len(base):
+        raise Inadmissible("expected an axis")
+    left = want[along] if want is not None and len(want) == len(base) else 0
+    for place, part in enumerate(parts):
+        after = len(parts) - 1 - place
+        if left and not after:
+            extent = left
+        elif left:
+            extent = maker.dice.randint(1, max(left - after, 1))
+        else:
+            extent = maker.extent()
+        made = maker.tensor(part, (*base[:along], extent, *base[along + 1 :]))
+        if place == 0 and len(made) == len(base):
+            base = made
+        left = max(left - made[along], 1) if left and along < len(made) else 0
+
+
+def _half(maker: Maker, one: Term, want: Shape | None) -> None:
+    (inner,) = one.children
+    if is_variable(inner):
+        if str(inner.head) not in maker.bound:
+            first = Tensor(want or maker.shape(max(maker.rank, 1)), constant=True)
+            axis = maker.dice.randrange(max(len(first.shape), 1))
+            shape = (*first.shape[:axis], maker.extent(), *first.shape[axis + 1 :])
+            second = Tensor(shape, constant=True)
+            maker.bound[str(inner.head)] = Pair(first, second if first.shape else first)
+        return
+    if inner.head == "split" and want:
+        _split_for(maker, inner, want, one.head == "split0")
+    maker.make(inner, None)
+
+
+def _split_for(maker: Maker, one: Term, want: Shape, is_first: bool) -> None:
+    axis, at, x = one.children
+    along = maker.literal(axis, *range(len(want)))
+    if not isinstance(along, int) or along >= len(want):
+        raise Inadmissible("expected an axis")
+    size = maker.literal(at, want[along] if is_first else maker.extent())
+    extent = (want[along] + maker.extent()) if is_first else size + want[along]
+    maker.make(x, (*want[:along], extent, *want[along + 1 :]))
+
+
+def _split(maker: Maker, one: Term, _: Shape | None) -> None:
+    axis, at, x = one.children
+    shape = maker.tensor(
+        x, tuple(extent + maker.extent() for extent in maker.shape(max(1, maker.rank)))
+    )
+    along = maker.literal(axis, *range(len(shape)))
+    if not isinstance(along, int) or along >= len(shape) or shape[along] < 2:
+        raise Inadmissible("expected an axis that can be split")
+    maker.literal(at, *range(1, shape[along]))
+
+
+def _transpose(maker: Maker, one: Term, want: Shape | None) -> None:
+    x, permutation = one.children
+    if maker.is_known(permutation):
+        word = maker.literal(permutation)
+        order = numbers_in(word) if isinstance(word, str) else (word,)
+        if want is None or len(want) != len(order):
+            maker.make(x, maker.shape(len(order)))
+        else:
+            maker.make(x, tuple(want[order.index(axis)] for axis in range(len(order))))
+        return
+    rank = len(want) if want else max(1, maker.rank)
+    if maker.is_known(x):
+        rank = len(maker.tensor(x, None))
+    order = tuple(maker.dice.sample(range(rank), rank))
+    maker.literal(permutation, order[0] if rank == 1 else shape_text(order))
+    shape = want if want and len(want) == rank else maker.shape(rank)
+    maker.make(x, tuple(shape[order.index(axis)] for axis in range(rank)))
+
+
+def _enlarge(maker: Maker, one: Term, want: Shape | None) -> None:
+    w, reference = one.children
+    large = want if want and len(want) == 4 else (*maker.shape(2), 3, 3)
+    small = [maker.dice.choice(range(extent, 0, -2)) for extent in large[2:]]
+    maker.make(w, (*large[:2], *small))
+    maker.make(reference, (*maker.shape(2), *large[2:]))
+
+
+def _reshape(maker: Maker, one: Term, want: Shape | None) -> None:
+    x, shape = one.children
+    if want is not None and not maker.is_known(x):
+        maker.make(x, _factors(maker, prod(want)))
+    elements = prod(maker.tensor(x, None))
+    factors = want if want is not None else _factors(maker, elements)
+    maker.literal(shape, factors[0] if len(factors) == 1 else shape_text(factors))
+
+
+def _factors(maker: Maker, elements: int) -> Shape:
+    found: list[int] = []
+    for prime in (2, 3, 5):
+        while elements % prime == 0:
+            found.append(prime)
+            elements //= prime
+    found += [elements] if elements > 1 else []
+    maker.dice.shuffle(found)
+    while len(found) > 3 or (len(found) > 1 and maker.dice.random() < 0.4):
+        found[:2] = [found[0] * found[1]]
+    found += [1] if maker.dice.random() < 0.3 and len(found) < 4 else []
+    return tuple(found)
+
+
+def _expand(maker: Maker, one: Term, want: Shape | None) -> None:
+    x, shape = one.children
+    wide = want if want is not None else maker.shape()
+    maker.literal(shape, wide[0] if len(wide) == 1 else shape_text(wide))
+    narrow = tuple(maker.dice.choice((extent, 1)) for extent in wide)
+    maker.make(x, narrow[maker.dice.randrange(len(narrow) + 1) :])
+
+
+def _layer_norm(maker: Maker, one: Term, want: Shape | None) -> None:
+    epsilon, x, scale, bias = one.children
+    maker.literal(epsilon, *LITERALS["epsilon"])
+    shape = maker.tensor(x, want or maker.shape(max(1, maker.rank)))
+    maker.make(scale, shape[-1:])
+    maker.make(bias, shape[-1:])
+
+
+def _gather(maker: Maker, one: Term, _: Shape | None) -> None:
+    axis, table, indices = one.children
+    shape = maker.tensor(table, maker.shape(max(1, min(maker.rank, 3))))
+    maker.literal(axis, *range(max(len(shape), 1)))
+    if is_variable(indices) and str(indices.head) not in maker.bound:
+        chosen = maker.shape(maker.dice.choice((0, 1, 2)))
+        maker.bound[str(indices.head)] = Tensor(chosen, "int64", constant=True)
+
+
+def _pad(maker: Maker, one: Term, _: Shape | None) -> None:
+    value, pads, x = one.children
+    maker.literal(value, *LITERALS["value"])
+    rank = len(maker.tensor(x, None))
+    widths = tuple(maker.dice.choice((0, 0, 1, 2)) for _ in range(2 * rank))
+    maker.literal(pads, shape_text(widths))
+
+
+def _slice(maker: Maker, one: Term, _: Shape | None) -> None:
+    axis, start, stop, step, x = one.children
+    shape = maker.tensor(x, None)
+    along = maker.literal(axis, *range(max(len(shape), 1)))
+    extent = shape[along] if isinstance(along, int) and along < len(shape) else 1
+    first = maker.literal(start, *range(extent))
+    maker.literal(stop, *range(int(first) + 1, max(extent, int(first) + 1) + 1))
+    maker.literal(step, *LITERALS["step"])
+
+
+_PROPOSALS: dict[str, Propose] = {
+    **dict.fromkeys(("ewadd", "ewmul"), _equal),
+    **dict.fromkeys("add sub mul div minimum maximum pow".split(), _broadcast),
+    **dict.fromkeys(("poolmax", "poolavg"), pool),
+    **dict.fromkeys(("split0", "split1"), _half),
+    "matmul": _matmul,
+    "conv": conv,
+    "concat": _concat,
+    "split": _split,
+    "transpose": _transpose,
+    "enlarge": _enlarge,
+    "reshape": _reshape,
+    "expand": _expand,
+    "layer-norm": _layer_norm,
+    "gather": _gather,
+    "pad": _pad,
+    "slice": _slice,
+}

@@ -1,0 +1,101 @@
+"""What a convolution and a pool ask for: images whose windows are as many as wanted."""
+
+from __future__ import annotations
+
+from polygym.graphs.checks import pads_of
+from polygym.graphs.rules.shapes import LITERALS, Maker, Shape, literal_data
+from polygym.graphs.types import Tensor
+from polygym.rewrite.term import Head, Term
+
+__all__ = ["conv", "pool"]
+
+
+def conv(maker: Maker, one: Term, want: Shape | None) -> None:
+    """Bind what is under a convolution."""
+    names = ("stride_h", "stride_w", "padding", "activation")
+    stride_h, stride_w, padding, _ = (
+        maker.literal(child, *LITERALS[name])
+        for name, child in zip(names, one.children[:4], strict=True)
+    )
+    x, w = one.children[4:]
+    count, filters, *size = want if want and len(want) == 4 else (maker.extent(), 0, 0, 0)
+    if maker.is_known(x) and not maker.is_known(w):
+        _, channels, *extents = maker.tensor(x, None)
+        groups = maker.dice.choice([g for g in (1, 1, 2, 3, 4) if channels % g == 0])
+        kernels = [maker.dice.choice(maker.kernels) for _ in range(8)]
+        if filters:
+            kernels = [
+                kernel
+                for kernel in maker.kernels
+                if _windows(extents, kernel, (stride_h, stride_w), padding) == size
+            ] or kernels
+        filters = filters or groups * maker.dice.choice((1, 2, 3))
+        maker.make(w, (filters, channels // groups, *maker.dice.choice(kernels)))
+        return
+    kernel = maker.dice.choice(maker.kernels)
+    groups = maker.dice.choice((1, 1, 2, 3))
+    # Six filters are many in one group, and some in two or three: what groups are confused by.
+    many = maker.dice.choice((6, groups, 2 * groups, 3 * groups))
+    shape = (filters or many, maker.extent(), *kernel)
+    actual, inner, *extents = maker.tensor(w, shape)
+    groups = maker.dice.choice([g for g in (1, 1, 2, 3, 4) if actual % g == 0])
+    maker.make(
+        x,
+        (
+            count,
+            inner * groups,
+            *_image(maker, size, (extents[0], extents[1]), (stride_h, stride_w), padding),
+        ),
+    )
+
+
+def pool(maker: Maker, one: Term, want: Shape | None) -> None:
+    """Bind what is under a pool."""
+    x, *literals = one.children
+    names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "padding", "activation")
+    kernel_h, kernel_w, stride_h, stride_w, padding, _ = (
+        maker.literal(child, *LITERALS[name]) for name, child in zip(names, literals, strict=True)
+    )
+    count, channels, *size = want if want and len(want) == 4 else (*maker.shape(2), 0, 0)
+    image = _image(maker, size, (kernel_h, kernel_w), (stride_h, stride_w), padding)
+    maker.make(x, (count, channels, *image))
+
+
+def _windows(
+    size: list[int], kernel: tuple[int, int], stride: tuple[int, int], padding: Head
+) -> list[int]:
+    word = literal_data(padding)
+    pads = pads_of(word, (size[0], size[1]), kernel, stride)
+    return [
+        (size[i] + pads[i] + pads[i + 2] - kernel[i]) // stride[i] + 1
+        if size[i] + pads[i] + pads[i + 2] >= kernel[i]
+        else 0
+        for i in (0, 1)
+    ]
+
+
+def _image(
+    maker: Maker, want: list[int], kernel: tuple[int, int], stride: tuple[int, int], padding: Head
+) -> list[int]:
+    """Return a height and a width that make as many windows as wanted, if that is said."""
+    found = []
+    images = [
+        data.shape
+        for data in maker.bound.values()
+        if isinstance(data, Tensor) and len(data.shape) == 4
+    ]
+    for axis in (0, 1):
+        sizes = [maker.dice.choice((1, 2, 3, 4, 5, 6)) for _ in range(6)]
+        fit = [
+            size
+            for size in (sizes if not want[axis] else range(1, 9))
+            if (many := _windows([size, size], kernel, stride, padding)[axis])
+            and want[axis] in (0, many)
+        ]
+        again = [shape[axis + 2] for shape in images if shape[axis + 2] in fit]
+        found.append(
+            maker.dice.choice(again)
+            if again and maker.dice.random() < 0.5
+            else maker.dice.choice(fit or sizes)
+        )
+    return found

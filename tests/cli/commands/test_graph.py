@@ -1,0 +1,126 @@
+"""``polygym graph``: answers for people and programs, files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polygym
+from polygym.graphs import library, onnx
+from tests.cli.calling import call, call_json
+
+
+def test_optimize_with_static_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = call_json(capsys, "graph", "optimize", "nasrnn:small", "--costs", "static")
+    assert code == 0
+    for name in ("initial_cost", "cost", "seconds", "status", "bound", "greedy_cost"):
+        assert name in found
+    assert found["cost"] <= found["greedy_cost"] <= found["initial_cost"]
+    assert found["egraph"]["nodes"] > found["egraph"]["classes"] > 0
+    assert found["changed"] is True
+
+
+def test_optimized_from_a_file_to_a_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    model = library.model("vgg19")
+    onnx.write(model, tmp_path / "model.onnx")
+    out = tmp_path / "fast"
+    arguments = ["graph", "optimize", str(tmp_path / "model.onnx"), "--costs", "static", "--time"]
+    code, found = call_json(capsys, *arguments, "--out", str(out))
+    assert code == 0
+    assert found["end_to_end"]["trouble"] == ""
+    assert (out / "graphs.svg").read_text().startswith("<")
+    assert json.loads((out / "report.json").read_text()) == found
+    x = np.ones(model.graph.signatures[0].tensor.shape, np.float32)
+    wanted = polygym.graphs.compile_model(model)(x)
+    np.testing.assert_allclose(polygym.graphs.load(out)(x), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_backtracking(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["graph", "optimize", "nasrnn:small", "--costs", "static"]
+    code, found = call_json(capsys, *arguments, "--method", "backtracking", "--iterations", "5")
+    assert code == 0
+    assert found["method"] == "backtracking"
+    assert found["seconds_to_best"] <= found["seconds"]
+
+
+def test_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    svg = tmp_path / "bert.svg"
+    code, found = call_json(capsys, "graph", "show", "bert:small", "--svg", str(svg))
+    assert code == 0
+    assert found["operators"]["matmul"] > 1
+    assert svg.read_text().startswith("<")
+    code, text, _ = call(capsys, "graph", "show", "bert:small", "--text")
+    path = tmp_path / "bert.txt"
+    path.write_text(text)
+    assert call_json(capsys, "graph", "show", str(path))[1]["operators"] == found["operators"]
+
+
+def test_run_says_where_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = call_json(capsys, "graph", "run", "vgg19:small")
+    assert code == 0
+    assert found["steps"]
+    assert found["seconds"] == pytest.approx(sum(one["seconds"] for one in found["steps"]))
+    code, out, _ = call(capsys, "graph", "run", "vgg19:small", "--top", "2")
+    assert code == 0
+    assert "SHARE" in out
+
+
+def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["graph", "bench", "vgg19:small", "--against", "torch", "--seconds", "0.2"]
+    code, [found] = call_json(capsys, *arguments)
+    assert code == 0
+    assert found["entrants"]["polygym"]["ratio"] == 1.0
+    assert found["entrants"]["torch"]["seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["optimize", "nothing"], "model of the library"),
+        (["show", "missing.onnx"], "missing.onnx"),
+        (["bench", "vgg19:small", "--against", "tvm"], "torch.compile"),
+        (["optimize", "bert:small", "--shape", "x"], "NAME=EXTENT"),
+        (["study", "nonsense", "--out", "x"], "search"),
+        (["rules", "--check", "a", "--generate", "b"], "--check or --generate"),
+    ],
+)
+def test_what_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    code, _, error = call(capsys, "graph", *arguments)
+    assert code == 2
+    assert words in error
+
+
+def test_rules_are_listed_and_checked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, found = call_json(capsys, "graph", "rules")
+    assert code == 0
+    assert len(found) > 50
+    sound = tmp_path / "sound.rules"
+    sound.write_text("swap: (ewmul ?x ?y) => (ewmul ?y ?x)\n")
+    assert call(capsys, "graph", "rules", "--check", str(sound))[0] == 0
+    wrong = tmp_path / "wrong.rules"
+    wrong.write_text("wrong: (relu (ewadd ?x ?y)) => (ewadd (relu ?x) (relu ?y))\n")
+    code, _, error = call(capsys, "graph", "rules", "--check", str(wrong))
+    assert code == 2
+    assert "wrong" in error
+    code, _, error = call(
+        capsys, "graph", "optimize", "bert:small", "--costs", "static", "--rules", str(wrong)
+    )
+    assert code == 2
+    assert "wrong" in error
+
+
+def test_the_study_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["graph", "study", "search", "--models", "vgg19", "--size", "small"]
+    code, first = call_json(capsys, *arguments, "--out", str(tmp_path))
+    code_again, again = call_json(capsys, *arguments, "--out", str(tmp_path))
+    assert (code, code_again) == (0, 0)
+    assert first == again
+    assert len(first) == 2
+    assert "vgg19" in (tmp_path / "report.md").read_text()

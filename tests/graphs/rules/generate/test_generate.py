@@ -1,0 +1,173 @@
+"""Small worlds: what is known to hold there is found, in the same words every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygym.graphs import rules
+from polygym.graphs.rules.generate import generate
+from polygym.graphs.rules.generate.conditions import with_conditions
+from polygym.graphs.rules.generate.derive import concrete, is_derivable
+from polygym.graphs.rules.generate.table import pruned, table
+from polygym.graphs.rules.generate.terms import enumerate_terms, fingerprint
+from polygym.graphs.rules.generate.worlds import WORLDS, World
+from polygym.graphs.rules.verify import Verified, verify
+from polygym.graphs.types import Data, Number, Tensor
+from polygym.rewrite.expressions import parse_term, text_of
+from polygym.rewrite.rule import Rule, parse_rules
+
+_SUMS = World("sums", (("?x", (2, 2)), ("?y", (2, 2))), "(ewadd ?0 ?1)\n(relu ?0)\n", 2)
+_RELUS = World("relus", (("?x", (2, 2)),), "(relu ?0)\n(abs ?0)\n", 2)
+_SHARED = World(
+    "shared",
+    (("?x", (3, 5)), ("?w", (5, 2)), ("?v", (5, 4))),
+    "(matmul none ?0 ?1)\n(concat2 1 ?0 ?1)\n",
+    2,
+    shares=True,
+)
+
+
+def _found(folder: Path, *worlds: World, seed: int = 0) -> list[str]:
+    folder.mkdir(exist_ok=True)
+    made = generate(folder / "found.rules", seed=seed, worlds=worlds)
+    return [str(rule).partition(": ")[2] for rule in made.rules]
+
+
+def test_sums_commute_and_relu_is_idempotent(tmp_path: Path) -> None:
+    """What a world of sums and relu has to give, and nothing that does not hold."""
+    found = _found(tmp_path, _SUMS)
+    assert "(ewadd ?x ?y) => (ewadd ?y ?x)" in found
+    assert "(relu (relu ?x)) => (relu ?x)" in found
+    for rule in rules.load([str(tmp_path / "found.rules")]):
+        assert isinstance(verify(rule), Verified)
+
+
+def test_two_products_of_one_matrix_become_one(tmp_path: Path) -> None:
+    """The rule with two sources, with the axis and the place of the split computed."""
+    found = _found(tmp_path, _SHARED)
+    assert len(found) == 1
+    assert found[0].startswith("(matmul ?a ?x ?v) & (matmul ?a ?x ?w) => (split0 (split ")
+    assert "(=extent ?v (=column-axis ?v))" in found[0]
+    [rule] = rules.load([str(tmp_path / "found.rules")])
+    assert rule.is_multiple
+
+
+def test_the_same_seed_gives_the_same_table(tmp_path: Path) -> None:
+    """Byte by byte, but for the time that it took."""
+    tables = []
+    for name in ("one", "other"):
+        _found(tmp_path / name, _SUMS, _RELUS)
+        text = (tmp_path / name / "found.rules").read_text()
+        tables.append([line for line in text.split("\n") if "minutes" not in line])
+    assert tables[0] == tables[1]
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    """Worlds that are done are not looked at again; a table is written when time is up."""
+    target = tmp_path / "found.rules"
+    said: list[str] = []
+
+    def stop(text: str) -> None:
+        said.append(text)
+        if text.startswith("relus"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(target, worlds=(_SUMS, _RELUS), progress=stop)
+    assert target.with_name("found.rules.journal").exists()
+    again: list[str] = []
+    made = generate(target, worlds=(_SUMS, _RELUS), progress=again.append)
+    assert any(text.startswith("sums") for text in said)
+    assert not any(text.startswith("sums") for text in again)
+    assert made.is_whole
+    assert not target.with_name("found.rules.journal").exists()
+    whole = [str(rule) for rule in made.rules]
+    assert whole == [
+        str(rule) for rule in generate(tmp_path / "x.rules", worlds=(_SUMS, _RELUS)).rules
+    ]
+    late = generate(tmp_path / "late.rules", worlds=(_SUMS, _RELUS), minutes=0)
+    assert not late.is_whole
+    assert "when time was up" in (tmp_path / "late.rules").read_text()
+
+
+def test_terms_of_equal_value_are_candidates() -> None:
+    """Every pair does have equal values, and no two representatives have."""
+    terms = enumerate_terms(_SUMS, 3)
+    keys = [fingerprint(one.arrays) for size in (0, 1) for one in terms.by_size[size]]
+    assert len(set(keys)) == len(keys)
+    pairs = {(text_of(one), text_of(other)) for one, other in terms.candidates}
+    assert ("(relu (relu ?x))", "(relu ?x)") in pairs
+    assert ("(ewadd ?y ?x)", "(ewadd ?x ?y)") in pairs
+    assert fingerprint((np.array([-0.0]),)) == fingerprint((np.array([0.0]),))
+
+
+@pytest.mark.parametrize(
+    ("text", "home", "expected"),
+    [
+        (
+            "r: (concat2 ?m (concat2 ?n ?x ?y) (concat2 ?n ?z ?w)) "
+            "=> (concat2 ?n (concat2 ?m ?x ?z) (concat2 ?m ?y ?w))",
+            {"?m": Number(0), "?n": Number(1)},
+            "(different ?m ?n)",
+        ),
+        (
+            "r: (split0 (split ?n ?i (concat2 ?n ?x ?y))) => ?x",
+            {"?n": Number(0), "?i": Number(2)},
+            "(equal ?i (=extent ?x ?n))",
+        ),
+    ],
+)
+def test_conditions_are_the_weakest_that_do(
+    text: str, home: dict[str, Data], expected: str
+) -> None:
+    """One word, and the right one."""
+    [rule] = parse_rules(text)
+    tensors: dict[str, Data] = {name: Tensor((2, 2)) for name in ("?x", "?y", "?z", "?w")}
+    found = with_conditions(rule, {**tensors, **home})
+    assert found is not None
+    words = [
+        text_of(one).replace("(different ?n ?m)", "(different ?m ?n)") for one in found.conditions
+    ]
+    assert words == [expected]
+
+
+def test_what_never_holds_has_no_conditions() -> None:
+    """Sums are no products."""
+    [rule] = parse_rules("r: (ewadd ?x ?y) => (ewmul ?x ?y)")
+    home: dict[str, Data] = {"?x": Tensor((2, 2)), "?y": Tensor((2, 2))}
+    assert with_conditions(rule, home) is None
+
+
+def test_what_follows_is_dropped() -> None:
+    """A longer sum follows from the two laws; neither law from the other."""
+    table_ = parse_rules(
+        "c: (ewadd ?x ?y) => (ewadd ?y ?x)\n"
+        "a: (ewadd ?x (ewadd ?y ?z)) => (ewadd (ewadd ?x ?y) ?z)\n"
+        "long: (ewadd ?x (ewadd ?y (ewadd ?z ?w))) => (ewadd ?w (ewadd ?z (ewadd ?y ?x)))\n"
+    )
+    assert [rule.name for rule in pruned(table_, 0)] == ["c", "a"]
+    binding: dict[str, Data] = {"?x": Tensor((2,)), "?y": Tensor((2,))}
+    one, other = (concrete(parse_term(text), binding) for text in ("(relu ?x)", "(relu ?y)"))
+    assert not is_derivable(one, other, table_)
+
+
+def test_a_table_is_read_as_it_was_written() -> None:
+    """Both ways in one line, a whole that is named, conditions below."""
+    text = (
+        "one: (relu (matmul none ?x ?y)) <=> (matmul relu ?x ?y)\n"
+        "two: (matmul ?a ?x ?v) & (matmul ?a ?x ?w) => (split0 =m) & (split1 =m)\n"
+        "    let m = (split 1 (=extent ?v 1) (matmul ?a ?x (concat2 1 ?v ?w))) if (rank ?x 2)\n"
+    )
+    found = parse_rules(text)
+    again = parse_rules(table(found))
+    assert again == found
+    assert [type(rule) for rule in again] == [Rule] * 3
+
+
+def test_worlds_have_up_to_four_operators_and_different_names() -> None:
+    """What the module says of them."""
+    assert len({world.name for world in WORLDS}) == len(WORLDS)
+    assert max(world.most for world in WORLDS) == 4

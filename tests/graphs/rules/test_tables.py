@@ -1,0 +1,92 @@
+"""The tables of the package: every rule is verified again, and together they show what is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polygym.graphs import rules
+from polygym.graphs.domain import TENSORS
+from polygym.graphs.library import NAMES, model
+from polygym.graphs.rules.generate.derive import concrete, underivable
+from polygym.graphs.rules.instances import instances
+from polygym.graphs.rules.verify import Verified, verify
+from polygym.graphs.types import Data
+from polygym.rewrite.domain import Inadmissible
+from polygym.rewrite.egraph import EGraph, Limits, saturate
+from polygym.rewrite.rule import Rule, parse_rules
+from polygym.rewrite.term import Term
+
+_KINDS = parse_rules((Path(__file__).parent / "kinds.rules").read_text(), "kinds.rules")
+_TABLES = rules.load(["generated", "handwritten"])
+
+
+@pytest.mark.parametrize("rule", _TABLES, ids=lambda rule: rule.name)
+def test_every_rule_holds(rule: Rule) -> None:
+    """On instances that none of them was found with."""
+    found = verify(rule, 8, seed=17)
+    assert isinstance(found, Verified), str(found)
+
+
+def _equations(rule: Rule) -> list[tuple[Term, Term]]:
+    pairs: list[tuple[Term, Term]] = []
+    for instance in instances(rule, 0, 20):
+        binding: dict[str, Data] = instance.binding
+        try:
+            pairs += [
+                (concrete(source, binding), concrete(target, binding))
+                for source, target in zip(rule.sources, rule.targets, strict=True)
+            ]
+        except Inadmissible:
+            continue
+        if len(pairs) >= 6:
+            break
+    return pairs
+
+
+@pytest.mark.parametrize("rule", _KINDS, ids=lambda rule: rule.name)
+def test_what_is_known_follows_from_the_tables(rule: Rule) -> None:
+    """Both sides become one class, on every instance."""
+    pairs = _equations(rule)
+    assert pairs
+    assert not any(underivable(pairs, _TABLES, nodes=8_000))
+
+
+def test_what_is_known_holds() -> None:
+    """The list itself is sound."""
+    for rule in _KINDS:
+        assert isinstance(verify(rule, 6), Verified), rule.name
+
+
+@pytest.mark.parametrize("rule", [one for one in _KINDS if one.is_multiple], ids=lambda r: r.name)
+def test_products_that_share_an_argument_become_one(rule: Rule) -> None:
+    """The whole, of which both are parts, is made where it was not before."""
+    if "relus" in rule.name or "sandwich" in rule.name:
+        pytest.skip("shown by rules with one source, and not worth a product of its own")
+    pairs = _equations(rule)
+    graph = EGraph(TENSORS)
+    for source, _ in pairs[:2]:
+        graph.add_term(source)
+    saturate(graph, rules.standard(), Limits(nodes=8_000, iterations=4, k_multi=2))
+    for source, target in pairs[:2]:
+        found = graph.lookup(target)
+        assert found is not None
+        assert graph.find(found) == graph.find(graph.add_term(source))
+
+
+def test_the_standard_set_is_enough_and_small() -> None:
+    """Some rules with two sources, most with one, each name once."""
+    found = rules.standard()
+    assert len({rule.name for rule in found}) == len(found)
+    assert 3 <= sum(rule.is_multiple for rule in found) <= 15
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_networks_are_explored(name: str) -> None:
+    """Within the paper's limits, and no two different shapes become equal on the way."""
+    graph = EGraph(TENSORS)
+    graph.add_term(model(name, size="small").graph.root)
+    before = graph.node_count
+    report = saturate(graph, rules.standard(), Limits(nodes=4_000, iterations=6))
+    assert report.nodes >= before

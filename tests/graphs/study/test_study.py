@@ -1,0 +1,77 @@
+"""The study: which trials there are, that it goes on where it ended, and what the report says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polygym.errors import InputError
+from polygym.graphs.costs import Roofline
+from polygym.graphs.rules import standard
+from polygym.graphs.study.figures import figures
+from polygym.graphs.study.folder import open_study, rows_of
+from polygym.graphs.study.plan import Part, Trial, trials
+from polygym.graphs.study.report import report
+from polygym.graphs.study.running import Setting, run_trial
+
+SETTING = {"size": "small", "rules": "abc"}
+
+
+def test_equal_trials_of_two_parts_are_run_once() -> None:
+    found = trials([Part.SEARCH, Part.K], ["bert"])
+    assert len({one.key for one in found}) == len(found)
+    assert sum(one.method == "saturation" and one.k_multi == 1 for one in found) == 1
+
+
+def test_tables_of_three_networks_alone() -> None:
+    assert trials([Part.ORDER, Part.CYCLES], ["vgg19"]) == []
+    orders = [one.order for one in trials([Part.ORDER], ["bert"])]
+    assert orders == ["real", "integer", "none"] * 2
+
+
+def test_it_goes_on_where_it_ended(tmp_path: Path) -> None:
+    journal, rows = open_study(tmp_path, SETTING)
+    with journal:
+        journal.append({"index": 0, "trial": {"model": "bert"}})
+    assert rows == []
+    with (tmp_path / "study.jsonl").open("ab") as file:
+        file.write(b'{"index": 1, "tri')  # killed in the middle of a line
+    journal, rows = open_study(tmp_path, SETTING)
+    with journal:
+        assert [row["trial"]["model"] for row in rows] == ["bert"]
+        journal.append({"index": 1, "trial": {"model": "vgg19"}})
+    assert len(rows_of(tmp_path)[1]) == 2
+
+
+def test_another_setting_is_another_study(tmp_path: Path) -> None:
+    open_study(tmp_path, SETTING)[0].close()
+    with pytest.raises(InputError, match="rules"):
+        open_study(tmp_path, {**SETTING, "rules": "others"})
+
+
+def test_report_and_figures_of_small_networks() -> None:
+    setting = Setting(Roofline(), standard(), "small", 1, 5.0)
+    wanted = trials([Part.SEARCH, Part.K, Part.ORDER, Part.CYCLES], ["bert", "vgg19"])
+    rows = [run_trial(one, setting) for one in wanted]
+    json.dumps(rows, allow_nan=False)
+    text = report(rows)
+    assert "| vgg19 |" in text
+    assert "| bert |" in text
+    for title in ("Saturation beside backtracking", "Constraints", "Cycle filtering"):
+        assert title in text
+    found = figures(rows)
+    assert set(found) == {"gains", "times", "k-costs", "k-times", "k-nodes"}
+    assert all(one.png.startswith(b"\x89PNG") for one in found.values())
+
+
+def test_a_trial_names_all_that_it_is() -> None:
+    one = Trial("k", "bert", "saturation", k_multi=2)
+    assert one.key != Trial("k", "bert", "saturation", k_multi=1).key
+    assert one.key == Trial("search", "bert", "saturation", k_multi=2).key
+
+
+def test_no_rows_no_tables() -> None:
+    assert report([]) == ""
+    assert figures([]) == {}

@@ -1,0 +1,105 @@
+"""From a graph to a cheaper equal one: the same results, never dearer, and the paper's examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polygym.graphs import build, library
+from polygym.graphs.backtracked import backtracked
+from polygym.graphs.costs import Roofline
+from polygym.graphs.graph import Graph
+from polygym.graphs.model import random_inputs, random_weights
+from polygym.graphs.optimize import Extraction, Optimized, Options, cost_of, optimize, summary
+from polygym.graphs.reference import evaluate
+from polygym.graphs.rules import standard
+from polygym.rewrite.egraph import Limits
+
+COSTS = Roofline()
+NAMES = library.NAMES
+
+
+def equal_results(found: Optimized) -> None:
+    before, after = found.before, found.after
+    assert [name for name, _ in before.outputs] == [name for name, _ in after.outputs]
+    assert before.inputs == after.inputs
+    weights = random_weights(before, 1)
+    values = dict(
+        zip((one.name for one in before.signatures), random_inputs(before, 2), strict=True)
+    )
+    # In double precision what is left of a difference is a defect and no rounding.
+    wide = {
+        name: array.astype(np.float64) if array.dtype == np.float32 else array
+        for name, array in {**values, **weights}.items()
+    }
+    for one, other in zip(
+        *(evaluate([one for _, one in graph.outputs], wide) for graph in (before, after)),
+        strict=True,
+    ):
+        scale = max(float(np.abs(one).max(initial=0.0)), 1e-30)
+        assert float(np.abs(one - other).max(initial=0.0)) <= 1e-9 * scale
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_networks_compute_the_same_and_cost_no_more(name: str) -> None:
+    limits = Limits(nodes=3000, seconds=20)
+    found = optimize(library.graph(name), COSTS, Options(limits, extraction_seconds=3))
+    equal_results(found)
+    assert found.bound <= found.cost <= found.greedy_cost <= found.initial_cost
+    assert found.cost == pytest.approx(cost_of(found.after, COSTS))
+    assert found.initial_cost == pytest.approx(cost_of(found.before, COSTS))
+
+
+@pytest.mark.parametrize("name", ["bert", "nasrnn", "vgg19"])
+def test_backtracking_computes_the_same(name: str) -> None:
+    found = backtracked(library.graph(name), COSTS, standard(), 1.0, 20, 10.0)
+    equal_results(found)
+    assert found.cost <= found.initial_cost
+
+
+def test_two_products_of_one_input_become_one() -> None:
+    x = build.entering("x", 1, 64)
+    v, w = build.weight("v", 64, 64), build.weight("w", 64, 64)
+    graph = Graph.of("two", build.matmul(x, v), build.matmul(x, w))
+    dear_calls = Roofline(call=100.0)
+    found = optimize(graph, dear_calls)
+    assert summary(found, dear_calls)["operators"]["after"].get("matmul") == 1
+    # Each half alone seems as dear as the whole, so greedy extraction does not see it.
+    greedy = optimize(graph, dear_calls, Options(extraction=Extraction.GREEDY))
+    assert greedy.cost >= found.cost
+    equal_results(found)
+
+
+def test_nothing_to_gain_returns_the_graph_itself() -> None:
+    graph = Graph.of("one", build.relu(build.entering("x", 4, 4)))
+    found = optimize(graph, COSTS)
+    assert found.after is graph
+    assert not found.is_changed
+    assert found.status == "optimal"
+
+
+def test_without_rules_nothing_changes() -> None:
+    found = optimize(library.graph("bert"), COSTS, rules=[])
+    assert not found.is_changed
+    assert found.explored.stop.value == "saturated"
+
+
+def test_results_that_are_inputs_or_equal() -> None:
+    x = build.entering("x", 4, 4)
+    y = build.relu(x)
+    graph = Graph.of("odd", x, y, y)
+    found = optimize(graph, COSTS)
+    equal_results(found)
+    assert len(found.after.outputs) == 3
+
+
+def test_the_same_twice() -> None:
+    first, second = (optimize(library.graph("nasrnn"), COSTS) for _ in range(2))
+    assert first.after == second.after
+    assert first.explored.applied == second.explored.applied
+
+
+def test_progress_is_told() -> None:
+    said: list[str] = []
+    optimize(library.graph("vgg19"), COSTS, progress=said.append)
+    assert any("nodes" in one for one in said)

@@ -1,0 +1,81 @@
+"""The local search: never dearer, never with a cycle, and it sees what is shared."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygym.rewrite.egraph import EGraph
+from polygym.rewrite.extraction.choices import Choices, choices_of
+from polygym.rewrite.extraction.costs import node_costs
+from polygym.rewrite.extraction.greedy import cheapest_trees
+from polygym.rewrite.extraction.improving import improved
+from polygym.rewrite.plain import Plain
+from tests.rewrite.extraction.test_extraction import random_graph
+from tests.rewrite.oracles import cheapest
+
+
+def choices_and_start(
+    graph: EGraph, root: int, prices: dict[str, float]
+) -> tuple[Choices, dict[int, int]]:
+    costs = node_costs(graph, lambda head, children, data: prices[str(head)])
+    first, trees = cheapest_trees(graph, costs)
+    choices = choices_of(graph, graph.find(root), costs, first, trees)
+    return choices, choices.of_graph(graph, first)
+
+
+def is_acyclic(choices: Choices, chosen: dict[int, int]) -> bool:
+    """Take away classes that need nothing which is left, until none is."""
+    left = set(choices.reached(chosen))
+    while left:
+        free = {one for one in left if not left & set(choices.children[chosen[one]])}
+        if not free:
+            return False
+        left -= free
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 5))
+def test_it_is_between_greedy_and_the_best(seed: int, unions: int) -> None:
+    graph, root, prices = random_graph(seed, unions)
+    choices, start = choices_and_start(graph, root, prices)
+    if not choices.members:
+        return
+    better = improved(choices, start, time.perf_counter() + 10)
+    assert is_acyclic(choices, better)
+    assert choices.cost(better) <= choices.cost(start)
+    best = cheapest(graph, root, lambda head: prices[str(head)])
+    assert choices.cost(better) >= best - 1e-9
+    for name, node in better.items():
+        assert node in choices.members[name]
+
+
+def halves() -> tuple[EGraph, int, dict[str, float]]:
+    """Return two classes, each by itself or as half of one thing that is dearer than either."""
+    graph = EGraph(Plain())
+    both = graph.add("both", [graph.add("x")])
+    sides = []
+    for side in ("left", "right"):
+        own, half = graph.add(side), graph.add(f"{side}-of", [both])
+        sides.append(graph.union(own, half))
+    root = graph.add("pair", sides)
+    graph.rebuild()
+    prices = {"left": 3.0, "right": 3.0, "both": 4.0}
+    names = {str(graph.head_of(node)) for node in graph.nodes()}
+    return graph, root, {name: prices.get(name, 0.0) for name in names}
+
+
+def test_what_two_gain_together_is_seen() -> None:
+    choices, start = choices_and_start(*halves())
+    assert choices.cost(start) == 6.0
+    assert choices.cost(improved(choices, start, time.perf_counter() + 10)) == 4.0
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_without_time_the_start_is_the_answer(seconds: float) -> None:
+    choices, start = choices_and_start(*halves())
+    assert improved(choices, start, time.perf_counter() + seconds) == start
