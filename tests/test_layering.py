@@ -70,7 +70,7 @@ HOMES = {
     "highspy": {"compiler.poly", "rewrite"},
     "matplotlib": {"pictures"},
     "gymnasium": {"envs", "graphs", "terms"},
-    "torch": {"cost", "graphs"},
+    "torch": {"cost", "graphs", "terms"},
     "stable_baselines3": set(),
     "sb3_contrib": set(),
     "sqlite3": {"search.sweep", "search.corpus", "sqlite_files", "tc", "graphs"},

@@ -9,8 +9,9 @@
 ``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
 and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
-``derivation``, which can be followed again; ``envs`` has this as an environment. ``saturation`` is
-another way to the same, by an e-graph, for comparison.
+``derivation``, which can be followed again; ``envs`` has this as an environment. ``learning`` has
+value functions that learn, ``saturation`` is another way to the same, by an e-graph, for
+comparison.
 """
 
 from __future__ import annotations
