@@ -1,8 +1,8 @@
 """polygym: explore the legal schedules of a loop program, compile them, and measure the speedup.
 
 Importing it registers the Gymnasium environments ``polygym/Construct-v0``, ``polygym/Explore-v0``,
-``polygym/Schedule-v0`` and ``polygym/Optimize-v0``, and of tensor graphs ``polygym/Saturate-v0``
-and ``polygym/Substitute-v0``.
+``polygym/Schedule-v0`` and ``polygym/Optimize-v0``, of tensor graphs ``polygym/Saturate-v0`` and
+``polygym/Substitute-v0``, and of terms ``polygym/Rewrite-v0``.
 
 The way of the data, room by room: in ``compiler``, a text becomes a program (``frontend``, ``ir``),
 a program has legal schedules (``poly``), and a schedule becomes machine code (``codegen``);
@@ -11,8 +11,9 @@ process of its own and makes a measured speedup of a schedule, whatever happens;
 features of schedules and models that learn from such measurements. ``episodes`` builds schedules
 one decision at a time, ``envs`` shows that to Gymnasium, and ``search`` explores, tunes, sweeps and
 collects. ``tc`` lets users define, call and tune tensor comprehensions. ``rewrite`` knows terms,
-rules and e-graphs, of whatever language; ``graphs`` rewrites and runs whole models by them; ``cli``
-is what the ``polygym`` command calls. Each room imports from those before it, never the other way.
+rules and e-graphs, of whatever language; ``graphs`` rewrites and runs whole models by them, and
+``terms`` programs of a small functional language; ``cli`` is what the ``polygym`` command calls.
+Each room imports from those before it, never the other way.
 
 Below all rooms stand a few modules: ``errors`` is the tree of exceptions, ``files`` and
 ``sqlite_files`` have files whole or not at all, ``closing`` is what a block closes, ``lru`` is a
@@ -42,6 +43,7 @@ __all__ = [
     "rewrite",
     "search",
     "tc",
+    "terms",
 ]
 
 register_environments()

@@ -18,8 +18,9 @@ from types import MappingProxyType, ModuleType
 
 _AWAITED = "gymnasium"
 
-_OF_GRAPHS = MappingProxyType(
+_ABOVE = MappingProxyType(
     {
+        "polygym/Rewrite-v0": "polygym.terms.envs.rewrite:RewriteEnv",
         "polygym/Saturate-v0": "polygym.graphs.envs.saturate:SaturateEnv",
         "polygym/Substitute-v0": "polygym.graphs.envs.substitute:SubstituteEnv",
     }
@@ -73,4 +74,4 @@ class _Waiting(MetaPathFinder):
 def _register() -> None:
     from polygym.envs.registration import register
 
-    register(_OF_GRAPHS)
+    register(_ABOVE)

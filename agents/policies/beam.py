@@ -24,6 +24,7 @@ from agents.policies.protocol import inner
 from polygym.envs.base import PolygymEnv
 from polygym.episodes.episode import Episode, Task
 from polygym.episodes.tables import Observation
+from polygym.search.planning.beam import levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,13 @@ class BeamSearch:
 
     def _best(self, env: PolygymEnv) -> _Way:
         """Return the way to the end that is worth most, the likeliest of equal ones."""
-        beam, ends = [_Way(env.episode)], []
-        while beam:
-            children = [child for way in beam for child in self._children(env, way)]
-            children.sort(key=lambda way: -way.likelihood)
-            kept = children[: self._width]
-            ends += [way for way in kept if way.episode.is_over]
-            beam = [way for way in kept if not way.episode.is_over]
+        kept = levels(
+            [_Way(env.episode)],
+            lambda way: [] if way.episode.is_over else self._children(env, way),
+            lambda way: way.likelihood,
+            self._width,
+        )
+        ends = [way for level in kept for way in level if way.episode.is_over]
         ends.sort(key=lambda way: -way.likelihood)
         return max(ends, key=lambda way: self._ends.worth(env, way.episode))
 

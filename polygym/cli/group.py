@@ -23,6 +23,7 @@ COMMANDS = {
     "collect": "Measure many candidates of many programs, to learn from.",
     "corpus": "Look at what was collected; check, merge, export it.",
     "cost": "Make models of cost from a corpus; look at them.",
+    "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "graph": "Optimise whole models as tensor graphs; run and compare them.",
     "cache": "List, move or forget compiled comprehensions.",
 }
@@ -47,6 +48,8 @@ Start here:
                                        search them for a faster one
   polygym tune tc:matmul --threads 2   tiles, vectors, threads as well
   polygym replay found/best.json       check and measure what was found
+  polygym rewrite optimize '(mul (add x y) (add x y))'
+                                       a term, cheaper by rules
   polygym graph optimize model.onnx    whole models, as graphs of operators
 """
 

@@ -10,7 +10,8 @@ cycles as well: ``f(g(x), g(x))`` has three nodes. Whoever walks over one visits
     >>> [str(one.head) for one in postorder([term("f", term("g", x), term("g", x))])]
     ['x', 'g', 'f']
 
-A head is a word or a number. ``1``, ``1.0`` and ``True`` are equal for Python and three heads here.
+A head is a word or a number. ``1``, ``1.0`` and ``True`` are equal for Python and three heads here,
+and so are ``0.0`` and ``-0.0``.
 A *variable* of a pattern is a leaf whose head begins with ``?``.
 """
 
@@ -68,7 +69,9 @@ _SET_CHILDREN: Callable[[Term, tuple[Term, ...]], None] = vars(Term)["children"]
 
 def term(head: Head, *children: Term) -> Term:
     """Return the term of a head and children."""
-    key = (head.__class__, head, children)
+    key: tuple[Any, ...] = (head.__class__, head, children)
+    if head.__class__ is float and head == 0.0:
+        key = (float, repr(head), children)  # 0.0 and -0.0 are equal, and two heads
     reference = _TABLE.get(key)
     if reference is not None and (found := reference()) is not None:
         return found

@@ -3,6 +3,7 @@
 ``explore`` plays episodes of one program and keeps the best schedule, in one folder; ``tune`` looks
 for schedule and mapping together; ``sweep`` searches many programs with several policies, into one
 store, and draws a report of it; ``corpus`` collects measurements for models to learn from.
+``planning`` has searches over any states and steps: A*, Monte Carlo trees, beams.
 """
 
-__all__ = ["corpus", "explore", "sweep", "tune"]
+__all__ = ["corpus", "explore", "planning", "sweep", "tune"]

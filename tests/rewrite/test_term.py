@@ -72,3 +72,9 @@ def test_postorder_has_each_node_once_and_children_first(root: object) -> None:
 def test_substituting_variables_for_themselves_changes_nothing(pattern: object) -> None:
     names = variables([pattern])  # type: ignore[list-item]
     assert substituted(pattern, {name: term(name) for name in names}) is pattern  # type: ignore[arg-type]
+
+
+def test_a_zero_has_a_sign() -> None:
+    assert term(0.0) is not term(-0.0)
+    assert str(term(-0.0).head) == "-0.0"
+    assert term(0.0) is term(0.0)

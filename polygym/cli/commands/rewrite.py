@@ -1,0 +1,206 @@
+"""``polygym rewrite``: terms made cheaper by rules, step by step, and derivations read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option, seed_option
+from polygym.cli.output import heading, say, working
+from polygym.cli.small_files import read_small_file
+from polygym.cli.text import shorten
+from polygym.errors import InputError
+from polygym.files import write_atomically
+from polygym.search.planning import SEARCHES, Plan
+from polygym.terms.derivation import Derivation, replayed
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.program import Program
+from polygym.terms.language.reading import parse_program
+from polygym.terms.optimize import optimized
+from polygym.terms.rules.rule import Rule
+from polygym.terms.rules.sets import SETS, joined, rules_named
+from polygym.terms.rules.table import parse_rules
+from polygym.terms.rules.verify import check_rules
+
+_HELP = """Rewrite terms by rules into cheaper ones, or follow a derivation again.
+
+Terms are s-expressions of a small functional language: (add x (mul 2.0 y)), let, lam, build,
+sumbuild, index, tuples. See docs/terms.md.
+
+\b
+Examples:
+  polygym rewrite optimize '(div (mul 2.0 (add x y)) (sub (add x y) 1))'
+  polygym rewrite optimize gemm.ks --rules extended --search greedy
+  polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules --out found.json
+  polygym rewrite replay found.json
+"""
+
+_OPTIMIZE = """Search for a cheaper term that computes the same, and show how it is derived.
+
+TERM is a file with definitions, or a bare term in quotes, whose free names are numbers. The rules
+are those of a set, or of a file of your own, which are tried on random terms first: one that
+changes what is computed is refused with a counterexample. Costs are static: what the operators
+cost, loops counted 16 times.
+
+\b
+Examples:
+  polygym rewrite optimize '(mul (add x y) (add x y))'
+  polygym rewrite optimize axpy.ks --rules extended --json
+"""
+
+_REPLAY = """Follow a derivation again, step by step, by the rules that it names.
+
+FILE is what `polygym rewrite optimize --json` or `--out` wrote, or `export()` of
+polygym/Rewrite-v0. Exit code 1: a step leads elsewhere, or a rule does not apply.
+"""
+
+_LONGEST = 400
+
+
+@click.group("rewrite", help=_HELP)
+def command() -> None:
+    """Hold the two commands."""
+
+
+@command.command("optimize", help=_OPTIMIZE)
+@click.argument("target", metavar="FILE|'(TERM)'")
+@click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
+@click.option(
+    "--search",
+    "method",
+    type=click.Choice(list(SEARCHES)),
+    default="astar",
+    show_default=True,
+    help="How to search: " + "; ".join(f"{name}, {does}" for name, does in SEARCHES.items()) + ".",
+)
+@click.option(
+    "--rules",
+    "sets",
+    multiple=True,
+    default=("simple",),
+    show_default=True,
+    metavar="NAME|FILE",
+    help=f"A set of rules ({', '.join(SETS)}) or a file; several are joined.",
+)
+@click.option(
+    "--first",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Search with these rules first, and from what that finds on with --rules.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=5000,
+    show_default=True,
+    metavar="N",
+    help="How many terms to look at, at most.",
+)
+@click.option(
+    "--horizon",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many steps a derivation may have, at most.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the derivation there, to be replayed.",
+)
+@seed_option("the dice of mcts and random")
+@json_option
+def optimize(
+    target: str,
+    definition: str | None,
+    method: str,
+    sets: Sequence[str],
+    first: Sequence[str],
+    budget: int,
+    horizon: int,
+    out: Path | None,
+    seed: int | None,
+    as_json: bool,
+) -> Answer:
+    """Search, and print the derivation."""
+    program = _program(target, definition)
+    phases = [_rules(names) for names in (first, sets) if names]
+    plan = Plan(horizon=horizon, states=budget)
+    with working(f"rewriting {program.name}"):
+        found = optimized(program, phases, method, plan, seed=seed or 0)
+    record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
+    if out is not None:
+        write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
+    if as_json:
+        return Answer(document=record)
+    _print(found)
+    if out is not None:
+        say(f"written to {out}")
+    return Answer()
+
+
+@command.command("replay", help=_REPLAY)
+@click.argument("file", metavar="FILE")
+@json_option
+def replay(file: str, as_json: bool) -> Answer:
+    """Follow a derivation, and say whether it holds."""
+    text = read_small_file(file, "a derivation")
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{shorten(file)}: expected JSON: {error}") from None
+    try:
+        found = replayed(record, shorten(file))
+    except InputError as error:
+        if as_json:
+            return Answer(1, {"agrees": False, "error": str(error)})
+        say("changed", err=True, newline=False, fg="red", bold=True)
+        say(f": {error}", err=True)
+        return Answer(1)
+    if as_json:
+        return Answer(document={"agrees": True, **found.to_json()})
+    _print(found)
+    say("every step holds", fg="green")
+    return Answer()
+
+
+def _program(target: str, definition: str | None) -> Program:
+    if target.lstrip().startswith("("):
+        return parse_program(target, "<term>", definition)
+    text = read_small_file(target, "a term", "a file, or a term in quotes that begins with '('")
+    return parse_program(text, target, definition)
+
+
+def _rules(names: Sequence[str]) -> tuple[Rule, ...]:
+    found: list[tuple[Rule, ...]] = []
+    for name in names:
+        if name in SETS:
+            found.append(rules_named(name))
+            continue
+        text = read_small_file(name, "rules", f"a file, or one of {', '.join(SETS)}")
+        rules = tuple(parse_rules(text, name))
+        check_rules(rules, name)
+        found.append(rules)
+    return joined(found)
+
+
+def _print(found: Derivation) -> None:
+    program = found.program
+    heading("a term" if program.name == "it" else program.name)
+    say(f"  {found.costs[0]:>12g}  {shorten(text_of(found.terms[0]), _LONGEST)}")
+    for step, one, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
+        say(f"  {cost:>12g}  {shorten(text_of(one), _LONGEST)}")
+        say(f"  {'':12}  by {step}")
+    if not found.steps:
+        say("  no cheaper term was found")
+        return
+    saved = 1.0 - found.costs[-1] / found.costs[0] if found.costs[0] else 0.0
+    say(
+        f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps"
+    )

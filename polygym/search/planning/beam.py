@@ -1,0 +1,74 @@
+"""A beam: of all that comes next the best few are kept, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from polygym.search.planning.explored import Explored
+from polygym.search.planning.protocol import Plan, RewriteSystem, ValueFunction, checked
+
+__all__ = ["beam", "levels"]
+
+State = TypeVar("State")
+Item = TypeVar("Item")
+
+
+def levels(
+    start: Sequence[Item],
+    children: Callable[[Item], Iterable[Item]],
+    worth: Callable[[Item], float],
+    width: int,
+) -> Iterator[list[Item]]:
+    """Yield the ``width`` children that are worth most, of equal ones the first, level by level.
+
+    >>> list(levels([1], lambda n: [2 * n, 2 * n + 1] if n < 8 else [], lambda n: -n, 2))
+    [[2, 3], [4, 5], [8, 9]]
+    """
+    kept = list(start)
+    while True:
+        found = [child for one in kept for child in children(one)]
+        if not found:
+            return
+        found.sort(key=lambda one: -worth(one))
+        kept = found[:width]
+        yield kept
+
+
+def beam(
+    system: RewriteSystem[State],
+    start: State,
+    plan: Plan,
+    width: int = 16,
+    value: ValueFunction[State] | None = None,
+) -> Explored[State]:
+    """Return what was explored; a level keeps the states with the least cost less their value."""
+    seen = Explored(system, plan.horizon)
+    hoped: dict[int, float] = {}
+
+    def children(number: int) -> list[int]:
+        left = seen.left[number] - 1
+        if left < 0:
+            return []
+        new: list[int] = []
+        found: list[int] = []
+        for step, state in enumerate(system.successors(seen.states[number])):
+            other = seen.number_of(state)
+            if other is None:
+                if len(seen.states) >= plan.states:
+                    break
+                other = seen.add(state, left, number, step)
+                new.append(other)
+            found.append(other)
+        seen.children[number] = tuple(found)
+        future = [0.0] * len(new)
+        if value is not None and new:
+            states = [seen.states[one] for one in new]
+            future = checked(value(states, plan.horizon), len(new), plan.horizon)[:, left].tolist()
+        for one, more in zip(new, future, strict=True):
+            hoped[one] = more - seen.costs[one]
+        return new
+
+    for _ in levels([seen.add(start, plan.horizon)], children, hoped.__getitem__, width):
+        pass
+    return seen

@@ -1,0 +1,37 @@
+"""Everything that can be reached, level by level: what other searches are compared with."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from polygym.search.planning.explored import Explored
+from polygym.search.planning.protocol import Plan, RewriteSystem
+
+__all__ = ["breadth_first"]
+
+State = TypeVar("State")
+
+
+def breadth_first(
+    system: RewriteSystem[State], start: State, plan: Plan
+) -> tuple[Explored[State], bool]:
+    """Return all states within the horizon, and whether these are all, or there were too many."""
+    seen = Explored(system, plan.horizon)
+    level = [seen.add(start, plan.horizon)]
+    for left in range(plan.horizon - 1, -1, -1):
+        following: list[int] = []
+        for number in level:
+            found: list[int] = []
+            for step, state in enumerate(system.successors(seen.states[number])):
+                other = seen.number_of(state)
+                if other is None:
+                    if len(seen.states) >= plan.states:
+                        return seen, False
+                    other = seen.add(state, left, number, step)
+                    following.append(other)
+                found.append(other)
+            seen.children[number] = tuple(found)
+        level = following
+        if not level:
+            break
+    return seen, True

@@ -1,0 +1,147 @@
+"""Monte Carlo tree search, as Algorithm 3 of *Knossos: Compiling AI with AI* has it.
+
+A simulation goes down from the start along
+
+    argmax over s' of  X(s') / n(s') + β √(ln n(s) / (n(s') + 1)),
+
+as long as states have been visited and steps are left; from there it goes on at random, s' being
+drawn with the weight exp(α (c(s) - c(s') + V(s'))), V what a value function expects behind s' (0
+without one). What it found is c(s₀) less the least cost on the way that was drawn, and is added to
+X of every state on the way down, whose visits n grow by one. States are shared: one that is reached
+in two ways has one X and one n. Of states that were never visited, X / n is 0.
+
+Example, α = 0 and no value function: both parts are those of UCT with random play-outs.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from polygym.search.planning.explored import Explored
+from polygym.search.planning.protocol import Plan, RewriteSystem, ValueFunction, checked
+
+__all__ = ["mcts"]
+
+State = TypeVar("State")
+
+_IDLE = 200
+"""How many simulations that see nothing new end the search."""
+
+
+def mcts(
+    system: RewriteSystem[State],
+    start: State,
+    plan: Plan,
+    dice: np.random.Generator,
+    value: ValueFunction[State] | None = None,
+    *,
+    alpha: float = 5.0,
+    beta: float = 0.5,
+) -> Explored[State]:
+    """Return what was explored."""
+    tree: _Tree[State] = _Tree(system, plan, dice, value, alpha, beta)
+    root = tree.seen.add(start, plan.horizon)
+    tree.note_values([root])
+    idle = 0
+    while len(tree.seen.states) < plan.states and idle < _IDLE:
+        before = len(tree.seen.states)
+        tree.simulate(root)
+        idle = idle + 1 if len(tree.seen.states) == before else 0
+    return tree.seen
+
+
+class _Tree(Generic[State]):
+    def __init__(
+        self,
+        system: RewriteSystem[State],
+        plan: Plan,
+        dice: np.random.Generator,
+        value: ValueFunction[State] | None,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        self.seen: Explored[State] = Explored(system, plan.horizon)
+        self._plan, self._dice, self._value = plan, dice, value
+        self._alpha, self._beta = alpha, beta
+        self._sums: dict[int, float] = {}
+        self._visits: dict[int, int] = {}
+        self._expected: dict[int, list[float]] = {}
+
+    def note_values(self, numbers: list[int]) -> None:
+        """Ask the value function of new states."""
+        if self._value is not None and numbers:
+            states = [self.seen.states[one] for one in numbers]
+            horizon = self._plan.horizon
+            values = checked(self._value(states, horizon), len(numbers), horizon)
+            self._expected.update(zip(numbers, values.tolist(), strict=True))
+
+    def simulate(self, root: int) -> None:
+        """Go down, go on at random, and tell the states on the way down what was found."""
+        seen, left = self.seen, self._plan.horizon
+        way, at = [root], root
+        while left > 0 and self._visits.get(at, 0) > 0:
+            children = self._children(at, left)
+            if not children:
+                break
+            at = self._chosen(at, children)
+            way.append(at)
+            left -= 1
+        least = seen.costs[at]
+        while left > 0:
+            children = self._children(at, left)
+            if not children:
+                break
+            at = self._drawn(at, children, left - 1)
+            least = min(least, seen.costs[at])
+            left -= 1
+        found = seen.costs[root] - least
+        for one in way:
+            self._sums[one] = self._sums.get(one, 0.0) + found
+            self._visits[one] = self._visits.get(one, 0) + 1
+
+    def _children(self, number: int, left: int) -> tuple[int, ...]:
+        seen = self.seen
+        known = seen.children.get(number)
+        if known is None:
+            found: list[int] = []
+            new: list[int] = []
+            for step, state in enumerate(seen.system.successors(seen.states[number])):
+                other = seen.number_of(state)
+                if other is None:
+                    if len(seen.states) >= self._plan.states:
+                        break
+                    other = seen.add(state, left - 1, number, step)
+                    new.append(other)
+                found.append(other)
+            known = seen.children[number] = tuple(found)
+            self.note_values(new)
+        for step, other in enumerate(known):
+            if seen.left[other] < left - 1:
+                seen.reach(other, left - 1, number, step)
+        return known
+
+    def _chosen(self, number: int, children: tuple[int, ...]) -> int:
+        eager = log(self._visits[number])
+        scores = []
+        for one in children:
+            visits = self._visits.get(one, 0)
+            mean = self._sums[one] / visits if visits else 0.0
+            scores.append(mean + self._beta * sqrt(eager / (visits + 1)))
+        best = max(scores)
+        return children[int(self._dice.choice([i for i, s in enumerate(scores) if s == best]))]
+
+    def _drawn(self, number: int, children: tuple[int, ...], left: int) -> int:
+        seen = self.seen
+        hopes = np.array(
+            [
+                seen.costs[number]
+                - seen.costs[one]
+                + (self._expected[one][left] if self._value is not None else 0.0)
+                for one in children
+            ]
+        )
+        weights = np.exp(self._alpha * (hopes - hopes.max()))
+        return children[int(self._dice.choice(len(children), p=weights / weights.sum()))]

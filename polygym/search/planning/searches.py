@@ -1,0 +1,74 @@
+"""The searches by name, one call for all of them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.search.planning.astar import astar
+from polygym.search.planning.beam import beam
+from polygym.search.planning.breadth import breadth_first
+from polygym.search.planning.explored import Explored
+from polygym.search.planning.mcts import mcts
+from polygym.search.planning.protocol import Found, Plan, RewriteSystem, ValueFunction
+from polygym.search.planning.walks import random_walks
+
+__all__ = ["SEARCHES", "explore", "search"]
+
+State = TypeVar("State")
+
+SEARCHES = {
+    "astar": "the best sum of what is saved and what a value function expects, first",
+    "mcts": "a tree of simulations, with random ends",
+    "greedy": "the least cost first",
+    "random": "random walks",
+    "beam": "the best few of every level",
+    "breadth": "everything, level by level",
+}
+
+
+def explore(
+    name: str,
+    system: RewriteSystem[State],
+    start: State,
+    plan: Plan | None = None,
+    value: ValueFunction[State] | None = None,
+    seed: int = 0,
+) -> tuple[Explored[State], bool]:
+    """Return what a search explored, and whether there was nothing else within the horizon.
+
+    Raises:
+        InputError: there is no such search.
+    """
+    plan = Plan() if plan is None else plan
+    dice = np.random.default_rng(seed)
+    match name:
+        case "astar":
+            return astar(system, start, plan, value)
+        case "greedy":
+            return astar(system, start, plan)
+        case "mcts":
+            return mcts(system, start, plan, dice, value), False
+        case "random":
+            return random_walks(system, start, plan, dice), False
+        case "beam":
+            return beam(system, start, plan, value=value), False
+        case "breadth":
+            return breadth_first(system, start, plan)
+        case _:
+            raise InputError(f"a search: expected one of {', '.join(SEARCHES)}, found {name!r}")
+
+
+def search(
+    name: str,
+    system: RewriteSystem[State],
+    start: State,
+    plan: Plan | None = None,
+    value: ValueFunction[State] | None = None,
+    seed: int = 0,
+) -> Found[State]:
+    """Return the best state that a search found, and the way there."""
+    seen, is_complete = explore(name, system, start, plan, value, seed)
+    return seen.found(is_complete=is_complete)

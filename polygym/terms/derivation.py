@@ -1,0 +1,134 @@
+"""Derivations: a program, rules, and the steps by which one term became another, to be read again.
+
+A *record* is JSON that another reader can follow: the program's text, the rules as a table, and for
+each step the rule's name, the place, the term after it and what that costs. :func:`replayed`
+follows it with nothing but the rules that stand in it, and says where something else comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polygym.errors import InputError, PolygymError
+from polygym.rewrite.term import Term
+from polygym.terms.cost import Cost, StaticCost
+from polygym.terms.language.printing import text_of, text_of_program
+from polygym.terms.language.program import Program
+from polygym.terms.language.reading import parse_program
+from polygym.terms.rewriter import Rewriter, Step
+from polygym.terms.rules.rule import Rule
+from polygym.terms.rules.table import parse_rules, text_of_rules
+
+__all__ = ["Derivation", "derived", "replayed"]
+
+KIND = "polygym rewrite"
+VERSION = 1
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """A program, and the terms that steps made of its own; ``terms`` begins with that."""
+
+    program: Program
+    rules: tuple[Rule, ...]
+    steps: tuple[Step, ...]
+    terms: tuple[Term, ...]
+    costs: tuple[float, ...]
+
+    @property
+    def result(self) -> Program:
+        """The program with the last term."""
+        return self.program.with_body(self.terms[-1])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record."""
+        rows = zip(self.steps, self.terms[1:], self.costs[1:], strict=True)
+        return {
+            "kind": KIND,
+            "version": VERSION,
+            "program": text_of_program(self.program),
+            "rules": text_of_rules(self.rules),
+            "initial_cost": self.costs[0],
+            "cost": self.costs[-1],
+            "derivation": [
+                {
+                    "rule": step.rule.name,
+                    "place": list(step.place),
+                    "term": text_of(one),
+                    "cost": cost,
+                }
+                for step, one, cost in rows
+            ],
+            "term": text_of(self.terms[-1]),
+        }
+
+
+def derived(
+    program: Program, rules: Sequence[Rule], steps: Sequence[Step], cost: Cost | None = None
+) -> Derivation:
+    """Return what steps make of a program.
+
+    Raises:
+        InputError: a rule does not apply where a step says.
+    """
+    rewriter, counted = Rewriter(rules), StaticCost() if cost is None else cost
+    terms = [program.body]
+    for step in steps:
+        terms.append(rewriter.after(terms[-1], step))
+    return Derivation(
+        program, tuple(rules), tuple(steps), tuple(terms), tuple(counted(one) for one in terms)
+    )
+
+
+def replayed(record: Any, where: str = "a record") -> Derivation:
+    """Follow a record step by step, and return what it leads to.
+
+    Raises:
+        InputError: it is no record, or leads elsewhere; says at which step.
+    """
+    if not isinstance(record, Mapping) or record.get("kind") != KIND:
+        raise InputError(f'{where}: expected a record with "kind": "{KIND}", found another')
+    if record.get("version") != VERSION:
+        raise InputError(
+            f"{where}: expected version {VERSION} of records, found {record.get('version')!r}"
+        )
+    try:
+        rows = [
+            (str(row["rule"]), tuple(int(at) for at in row["place"]), str(row["term"]), row["cost"])
+            for row in record["derivation"]
+        ]
+        texts = str(record["program"]), str(record["rules"])
+        first, last = float(record["initial_cost"]), float(record["cost"])
+        costs = [float(cost) for *_, cost in rows]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: expected the members of a record, found {error!r}") from None
+    program = parse_program(texts[0], f"{where}: program")
+    rules = parse_rules(texts[1], f"{where}: rules")
+    by_name = {rule.name: rule for rule in rules}
+    steps: list[Step] = []
+    for number, (name, place, *_) in enumerate(rows, 1):
+        if name not in by_name:
+            raise InputError(f"{where}: step {number}: expected one of its rules, found {name!r}")
+        steps.append(Step(by_name[name], place))
+    try:
+        found = derived(program, rules, steps)
+    except PolygymError as error:
+        raise InputError(f"{where}: {error}") from None
+    for number, (one, (_, _, text, _)) in enumerate(zip(found.terms[1:], rows, strict=True), 1):
+        if text_of(one) != text:
+            raise InputError(
+                f"{where}: step {number}: expected {text}, found that it leads to {text_of(one)}"
+            )
+    for number, (cost, wanted) in enumerate(
+        zip((*found.costs, found.costs[-1]), (first, *costs, last), strict=True)
+    ):
+        if abs(cost - wanted) > _CLOSE * max(1.0, abs(cost)):
+            raise InputError(
+                f"{where}: step {min(number, len(steps))}: expected the cost {wanted}, found {cost}"
+            )
+    if str(record.get("term")) != text_of(found.terms[-1]):
+        raise InputError(f"{where}: expected the last term to be that of the last step, it is not")
+    return found

@@ -1,0 +1,176 @@
+"""Episodes of rewriting, as values: a term, the steps that are left, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from polygym.episodes.tables import Array
+from polygym.errors import InputError, PolygymError
+from polygym.lru import Memory
+from polygym.rewrite.term import Term
+from polygym.terms.cost import StaticCost
+from polygym.terms.envs.pieces import COLUMNS, Pieces
+from polygym.terms.language.nodes import facts
+from polygym.terms.language.program import Program
+from polygym.terms.rewriter import Place, Rewriter, Step
+
+__all__ = ["ILLEGAL", "MOST_ILLEGAL", "STOP", "Episode", "Layout", "Task"]
+
+STOP = 0
+"""The action that ends an episode."""
+
+ILLEGAL = -0.1
+MOST_ILLEGAL = 100
+
+_REMEMBERED = 1 << 12
+_NONE = np.zeros(0, np.int64)
+_PART_OF, _PLACE = COLUMNS.index("part_of"), COLUMNS.index("place")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """A term written out: the rows of its nodes, and the actions that it allows, as numbers."""
+
+    rows: Array
+    values: Array
+    actions: Array
+
+    def place(self, row: int) -> Place:
+        """Return the place of a node."""
+        found: list[int] = []
+        while row > 0:
+            found.append(int(self.rows[row, _PLACE]))
+            row = int(self.rows[row, _PART_OF])
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What episodes on a program share; ``relative`` pays shares of the start's cost."""
+
+    program: Program
+    rewriter: Rewriter
+    cost: StaticCost
+    steps: int
+    max_nodes: int
+    pieces: Pieces
+    relative: bool = False
+    layouts: Memory[Term, Layout] = field(default_factory=lambda: Memory(_REMEMBERED))
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are: to stop, and every rule at every row."""
+        return 1 + self.max_nodes * len(self.rewriter.rules)
+
+    def start(self) -> Episode:
+        """Return an episode that begins.
+
+        Raises:
+            InputError: the term has more nodes than are shown.
+        """
+        nodes = facts(self.program.body).nodes
+        if nodes > self.max_nodes:
+            raise InputError(
+                f"{self.program.name}: expected a term of at most {self.max_nodes} nodes "
+                f"(max_nodes), found {nodes}"
+            )
+        return Episode(self, self.program.body, self.steps)
+
+    def layout(self, one: Term) -> Layout:
+        """Return a term as it is written out."""
+        return self.layouts.get(one, lambda: self._written_out(one))
+
+    def _written_out(self, one: Term) -> Layout:
+        piece = self.pieces.of(one)
+        fitting = piece.offers[piece.offers[:, 2] + len(piece.rows) <= self.max_nodes]
+        actions = 1 + fitting[:, 0] * len(self.rewriter.rules) + fitting[:, 1]
+        return Layout(
+            self.pieces.rows(piece), piece.values, np.concatenate([[STOP], np.unique(actions)])
+        )
+
+    def step(self, one: Term, action: int) -> Step:
+        """Return the step that an action other than stopping is."""
+        row, rule = divmod(action - 1, len(self.rewriter.rules))
+        layout = self.layout(one)
+        if row >= len(layout.rows):
+            raise InputError(f"action {action}: expected a node, found row {row} empty")
+        return Step(self.rewriter.rules[rule], layout.place(row))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Episode:
+    """A state, and the actions that led there."""
+
+    task: Task
+    term: Term
+    left: int
+    actions: tuple[int, ...] = ()
+    steps: tuple[Step, ...] = ()
+    illegal: int = 0
+    status: str = "running"
+    reward: float = 0.0
+    refused: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.status != "running"
+
+    @property
+    def cost(self) -> float:
+        """What the term costs."""
+        return self.task.cost(self.term)
+
+    @property
+    def initial_cost(self) -> float:
+        """What the first term costs."""
+        return self.task.cost(self.task.program.body)
+
+    def allowed(self) -> Array:
+        """Return the numbers of the actions that are possible, in their order; none at the end."""
+        if self.is_over:
+            return _NONE
+        return self.task.layout(self.term).actions
+
+    def after(self, action: int) -> Episode:
+        """Return the state after an action; one that is not possible costs, and changes nothing."""
+        if self.is_over:
+            raise InputError("an action: expected an episode that has not ended")
+        if action == STOP:
+            return replace(
+                self, actions=(*self.actions, action), status="stopped", reward=0.0, refused=""
+            )
+        if action not in self.allowed():
+            return self._refusing(action)
+        step = self.task.step(self.term, action)
+        made = self.task.rewriter.after(self.term, step)
+        saved = self.cost - self.task.cost(made)
+        if self.task.relative:
+            saved /= self.initial_cost or 1.0
+        return replace(
+            self,
+            term=made,
+            left=self.left - 1,
+            actions=(*self.actions, action),
+            steps=(*self.steps, step),
+            status="running" if self.left > 1 else "out of steps",
+            reward=saved,
+            refused="",
+        )
+
+    def _refusing(self, action: int) -> Episode:
+        try:
+            step = self.task.step(self.term, action)
+            self.task.rewriter.after(self.term, step)
+            reason = f"{step}: expected at most {self.task.max_nodes} nodes afterwards, found more"
+        except PolygymError as error:
+            reason = str(error)
+        return replace(
+            self,
+            illegal=self.illegal + 1,
+            status="invalid" if self.illegal + 1 >= MOST_ILLEGAL else "running",
+            reward=ILLEGAL,
+            refused=reason,
+        )

@@ -1,0 +1,70 @@
+"""Episodes of rewriting as JSON, and back: derivations with the actions that led to them.
+
+The record of an episode is one of :mod:`polygym.terms.derivation` with what only an episode has:
+the environment's id, the actions, how it ended. Another reader of the rules can follow the one
+part, and :func:`replay` plays the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.terms.cost import StaticCost
+from polygym.terms.derivation import derived, replayed
+from polygym.terms.envs.episode import Episode, Task
+from polygym.terms.envs.pieces import Pieces
+from polygym.terms.rewriter import Rewriter
+
+__all__ = ["ENVIRONMENT", "of", "replay"]
+
+ENVIRONMENT = "polygym/Rewrite-v0"
+
+
+def of(episode: Episode) -> dict[str, Any]:
+    """Return the record of an episode, finished or not."""
+    task = episode.task
+    found = derived(task.program, task.rewriter.rules, episode.steps)
+    return {
+        **found.to_json(),
+        "environment": ENVIRONMENT,
+        "max_nodes": task.max_nodes,
+        "max_steps": task.steps,
+        "relative": task.relative,
+        "actions": list(episode.actions),
+        "illegal": episode.illegal,
+        "status": episode.status,
+    }
+
+
+def replay(record: Any, where: str = "an episode") -> Episode:
+    """Play a record again.
+
+    Raises:
+        InputError: it is none, or its actions lead elsewhere now.
+    """
+    found = replayed(record, where)
+    if not isinstance(record, Mapping) or record.get("environment") != ENVIRONMENT:
+        raise InputError(f"{where}: expected an episode of {ENVIRONMENT}, found none")
+    try:
+        steps, nodes = int(record["max_steps"]), int(record["max_nodes"])
+        actions = [int(action) for action in record["actions"]]
+        relative, status = bool(record["relative"]), str(record["status"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: expected the members of an episode: {error!r}") from None
+    rewriter = Rewriter(found.rules)
+    pieces = Pieces(rewriter)
+    task = Task(found.program, rewriter, StaticCost(), steps, nodes, pieces, relative)
+    episode = task.start()
+    for number, action in enumerate(actions, 1):
+        if episode.is_over or action not in episode.allowed():
+            raise InputError(
+                f"{where}: action {number}: expected one that is allowed, found {action}"
+            )
+        episode = episode.after(action)
+    if episode.term is not found.terms[-1]:
+        raise InputError(f"{where}: expected the actions to lead to the last term, they do not")
+    if status != episode.status and status != "invalid":
+        raise InputError(f"{where}: expected the end {status!r}, found {episode.status!r}")
+    return episode

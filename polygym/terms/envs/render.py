@@ -1,0 +1,59 @@
+"""Episodes of rewriting as text and pictures: the term, the place of the last rewrite marked."""
+
+from __future__ import annotations
+
+from polygym.episodes.tables import Array
+from polygym.terms.envs.episode import Episode
+from polygym.terms.envs.pieces import COLUMNS
+from polygym.terms.language.nodes import is_lam, name_of
+from polygym.terms.language.printing import text_of
+from polygym.terms.rewriter import Place
+
+__all__ = ["as_picture", "as_text"]
+
+_PART_OF = COLUMNS.index("part_of")
+
+
+def as_text(episode: Episode) -> str:
+    """Return the state, the term, and by what it came about."""
+    lines = [_state(episode), text_of(episode.term, _marked(episode))]
+    if episode.steps:
+        lines.append(f"by {episode.steps[-1]}")
+    return "\n".join(lines) + "\n"
+
+
+def as_picture(episode: Episode) -> Array:
+    """Return the term as a tree, (height, width, 3) bytes."""
+    from polygym.pictures.tree import tree_picture
+
+    words: list[str] = []
+    stack = [episode.term]
+    while stack:
+        one = stack.pop()
+        words.append("lam" if is_lam(one) else name_of(one) or str(one.head).partition(":")[0])
+        stack.extend(reversed(one.children))
+    layout = episode.task.layout(episode.term)
+    place, marked = _marked(episode), -1
+    if place is not None:
+        marked = next(row for row in range(len(words)) if layout.place(row) == place)
+    return tree_picture(_state(episode), words, layout.rows[:, _PART_OF].tolist(), marked)
+
+
+def _state(episode: Episode) -> str:
+    return (
+        f"{episode.task.program.name}: cost {episode.cost:g} of {episode.initial_cost:g}, "
+        f"{episode.left} steps left, {episode.status}"
+    )
+
+
+def _marked(episode: Episode) -> Place | None:
+    """Return the place of the last step as far as it is one of the term that the step made."""
+    if not episode.steps:
+        return None
+    one, found = episode.term, list[int]()
+    for at in episode.steps[-1].place:
+        if at >= len(one.children):
+            break
+        found.append(at)
+        one = one.children[at]
+    return tuple(found)

@@ -1,0 +1,54 @@
+"""What an agent sees of an episode: a graph in flat arrays, padded, as large for every term.
+
+A row is a node, in the order of the text. Edges are columns: what a node is a part of, as which
+part, the first row with an identical part, and the row that binds a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from polygym.episodes.tables import Array, Observation, Table
+from polygym.terms.envs.episode import Episode
+from polygym.terms.envs.pieces import COLUMNS
+
+__all__ = ["PROGRESS", "observed", "rewrite_tables"]
+
+PROGRESS = ("steps_left", "cost", "nodes", "steps_taken", "illegal_actions")
+
+_LARGEST = 1e6
+
+
+def rewrite_tables(max_nodes: int, actions: int) -> Mapping[str, Table]:
+    """Return the arrays of an observation by name."""
+    return {
+        "progress": Table((len(PROGRESS),), np.float32, 0.0, _LARGEST),
+        "nodes": Table((max_nodes, len(COLUMNS)), np.int16, -1, 2**15 - 1),
+        "constants": Table((max_nodes,), np.float32, -2048.0, 2048.0),
+        "action_mask": Table((actions,), np.int8, 0, 1),
+    }
+
+
+def observed(episode: Episode, mask: Array) -> Observation:
+    """Return what an agent sees."""
+    task, layout = episode.task, episode.task.layout(episode.term)
+    first = episode.initial_cost or 1.0
+    nodes = np.zeros((task.max_nodes, len(COLUMNS)), np.int16)
+    values = np.zeros(task.max_nodes, np.float32)
+    count = len(layout.rows)
+    nodes[:count], values[:count] = layout.rows, layout.values
+    progress = (
+        episode.left / task.steps,
+        min(episode.cost / first, _LARGEST),
+        count / task.max_nodes,
+        len(episode.steps) / task.steps,
+        episode.illegal / 100.0,
+    )
+    return {
+        "progress": np.array(progress, np.float32),
+        "nodes": nodes.reshape(-1),
+        "constants": values,
+        "action_mask": mask.astype(np.int8),
+    }

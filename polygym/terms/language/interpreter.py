@@ -1,0 +1,343 @@
+"""What a term computes: the reference that rules, passes and machine code are compared with.
+
+Evaluation is strict, with two exceptions. Of an ``if`` only one arm is evaluated, and what ``let``
+or ``apply`` binds is evaluated when it is needed first, and once (call by need). So a rule may
+inline a binding, lift one out of an arm or a loop, or drop one that nobody needs, and no value
+changes. Integers have 64 bits and go round, so that the rules of sums and products hold of them
+exactly. Sums are added from the left. A term of any depth is evaluated: nothing here is limited by
+Python's stack.
+
+    >>> from polygym.terms.language.reading import parse_program
+    >>> evaluate(parse_program("(let (y (/ x 0.0)) (if (> x 1) x y))"), {"x": 2.0})
+    2.0
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from polygym.errors import InputError, LimitError
+from polygym.rewrite.term import Term
+from polygym.terms.language.deep import Deep, run
+from polygym.terms.language.nodes import FALSE, TRUE, facts, index_of, is_lam, name_of
+from polygym.terms.language.program import Program
+from polygym.terms.language.types import FLOAT, Function, Pair, Type, Vector
+from polygym.terms.language.values import Failure, Value, from_outside, zero_like
+
+__all__ = ["MOST_STEPS", "evaluate", "evaluate_term"]
+
+MOST_STEPS = 20_000_000
+"""How many nodes are evaluated before :class:`LimitError` is raised."""
+
+
+class _Failed(Exception):
+    """A term has no value."""
+
+
+class _Later:
+    """What is evaluated when it is needed, once."""
+
+    __slots__ = ("scope", "term", "value")
+
+    def __init__(self, one: Term, scope: _Scope) -> None:
+        self.term: Term | None = one
+        self.scope: _Scope = scope
+        self.value: Value = None
+
+
+_Scope: TypeAlias = tuple[Any, Any] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Closure:
+    body: Term
+    scope: _Scope
+
+
+def evaluate(program: Program, values: Mapping[str, Any], steps: int = MOST_STEPS) -> Value:
+    """Return what a program computes, a :class:`Failure` where it has no value.
+
+    ``values`` are by name; arrays and nested lists are vectors. Sizes may be left out, since the
+    vectors have them.
+
+    Raises:
+        InputError: a value is missing, or does not fit its type or the other sizes.
+        LimitError: it takes more steps than it may.
+    """
+    known: dict[str, Value] = {}
+    sizes: dict[str, int] = {}
+    for name, kind in program.parameters:
+        if name not in values:
+            raise InputError(f"{program.name}: expected a value of {name}, found none")
+        known[name] = from_outside(name, values[name], kind)
+        _measure(name, known[name], kind, sizes)
+    for name, size in sizes.items():
+        given = known.setdefault(name, values.get(name, size))
+        if given != size:
+            raise InputError(f"{program.name}: expected {name} = {size}, found {given}")
+    unknown = sorted(set(values) - {name for name, _ in program.inputs})
+    if unknown:
+        raise InputError(f"{program.name}: expected no value of {', '.join(unknown)}, found one")
+    for name in program.sizes:
+        if name not in known:
+            if not isinstance(values.get(name), int):
+                raise InputError(f"{program.name}: expected a value of the size {name}, found none")
+            known[name] = values[name]
+    return evaluate_term(program.body, known, steps)
+
+
+def evaluate_term(root: Term, values: Mapping[str, Value], steps: int = MOST_STEPS) -> Value:
+    """Return what a term computes from the values of its free names."""
+    try:
+        found = run(_Evaluation(values, steps).value(root, None))
+    except _Failed as failed:
+        return Failure(str(failed))
+    if isinstance(found, _Closure):
+        raise InputError(f"a term: expected data, found a function of type {facts(root).type}")
+    return found
+
+
+def _measure(name: str, value: Value, kind: Type, sizes: dict[str, int]) -> None:
+    """Note what the sizes of a type are in a value, and check that they agree."""
+    match kind:
+        case Vector(element, size):
+            if isinstance(size, str) and sizes.setdefault(size, len(value)) != len(value):
+                raise InputError(
+                    f"{name}: expected the size {size} = {sizes[size]}, found {len(value)}"
+                )
+            if isinstance(size, int) and len(value) != size:
+                raise InputError(f"{name}: expected {size} elements, found {len(value)}")
+            for one in value:
+                _measure(name, one, element, sizes)
+        case Pair(parts):
+            for one, part in zip(value, parts, strict=True):
+                _measure(name, one, part, sizes)
+
+
+class _Evaluation:
+    def __init__(self, values: Mapping[str, Value], steps: int) -> None:
+        self._values, self._left, self._most = values, steps, steps
+
+    def value(self, one: Term, scope: _Scope) -> Deep[Value]:
+        """Evaluate a term; a generator for :func:`polygym.terms.language.deep.run`."""
+        self._left -= 1
+        if self._left < 0:
+            raise LimitError(f"evaluating a term: expected at most {self._most} steps, took more")
+        head, children = one.head, one.children
+        if not children:
+            return (yield self._leaf(one, scope))
+        if head == "let":
+            return (yield self.value(children[1], (_Later(children[0], scope), scope)))
+        if is_lam(one):
+            return _Closure(children[0], scope)
+        if head == "if":
+            chosen = yield self.value(children[0], scope)
+            return (yield self.value(children[1 if chosen else 2], scope))
+        if head == "apply":
+            function = yield self.value(children[0], scope)
+            argument = _Later(children[1], scope)
+            return (yield self.value(function.body, (argument, function.scope)))
+        if head in ("build", "sumbuild"):
+            return (yield self._repeated(one, scope))
+        if head == "select":
+            return (yield self.value(children[1], scope))[children[0].head]
+        found = []
+        for child in children:
+            found.append((yield self.value(child, scope)))
+        if head == "tuple":
+            return tuple(found)
+        return _PRIMITIVES[str(head)](*found)
+
+    def _leaf(self, one: Term, scope: _Scope) -> Deep[Value]:
+        index = index_of(one)
+        if index < 0:
+            return self._constant(one)
+        for _ in range(index):
+            assert scope is not None
+            scope = scope[1]
+        assert scope is not None
+        found = scope[0]
+        if isinstance(found, _Later):
+            if found.term is not None:
+                found.value = yield self.value(found.term, found.scope)
+                found.term = found.scope = None
+            return found.value
+        return found
+
+    def _constant(self, one: Term) -> Value:
+        if one is TRUE or one is FALSE:
+            return one is TRUE
+        if not isinstance(one.head, str):
+            return one.head
+        name = name_of(one)
+        if name not in self._values:
+            raise InputError(f"a term: expected a value of {name or one.head}, found none")
+        return self._values[name]
+
+    def _repeated(self, one: Term, scope: _Scope) -> Deep[Value]:
+        count = _count((yield self.value(one.children[0], scope)))
+        function = yield self.value(one.children[1], scope)
+        is_sum = one.head == "sumbuild"
+        if is_sum and count == 0:
+            return _nothing(facts(one).type)
+        found: list[Value] = []
+        total: Value = None
+        for place in range(count):
+            element = yield self.value(function.body, (place, function.scope))
+            if is_sum:
+                total = element if place == 0 else _add(total, element)
+            else:
+                found.append(element)
+        return total if is_sum else found
+
+
+def _count(number: int) -> int:
+    if number < 0:
+        raise _Failed(f"expected a size of 0 or more, found {number}")
+    return number
+
+
+def _nothing(kind: Type) -> Value:
+    """Return the sum of no values of a type."""
+    match kind:
+        case Pair(parts):
+            return tuple(map(_nothing, parts))
+        case Vector():
+            raise _Failed("expected vectors to add, found none, whose sum has no size")
+        case Function():
+            raise AssertionError("functions are not added")
+        case _:
+            return 0.0 if kind == FLOAT else 0
+
+
+def _whole(value: int) -> int:
+    """Return an Integer within 64 bits, where it goes on from the largest with the least."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def _by_parts(name: str, work: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    def combine(one: Value, other: Value) -> Value:
+        if isinstance(one, list | tuple):
+            if len(one) != len(other):
+                raise _Failed(
+                    f"{name}: expected vectors of one size, found {len(one)} and {len(other)}"
+                )
+            return type(one)(combine(left, right) for left, right in zip(one, other, strict=True))
+        found = work(one, other)
+        return found if isinstance(found, float) else _whole(found)
+
+    return combine
+
+
+_add = _by_parts("add", operator.add)
+
+
+def _multiply(one: Value, other: Value) -> Value:
+    if isinstance(other, list | tuple):
+        return type(other)(_multiply(one, part) for part in other)
+    if isinstance(one, list | tuple):
+        return type(one)(_multiply(part, other) for part in one)
+    found = one * other
+    return found if isinstance(found, float) else _whole(found)
+
+
+def _divide(one: Any, other: Any) -> Any:
+    if isinstance(one, float):
+        if other != 0:
+            return one / other
+        if one == 0 or math.isnan(one):
+            return math.nan
+        return math.copysign(math.inf, one) * math.copysign(1.0, other)
+    if other == 0:
+        raise _Failed(f"div: expected an Integer other than 0, found {one} / 0")
+    found = abs(one) // abs(other)
+    return _whole(found if (one < 0) == (other < 0) else -found)
+
+
+def _negate(one: Value) -> Value:
+    if isinstance(one, list | tuple):
+        return type(one)(map(_negate, one))
+    return -one if isinstance(one, float) else _whole(-one)
+
+
+def _real(work: Callable[..., float], at_zero: float = math.nan) -> Callable[..., float]:
+    """Return a function with IEEE's answers where Python's raises."""
+
+    def compute(*arguments: float) -> float:
+        try:
+            return float(work(*arguments))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return at_zero if arguments[0] == 0 else math.nan
+
+    return compute
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        is_odd = exponent.is_integer() and int(exponent) % 2 == 1
+        return -math.inf if base < 0 and is_odd else math.inf
+    except ValueError:
+        return math.inf if base == 0 else math.nan
+
+
+def _element(place: int, vector: Value) -> Value:
+    if not 0 <= place < len(vector):
+        raise _Failed(f"index: expected a number from 0 to {len(vector) - 1}, found {place}")
+    return vector[place]
+
+
+def _total(vector: Value) -> Value:
+    if not vector:
+        raise _Failed("sum: expected elements to add, found none")
+    total = vector[0]
+    for one in vector[1:]:
+        total = _add(total, one)
+    return total
+
+
+def _delta(count: int, place: int, value: Value) -> Value:
+    if not 0 <= place < _count(count):
+        raise _Failed(f"deltaVec: expected a number from 0 to {count - 1}, found {place}")
+    return [value if one == place else zero_like(value) for one in range(count)]
+
+
+_PRIMITIVES: Mapping[str, Callable[..., Value]] = {
+    "add": _add,
+    "sub": _by_parts("sub", operator.sub),
+    "mul": _multiply,
+    "div": _divide,
+    "neg": _negate,
+    "exp": _real(math.exp),
+    "log": _real(math.log, -math.inf),
+    "sqrt": _real(math.sqrt),
+    "sin": _real(math.sin),
+    "cos": _real(math.cos),
+    "tanh": _real(math.tanh),
+    "abs": abs,
+    "pow": _power,
+    "max": lambda one, other: math.nan if math.isnan(one + other) else max(one, other),
+    "min": lambda one, other: math.nan if math.isnan(one + other) else min(one, other),
+    "to_float": float,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "and": operator.and_,
+    "or": operator.or_,
+    "not": operator.not_,
+    "index": _element,
+    "size": len,
+    "sum": _total,
+    "deltaVec": _delta,
+    "constVec": lambda count, value: [value] * _count(count),
+}

@@ -1,0 +1,267 @@
+"""Nodes of the language: constants, variables by their distance, ``lam``; what is known of each.
+
+Terms are those of :mod:`polygym.rewrite.term`, with variables that have no names where something
+binds them. ``%0`` is the variable of the innermost ``let`` or ``lam`` around it, ``%1`` of the next
+one, and so on (de Bruijn's numbers). So terms that differ in the names of variables alone are one
+object, and nothing can be captured by accident; what is shared is shared under binders too, as long
+as it has none of their variables. A variable has its type in its head, ``%0:Float``, so that what a
+part of a term is depends on nothing around it. Free variables have names: ``x:Float``.
+
+``(let a b)`` binds in b, ``(lam:Integer b)`` in b.
+
+    >>> both = let(variable("x", FLOAT), term("add", bound(0, FLOAT), bound(0, FLOAT)))
+    >>> both.children[1].head, both.children[1].children[0].head
+    ('add', '%0:Float')
+    >>> facts(both).free, str(facts(both).type), facts(both).nodes
+    (0, 'Float', 5)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from polygym.errors import InternalError
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.operators import IllTyped, result_of
+from polygym.terms.language.types import (
+    BOOL,
+    FLOAT,
+    INTEGER,
+    Function,
+    Pair,
+    Type,
+    erased,
+    merged,
+    type_named,
+)
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "Facts",
+    "binds",
+    "bound",
+    "constant",
+    "facts",
+    "free_variables",
+    "index_of",
+    "is_lam",
+    "lam",
+    "let",
+    "name_of",
+    "parameter_of",
+    "variable",
+]
+
+TRUE: Final = term("True")
+FALSE: Final = term("False")
+
+_BOUND = re.compile(r"%(\d+):")
+_OF_FLOATS = ("add", "mul", "sub", "div")
+_MOST = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a node.
+
+    ``free`` has bit k set if ``%k`` is free in it, ``type`` is its type without sizes, ``nodes``
+    how many nodes there are if what is shared is counted as often as it is used, and ``depth`` how
+    many there are on the longest way down.
+    """
+
+    free: int
+    type: Type
+    nodes: int
+    depth: int
+
+
+_KNOWN: dict[Term, Facts] = {}
+
+
+def constant(value: float | bool) -> Term:
+    """Return a number, or a truth value."""
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    return term(value)
+
+
+def variable(name: str, kind: Type) -> Term:
+    """Return a free variable."""
+    return term(f"{name}:{erased(kind)}")
+
+
+def bound(index: int, kind: Type) -> Term:
+    """Return the variable of the binder that is so far away."""
+    return term(f"%{index}:{erased(kind)}")
+
+
+def let(value: Term, body: Term) -> Term:
+    """Return ``let``; in the body, ``%0`` is the value."""
+    return term("let", value, body)
+
+
+def lam(kind: Type, body: Term) -> Term:
+    """Return a function; in the body, ``%0`` is its argument."""
+    return term(f"lam:{erased(kind)}", body)
+
+
+def is_lam(one: Term) -> bool:
+    """Whether a node is a function."""
+    return isinstance(one.head, str) and one.head.startswith("lam:")
+
+
+def parameter_of(one: Term) -> Type:
+    """Return the type of a function's argument."""
+    return type_named(str(one.head)[4:])
+
+
+def binds(one: Term, place: int) -> bool:
+    """Whether a node binds a variable in one of its children."""
+    return place == 1 if one.head == "let" else is_lam(one)
+
+
+def index_of(one: Term) -> int:
+    """Return how far away the binder of a leaf is, -1 if it is no variable that is bound."""
+    head = one.head
+    if isinstance(head, str) and head.startswith("%"):
+        return int(head[1 : head.index(":")])
+    return -1
+
+
+def name_of(one: Term) -> str:
+    """Return the name of a free variable, "" if a leaf is none."""
+    head = one.head
+    if isinstance(head, str) and not one.children and ":" in head and not head.startswith("%"):
+        return head[: head.index(":")]
+    return ""
+
+
+def facts(one: Term) -> Facts:
+    """Return what is known of a term; it is found once for each node.
+
+    Raises:
+        IllTyped: it makes no sense; says what was expected.
+    """
+    found = _KNOWN.get(one)
+    return found if found is not None else _found(one)
+
+
+def free_variables(root: Term) -> dict[str, Type]:
+    """Return the names that are free in a term, in the order of their appearance, and types."""
+    names: dict[str, Type] = {}
+    stack, seen = [root], {root}
+    while stack:
+        one = stack.pop()
+        if name := name_of(one):
+            names[name] = facts(one).type
+        for child in reversed(one.children):
+            if child not in seen:
+                seen.add(child)
+                stack.append(child)
+    return names
+
+
+def _found(root: Term) -> Facts:
+    if len(_KNOWN) > _MOST:  # what is known stays alive: do not keep all of it
+        _KNOWN.clear()
+    try:
+        found = _KNOWN[root] = _of(root)  # as a rule only the root is new
+        return found
+    except KeyError:
+        pass
+    stack = [root]
+    while stack:
+        one = stack[-1]
+        if one in _KNOWN:
+            stack.pop()
+            continue
+        missing = [child for child in one.children if child not in _KNOWN]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        _KNOWN[one] = _of(one)
+    return _KNOWN[root]
+
+
+def _of(one: Term) -> Facts:
+    head, children = one.head, one.children
+    if not children:
+        return _leaf(one)
+    if len(children) == 2 and head in _OF_FLOATS:
+        left, right = _KNOWN[children[0]], _KNOWN[children[1]]
+        if left.type is FLOAT and right.type is FLOAT:
+            nodes, depth = 1 + left.nodes + right.nodes, 1 + max(left.depth, right.depth)
+            return Facts(left.free | right.free, FLOAT, nodes, depth)
+    known = [_KNOWN[child] for child in children]
+    if not isinstance(head, str):
+        raise IllTyped(f"expected an operator, found the number {head}")
+    nodes = 1 + sum(child.nodes for child in known)
+    depth = 1 + max(child.depth for child in known)
+    if head == "let" and len(known) == 2:
+        return Facts(known[0].free | known[1].free >> 1, known[1].type, nodes, depth)
+    if head.startswith("lam:"):
+        kind = Function(type_named(head[4:]), known[0].type)
+        return Facts(known[0].free >> 1, kind, nodes, depth)
+    free = 0
+    for child in known:
+        free |= child.free
+    if head == "select" and len(known) == 2:
+        return Facts(free, _part(children[0], known[1].type), nodes, depth)
+    types = tuple(child.type for child in known)
+    return Facts(free, erased(result_of(head, types)), nodes, depth)
+
+
+def _leaf(one: Term) -> Facts:
+    head = one.head
+    if isinstance(head, float):
+        return Facts(0, FLOAT, 1, 1)
+    if isinstance(head, int):
+        return Facts(0, INTEGER, 1, 1)
+    if one is TRUE or one is FALSE:
+        return Facts(0, BOOL, 1, 1)
+    name, colon, kind = head.partition(":")
+    if not colon:
+        raise IllTyped(f"expected a constant or a variable with its type, found {head!r}")
+    if name.startswith("%"):
+        return Facts(1 << int(name[1:]), type_named(kind), 1, 1)
+    return Facts(0, type_named(kind), 1, 1)
+
+
+def _part(number: Term, kind: Type) -> Type:
+    place = number.head
+    if not isinstance(place, int) or number.children or not isinstance(kind, Pair):
+        raise IllTyped(f"(select 0 t): expected the number of a part and a tuple, found {kind}")
+    if not 0 <= place < len(kind.parts):
+        raise IllTyped(
+            f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}"
+        )
+    return kind.parts[place]
+
+
+def check_bound(root: Term) -> None:
+    """Check that nothing refers to a binder that is not there, or to one of another type.
+
+    Raises:
+        InternalError: something does.
+    """
+    stack: list[tuple[Term, tuple[Type, ...]]] = [(root, ())]
+    seen: set[tuple[Term, tuple[Type, ...]]] = set()
+    while stack:
+        one, scope = stack.pop()
+        index = index_of(one)
+        if index >= 0 and (
+            index >= len(scope) or merged(scope[-1 - index], facts(one).type) is None
+        ):
+            raise InternalError(f"a term: expected a binder for {one.head}, found none")
+        for place, child in enumerate(one.children):
+            inner = scope
+            if binds(one, place):
+                is_let = one.head == "let"
+                inner = (*scope, facts(one.children[0]).type if is_let else parameter_of(one))
+            if facts(child).free and (child, inner) not in seen:
+                seen.add((child, inner))
+                stack.append((child, inner))

@@ -1,0 +1,331 @@
+"""The operators of the language: how many arguments, of which types, and what they give.
+
+Arithmetic is overloaded. ``add`` and ``sub`` take two of anything that is made of numbers, and work
+part by part; ``mul`` takes two numbers, or a Float and anything made of Floats, which it scales;
+``div`` takes two numbers, and of Integers leaves the part behind the point out, as C does. Every
+operator with its sentence stands in :data:`OPERATORS`, which the documentation shows.
+
+A node's head is the operator's name. Besides there are constants (numbers, ``True``, ``False``) and
+what :mod:`polygym.terms.language.nodes` makes: variables and ``lam``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from polygym.errors import InputError
+from polygym.terms.language.types import (
+    BOOL,
+    FLOAT,
+    INTEGER,
+    Base,
+    Function,
+    Pair,
+    Type,
+    Vector,
+    common,
+    is_data,
+    merged,
+)
+
+__all__ = ["ALIASES", "OPERATORS", "IllTyped", "Operator", "result_of"]
+
+
+class IllTyped(InputError):
+    """Arguments are none that an operator takes; the message says what it does take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """How an operator is written, what it does, and what its result is; arity None: any number."""
+
+    name: str
+    arity: int | None
+    usage: str
+    does: str
+    result: Callable[[tuple[Type, ...]], Type]
+
+
+def result_of(name: str, types: tuple[Type, ...]) -> Type:
+    """Return what an operator gives.
+
+    Raises:
+        IllTyped: it takes no such arguments.
+    """
+    operator = OPERATORS.get(name)
+    if operator is None:
+        raise IllTyped(f"expected an operator, found {name!r}")
+    if operator.arity is not None and len(types) != operator.arity:
+        raise IllTyped(f"expected {operator.usage}, found {_count(len(types))}")
+    try:
+        return operator.result(types)
+    except IllTyped as error:
+        raise IllTyped(f"{operator.usage}: {error}") from None
+
+
+def _count(number: int) -> str:
+    return "one argument" if number == 1 else f"{number or 'no'} arguments"
+
+
+def _expected(what: object, found: Type) -> IllTyped:
+    return IllTyped(f"expected {what}, found {found}")
+
+
+def _is_number(one: Type) -> bool:
+    return one in (FLOAT, INTEGER)
+
+
+def _is_additive(one: Type) -> bool:
+    return is_data(one) and _bases(one) <= {FLOAT, INTEGER}
+
+
+def _is_linear(one: Type) -> bool:
+    return is_data(one) and _bases(one) == {FLOAT}
+
+
+def _bases(one: Type) -> set[Base]:
+    match one:
+        case Base():
+            return {one}
+        case Vector(element):
+            return _bases(element)
+        case Pair(parts):
+            return set().union(*map(_bases, parts))
+        case _:
+            return set()
+
+
+def _same(one: Type, other: Type) -> Type:
+    found = merged(one, other)
+    if found is None:
+        raise IllTyped(f"expected two of one type, found {one} and {other}")
+    return found
+
+
+def _must(one: Type, wanted: Type) -> None:
+    if merged(one, wanted) is None:
+        raise _expected(wanted, one)
+
+
+def _sum(types: tuple[Type, ...]) -> Type:
+    found = _same(*types)
+    if not _is_additive(found):
+        raise _expected("numbers, or vectors or tuples of them", found)
+    return found
+
+
+def _product(types: tuple[Type, ...]) -> Type:
+    one, other = types
+    if one == other and _is_number(one):
+        return one
+    if one == FLOAT and _is_linear(other):
+        return other
+    if other == FLOAT and _is_linear(one):
+        return one
+    raise IllTyped(
+        f"expected two Floats, two Integers, or a Float and what is made of Floats; found {one} "
+        f"and {other}"
+    )
+
+
+def _quotient(types: tuple[Type, ...]) -> Type:
+    found = _same(*types)
+    if not _is_number(found):
+        raise _expected("two numbers", found)
+    return found
+
+
+def _negative(types: tuple[Type, ...]) -> Type:
+    if not _is_additive(types[0]):
+        raise _expected("a number, or a vector or tuple of them", types[0])
+    return types[0]
+
+
+def _of_floats(types: tuple[Type, ...]) -> Type:
+    for one in types:
+        _must(one, FLOAT)
+    return FLOAT
+
+
+def _equality(types: tuple[Type, ...]) -> Type:
+    found = _same(*types)
+    if not isinstance(found, Base):
+        raise _expected("two numbers or two truth values", found)
+    return BOOL
+
+
+def _order(types: tuple[Type, ...]) -> Type:
+    _quotient(types)
+    return BOOL
+
+
+def _logic(types: tuple[Type, ...]) -> Type:
+    for one in types:
+        _must(one, BOOL)
+    return BOOL
+
+
+def _conversion(types: tuple[Type, ...]) -> Type:
+    _must(types[0], INTEGER)
+    return FLOAT
+
+
+def _choice(types: tuple[Type, ...]) -> Type:
+    _must(types[0], BOOL)
+    found = common(types[1], types[2])
+    if found is None:
+        raise IllTyped(f"expected two of one type, found {types[1]} and {types[2]}")
+    return found
+
+
+def _let(types: tuple[Type, ...]) -> Type:
+    return types[1]
+
+
+def _application(types: tuple[Type, ...]) -> Type:
+    function = types[0]
+    if not isinstance(function, Function):
+        raise _expected("a function", function)
+    _must(types[1], function.argument)
+    return function.result
+
+
+def _element_function(one: Type) -> Type:
+    if not isinstance(one, Function) or one.argument != INTEGER:
+        raise _expected("a function of an Integer", one)
+    if not is_data(one.result):
+        raise _expected("a function that returns data", one)
+    return one.result
+
+
+def _build(types: tuple[Type, ...]) -> Type:
+    _must(types[0], INTEGER)
+    return Vector(_element_function(types[1]))
+
+
+def _sum_of_build(types: tuple[Type, ...]) -> Type:
+    _must(types[0], INTEGER)
+    found = _element_function(types[1])
+    if not _is_additive(found):
+        raise _expected("a function whose values can be added", types[1])
+    return found
+
+
+def _vector(one: Type) -> Vector:
+    if not isinstance(one, Vector):
+        raise _expected("a vector", one)
+    return one
+
+
+def _element(types: tuple[Type, ...]) -> Type:
+    _must(types[0], INTEGER)
+    return _vector(types[1]).element
+
+
+def _size(types: tuple[Type, ...]) -> Type:
+    _vector(types[0])
+    return INTEGER
+
+
+def _total(types: tuple[Type, ...]) -> Type:
+    found = _vector(types[0]).element
+    if not _is_additive(found):
+        raise _expected("a vector of what can be added", types[0])
+    return found
+
+
+def _delta(types: tuple[Type, ...]) -> Type:
+    _must(types[0], INTEGER)
+    _must(types[1], INTEGER)
+    if not _is_additive(types[2]):
+        raise _expected("a value made of numbers", types[2])
+    return Vector(types[2])
+
+
+def _constant_vector(types: tuple[Type, ...]) -> Type:
+    _must(types[0], INTEGER)
+    if not is_data(types[1]):
+        raise _expected("a value that is data", types[1])
+    return Vector(types[1])
+
+
+def _tuple(types: tuple[Type, ...]) -> Type:
+    if len(types) < 2:
+        raise IllTyped(f"expected two parts or more, found {len(types)}")
+    for one in types:
+        if not is_data(one):
+            raise _expected("parts that are data", one)
+    return Pair(types)
+
+
+def _selection(types: tuple[Type, ...]) -> Type:
+    raise IllTyped("expected the number of a part, which is 0 or more, and a tuple")
+
+
+_TABLE = (
+    ("add", 2, "(add a b)", "a + b; of vectors and tuples, part by part", _sum),
+    ("sub", 2, "(sub a b)", "a - b; of vectors and tuples, part by part", _sum),
+    ("mul", 2, "(mul a b)", "a · b; a Float scales vectors and tuples", _product),
+    ("div", 2, "(div a b)", "a / b; of Integers without what is behind the point", _quotient),
+    ("neg", 1, "(neg a)", "-a", _negative),
+    ("exp", 1, "(exp a)", "e to the a", _of_floats),
+    ("log", 1, "(log a)", "the natural logarithm", _of_floats),
+    ("sqrt", 1, "(sqrt a)", "the square root", _of_floats),
+    ("sin", 1, "(sin a)", "the sine", _of_floats),
+    ("cos", 1, "(cos a)", "the cosine", _of_floats),
+    ("tanh", 1, "(tanh a)", "the hyperbolic tangent", _of_floats),
+    ("abs", 1, "(abs a)", "the absolute value", _of_floats),
+    ("pow", 2, "(pow a b)", "a to the b", _of_floats),
+    ("max", 2, "(max a b)", "the larger one", _of_floats),
+    ("min", 2, "(min a b)", "the smaller one", _of_floats),
+    ("to_float", 1, "(to_float n)", "an Integer as a Float", _conversion),
+    ("eq", 2, "(eq a b)", "a = b", _equality),
+    ("ne", 2, "(ne a b)", "a ≠ b", _equality),
+    ("gt", 2, "(gt a b)", "a > b", _order),
+    ("gte", 2, "(gte a b)", "a ≥ b", _order),
+    ("lt", 2, "(lt a b)", "a < b", _order),
+    ("lte", 2, "(lte a b)", "a ≤ b", _order),
+    ("and", 2, "(and p q)", "both, which are both looked at", _logic),
+    ("or", 2, "(or p q)", "one of them or both, which are both looked at", _logic),
+    ("not", 1, "(not p)", "the opposite", _logic),
+    ("if", 3, "(if p a b)", "a if p, else b; the other is not looked at", _choice),
+    ("let", 2, "(let (x a) b)", "b, in which x is a; a is looked at when x is, once", _let),
+    ("apply", 2, "(apply f a)", "the function's value at a", _application),
+    ("tuple", None, "(tuple a b …)", "two things or more as one", _tuple),
+    ("select", 2, "(select 0 t)", "a part of a tuple, counted from 0", _selection),
+    (
+        "build",
+        2,
+        "(build n (lam (i : Integer) e))",
+        "the vector of e for i from 0 to n - 1",
+        _build,
+    ),
+    ("sumbuild", 2, "(sumbuild n (lam (i : Integer) e))", "the sum of these", _sum_of_build),
+    ("index", 2, "(index i v)", "the element i, counted from 0", _element),
+    ("size", 1, "(size v)", "how many elements a vector has", _size),
+    ("sum", 1, "(sum v)", "the sum of a vector's elements", _total),
+    ("deltaVec", 3, "(deltaVec n i a)", "n elements, a at i and 0 elsewhere", _delta),
+    ("constVec", 2, "(constVec n a)", "n elements, each a", _constant_vector),
+)
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType({row[0]: Operator(*row) for row in _TABLE})
+
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "+": "add",
+        "-": "sub",
+        "*": "mul",
+        "/": "div",
+        "==": "eq",
+        "!=": "ne",
+        ">": "gt",
+        ">=": "gte",
+        "<": "lt",
+        "<=": "lte",
+        "ge": "gte",
+        "le": "lte",
+    }
+)
+"""Other words that a text may have for operators."""

@@ -1,0 +1,136 @@
+"""Substitution without capture: variables that are bound have no names that could clash.
+
+What moves under a binder counts one binder more to everything that is free in it (:func:`shifted`);
+the body of a binder that goes away has its variable replaced and counts one less (:func:`opened`).
+Parts without a variable that is concerned are not walked through, and stay the objects they are.
+
+Example: ``(let a (lam (add %0 %1)))`` with its let opened is ``(lam (add %0 a'))``, a' being a with
+every free number one larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.nodes import binds, facts, index_of
+
+__all__ = ["closed", "opened", "renumbered", "replaced", "shifted"]
+
+
+def replaced(root: Term, image: Callable[[int, Term], Term]) -> Term:
+    """Return a term with something else for each variable that is free in it.
+
+    ``image(k, leaf)`` is what stands for ``%k``, as it would be written where the term stands; it
+    is shifted where it is put under binders.
+    """
+    if facts(root).free == 0:
+        return root
+    made: dict[tuple[Term, int], Term] = {}
+    images: dict[tuple[Term, int], Term] = {}
+    stack = [(root, 0)]
+    while stack:
+        key = stack[-1]
+        one, depth = key
+        if key in made:
+            stack.pop()
+            continue
+        if facts(one).free >> depth == 0:
+            made[key] = one
+            stack.pop()
+            continue
+        if not one.children:
+            index = index_of(one) - depth
+            if key not in images:
+                images[key] = shifted(image(index, renumbered(one, index)), depth)
+            made[key] = images[key]
+            stack.pop()
+            continue
+        inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
+        missing = [child for child in inner if child not in made]
+        if missing:
+            stack.extend(missing)
+            continue
+        made[key] = term(one.head, *(made[child] for child in inner))
+        stack.pop()
+    return made[root, 0]
+
+
+def renumbered(leaf: Term, index: int) -> Term:
+    """Return a variable of the same type with another number."""
+    head = str(leaf.head)
+    return term(f"%{index}{head[head.index(':') :]}")
+
+
+def shifted(root: Term, by: int) -> Term:
+    """Return a term as it is written under so many more binders, or fewer if ``by`` is negative."""
+    free = facts(root).free
+    if by == 0 or free == 0:
+        return root
+    assert by > 0 or free & ((1 << -by) - 1) == 0, "a variable would lose its binder"
+    if not root.children:
+        return renumbered(root, index_of(root) + by)
+    return _moved(root, by)
+
+
+def _moved(root: Term, by: int) -> Term:
+    made: dict[tuple[Term, int], Term] = {}
+    stack = [(root, 0)]
+    while stack:
+        key = stack[-1]
+        one, depth = key
+        if key in made:
+            stack.pop()
+        elif facts(one).free >> depth == 0:
+            made[key] = one
+            stack.pop()
+        elif not one.children:
+            made[key] = renumbered(one, index_of(one) + by)
+            stack.pop()
+        else:
+            inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
+            missing = [child for child in inner if child not in made]
+            if missing:
+                stack.extend(missing)
+            else:
+                made[key] = term(one.head, *(made[child] for child in inner))
+                stack.pop()
+    return made[root, 0]
+
+
+def opened(body: Term, value: Term) -> Term:
+    """Return the body of a binder with a value for its variable, and without the binder."""
+    if facts(body).free & 1 == 0:
+        return shifted(body, -1)
+    return replaced(body, lambda index, leaf: value if index == 0 else renumbered(leaf, index - 1))
+
+
+def closed(body: Term, name: Term) -> Term:
+    """Return what is to stand under a new binder, whose variable stands for a free one.
+
+    The free variable ``name`` becomes ``%0``, and all that is bound outside counts one more.
+    """
+    kind = str(name.head).partition(":")[2]
+    made: dict[tuple[Term, int], Term] = {}
+    stack = [(body, 0)]
+    while stack:
+        key = stack[-1]
+        one, depth = key
+        if key in made:
+            stack.pop()
+        elif not one.children:
+            index = index_of(one)
+            if one is name:
+                made[key] = term(f"%{depth}:{kind}")
+            else:
+                made[key] = renumbered(one, index + 1) if index >= depth else one
+            stack.pop()
+        else:
+            inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
+            missing = [child for child in inner if child not in made]
+            if missing:
+                stack.extend(missing)
+            else:
+                made[key] = term(one.head, *(made[child] for child in inner))
+                stack.pop()
+    return made[body, 0]

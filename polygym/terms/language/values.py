@@ -1,0 +1,121 @@
+"""Values: numbers, truth values, vectors as lists, tuples as tuples; and what is no value.
+
+A :class:`Failure` is what a term comes to that has no value: an element outside of a vector, an
+Integer divided by 0 or outside of 64 bits, vectors of different sizes added, a sum of no vectors.
+Floats never fail: 1 / 0 is infinite, the logarithm of -1 is not a number, as in IEEE 754.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polygym.errors import InputError
+from polygym.terms.language.types import BOOL, FLOAT, Base, Pair, Type, Vector
+
+__all__ = ["Failure", "Value", "close", "from_outside", "is_regular", "numbers_in", "zero_like"]
+
+Value: TypeAlias = Any
+"""float, int, bool, list (a vector) or tuple, nested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """That a term has no value, and why."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        """Return the reason."""
+        return self.reason
+
+
+def from_outside(name: str, value: Any, kind: Type) -> Value:
+    """Return what a user hands in for a name, as a value of a type; arrays are vectors.
+
+    Raises:
+        InputError: it is none.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    match kind:
+        case Vector(element) if isinstance(value, list | tuple):
+            return [from_outside(name, one, element) for one in value]
+        case Pair(parts) if isinstance(value, list | tuple) and len(value) == len(parts):
+            return tuple(
+                from_outside(name, one, part) for one, part in zip(value, parts, strict=True)
+            )
+        case Base():
+            if kind == BOOL and isinstance(value, bool):
+                return value
+            if not isinstance(value, bool):
+                if kind == FLOAT and isinstance(value, int | float):
+                    return float(value)
+                if kind not in (FLOAT, BOOL) and isinstance(value, int) and abs(value) < 2**63:
+                    return value
+    raise InputError(f"{name}: expected a value of type {kind}, found {value!r}")
+
+
+def numbers_in(value: Value) -> Iterator[float]:
+    """Yield the numbers and truth values that a value consists of."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, list | tuple):
+            stack.extend(reversed(one))
+        else:
+            yield one
+
+
+def is_regular(value: Value) -> bool:
+    """Whether a value is one, and all its numbers are finite."""
+    if isinstance(value, Failure):
+        return False
+    return all(not isinstance(one, float) or math.isfinite(one) for one in numbers_in(value))
+
+
+def close(one: Value, other: Value, tolerance: float = 1e-9) -> bool:
+    """Whether two values are equal up to rounding, their numbers and their shapes.
+
+    A float may differ by ``tolerance`` times the largest magnitude that there is in either.
+    """
+    mine, its = list(_leaves(one)), list(_leaves(other))
+    if [type(left) for left in mine] != [type(right) for right in its]:
+        return False
+    floats = [abs(number) for number in (*mine, *its) if isinstance(number, float)]
+    scale = max([1.0, *(number for number in floats if math.isfinite(number))])
+    return all(
+        _near(left, right, tolerance * scale) if isinstance(left, float) else left == right
+        for left, right in zip(mine, its, strict=True)
+    )
+
+
+def _near(one: float, other: float, tolerance: float) -> bool:
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    return one == other or abs(one - other) <= tolerance
+
+
+def _leaves(value: Value) -> Iterator[Any]:
+    """Yield the numbers of a value, and words that say where lists and tuples begin and end."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, list | tuple):
+            yield f"{type(one).__name__} of {len(one)}"
+            stack.extend(reversed(one))
+        else:
+            yield one
+
+
+def zero_like(value: Value) -> Value:
+    """Return a value of the same shape with 0 everywhere."""
+    if isinstance(value, list):
+        return [zero_like(one) for one in value]
+    if isinstance(value, tuple):
+        return tuple(zero_like(one) for one in value)
+    return type(value)(0)

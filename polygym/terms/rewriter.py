@@ -1,0 +1,388 @@
+"""All rewrites of a term, found once for each of its nodes.
+
+A rewrite has a *place*: the way down to the node that changes, as numbers of children, ``()`` for
+the whole term. Of :class:`~polygym.terms.rules.rule.Binding` and ``Lifting`` it is the part that is
+bound, or the ``let`` that is lifted; what changes is the node above it.
+
+Terms are values that do not know what is around them, so what a node can become is the same
+wherever it stands, and is remembered: the rewrites at the node itself, and those below it, in which
+one child is another one. Rewriting a term makes new nodes on the way up to the root alone; all
+others have their rewrites already. The order is: at the node, then child by child, binding,
+lifting, what is below.
+
+    >>> from polygym.terms.language.printing import text_of
+    >>> from polygym.terms.language.reading import parse_program
+    >>> from polygym.terms.rules.sets import rules_named
+    >>> rewriter = Rewriter(rules_named("simple"))
+    >>> start = parse_program("(add (mul x y) (mul x 3))").body
+    >>> for step in rewriter.steps(start):
+    ...     print(step.rule.name, step.place, text_of(rewriter.after(start, step)))
+    add-commutes () (add (mul x 3.0) (mul x y))
+    factor-add () (mul x (add y 3.0))
+    bind (0,) (add (let (t1 (mul x y)) t1) (mul x 3.0))
+    mul-commutes (0,) (add (mul y x) (mul x 3.0))
+    bind (1,) (add (mul x y) (let (t1 (mul x 3.0)) t1))
+    mul-commutes (1,) (add (mul x y) (mul 3.0 x))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, overload
+
+from polygym.errors import InputError, LimitError
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.nodes import facts, is_lam
+from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
+from polygym.terms.rules.rule import (
+    Binding,
+    Lifting,
+    Rewriting,
+    Rule,
+    Selection,
+    applied,
+    bound_at,
+    lifted_at,
+)
+
+__all__ = ["Place", "Rewriter", "Step", "part_at"]
+
+Place: TypeAlias = tuple[int, ...]
+
+_SMALL = 600
+_MOST = 2_000_000
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rule at a place of a term."""
+
+    rule: Rule
+    place: Place
+
+    def __str__(self) -> str:
+        """Return the name and the place: ``inline at 0.1``."""
+        return f"{self.rule.name} at {'.'.join(map(str, self.place)) or 'root'}"
+
+
+class Rewriter:
+    """Rewrites terms by a set of rules; remembers what nodes can become."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        """Know nothing of terms yet."""
+        self.rules = tuple(rules)
+        self.numbers = {rule.name: number for number, rule in enumerate(self.rules)}
+        self._binding = next((one for one in self.rules if isinstance(one, Binding)), None)
+        self._lifting = next((one for one in self.rules if isinstance(one, Lifting)), None)
+        self._by_head: dict[str, list[Rewriting | Selection]] = {}
+        for rule in self.rules:
+            if isinstance(rule, Rewriting | Selection):
+                self._by_head.setdefault(_head_of(rule), []).append(rule)
+        self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
+        self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
+        self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
+        self._offers: dict[Term, tuple[tuple[tuple[int, int], ...], ...]] = {}
+        self._counts: dict[Term, int] = {}
+        self._results: dict[Term, list[Term]] = {}
+        self._kept = 0
+
+    def successors(self, root: Term) -> Sequence[Term]:
+        """Return what a term can become in one step, in the order of :meth:`steps`.
+
+        Two steps that come to the same are both in it. Those of a large term are made when they are
+        asked for.
+
+        Raises:
+            LimitError: the term is too large for all of them to be made.
+        """
+        found = self._results.get(root)
+        if found is not None:
+            return found
+        if facts(root).nodes <= _SMALL:
+            return self._all(root)
+        return _Lazily(self, root)
+
+    def count(self, root: Term) -> int:
+        """Return how many rewrites there are, without making them.
+
+        Raises:
+            LimitError: the term is too large to look at all of it.
+        """
+        found = self._counts.get(root)
+        if found is not None:
+            return found
+        if facts(root).nodes > _LARGEST:
+            raise LimitError(f"rewrites of a term: expected at most {_LARGEST} nodes, found more")
+        stack = [root]
+        while stack:
+            one = stack[-1]
+            missing = [child for child in one.children if child not in self._counts]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            self._counts[one] = sum(map(len, self.offers(one))) + sum(
+                self._counts[child] for child in one.children
+            )
+        return self._counts[root]
+
+    def steps(self, root: Term) -> Iterator[Step]:
+        """Yield the rules and places at which a term can be rewritten."""
+        stack: list[tuple[Term, Place] | Step] = [(root, ())]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Step):
+                yield item
+                continue
+            one, place = item
+            for rule, _ in self._at(one):
+                yield Step(rule, place)
+            later: list[tuple[Term, Place] | Step] = []
+            for at, child in enumerate(one.children):
+                inner = (*place, at)
+                later += [Step(rule, inner) for rule, _ in self._around(one, at)]
+                if child.children:
+                    later.append((child, inner))
+            stack.extend(reversed(later))
+
+    def step(self, root: Term, number: int) -> Step:
+        """Return the step that leads to the successor of this number, without making others."""
+        self.count(root)
+        place: list[int] = []
+        one = root
+        while True:
+            own = self._at(one)
+            if number < len(own):
+                return Step(own[number][0], tuple(place))
+            number -= len(own)
+            for at, child in enumerate(one.children):
+                around = self._around(one, at)
+                if number < len(around):
+                    return Step(around[number][0], (*place, at))
+                number -= len(around)
+                below = self.count(child) if child.children else 0
+                if number < below:
+                    one = child
+                    place.append(at)
+                    break
+                number -= below
+            else:
+                raise InputError(f"a step: expected one of those that there are, found {number}")
+
+    def step_named(self, text: str) -> Step:
+        """Return the step that a text such as ``inline at 0.1`` names.
+
+        Raises:
+            InputError: there is no such rule, or this is no place.
+        """
+        name, _, where = text.partition(" at ")
+        if name not in self.numbers:
+            raise InputError(f"a step: expected a rule of the set, found {name!r}")
+        words = [] if where == "root" else where.split(".")
+        if not all(word.isdigit() for word in words) or not where:
+            raise InputError(f"a step: expected a place such as root or 0.1, found {where!r}")
+        return Step(self.rules[self.numbers[name]], tuple(map(int, words)))
+
+    def after(self, root: Term, step: Step) -> Term:
+        """Return the term after a step.
+
+        Raises:
+            InputError: the rule does not apply there; says why as far as that is known.
+        """
+        path, place = [root], step.place
+        for at in place:
+            if at >= len(path[-1].children):
+                raise InputError(f"{step}: expected a place of the term, found none there")
+            path.append(path[-1].children[at])
+        made: Term | None
+        rule = step.rule
+        if isinstance(rule, Binding | Lifting):
+            if not place:
+                raise InputError(f"{step}: expected a part of the term, found all of it")
+            work = bound_at if isinstance(rule, Binding) else lifted_at
+            made, place = work(path[-2], place[-1]), place[:-1]
+        else:
+            made = applied(rule, path[-1])
+        if made is None:
+            raise InputError(f"{step}: expected {rule} to apply there; it does not")
+        for at, parent in zip(reversed(place), reversed(path[: len(place)]), strict=True):
+            parts = list(parent.children)
+            parts[at] = made
+            made = term(parent.head, *parts)
+        return made
+
+    def _at(self, one: Term) -> tuple[tuple[Rewriting | Selection, Term], ...]:
+        """Return the rules that apply at a node itself, and what they make of it."""
+        found = self._own.get(one)
+        if found is None:
+            made = []
+            for rule in self._candidates(one):
+                result = applied(rule, one)
+                if result is not None:
+                    made.append((rule, result))
+            found = self._own[one] = tuple(made)
+            self._keep(1)
+        return found
+
+    def _candidates(self, one: Term) -> tuple[Rewriting | Selection, ...]:
+        """Return the rules that may apply to a node, by what it and its children are."""
+        key = (one.head, *[child.head if child.children else child for child in one.children])
+        found = self._by_children.get(key)
+        if found is None:
+            rules = self._by_head.get(str(one.head).partition(":")[0], ())
+            found = tuple(rule for rule in rules if _may_apply(rule, one))
+            self._by_children[key] = found
+        return found
+
+    def _around(self, parent: Term, place: int) -> tuple[tuple[Rule, Term], ...]:
+        """Return the rules that apply between a node and a child, and what they make of it."""
+        return self._links_of(parent)[place]
+
+    def _links_of(self, parent: Term) -> tuple[tuple[tuple[Rule, Term], ...], ...]:
+        known = self._links.get(parent)
+        if known is None:
+            made: list[tuple[tuple[Rule, Term], ...]] = []
+            for place in range(len(parent.children)):
+                found: list[tuple[Rule, Term]] = []
+                if self._binding is not None and (one := bound_at(parent, place)) is not None:
+                    found.append((self._binding, one))
+                if self._lifting is not None and (one := lifted_at(parent, place)) is not None:
+                    found.append((self._lifting, one))
+                made.append(tuple(found))
+            known = self._links[parent] = tuple(made)
+            self._keep(1)
+        return known
+
+    def offers(self, one: Term) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Return what applies at a node, and then between it and each child.
+
+        Each is a rule's number and how many nodes more there are afterwards.
+        """
+        found = self._offers.get(one)
+        if found is None:
+            nodes = facts(one).nodes
+            found = self._offers[one] = tuple(
+                tuple((self.numbers[rule.name], facts(made).nodes - nodes) for rule, made in group)
+                for group in (self._at(one), *self._links_of(one))
+            )
+        return found
+
+    def _all(self, root: Term) -> list[Term]:
+        """Make the lists of a term and of its parts that have none, from below."""
+        known = self._results
+        stack = [root]
+        while stack:
+            one = stack[-1]
+            missing = [child for child in one.children if child.children and child not in known]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if one not in known:
+                known[one] = self._joined(one)
+        found = known[root]
+        self._keep(len(found))
+        return found
+
+    def _joined(self, one: Term) -> list[Term]:
+        found = [result for _, result in self._at(one)]
+        head, children = one.head, one.children
+        for at, child in enumerate(children):
+            if not child.children:
+                continue
+            found += [result for _, result in self._around(one, at)]
+            below = self._results[child]
+            if len(children) == 1:
+                found += [term(head, other) for other in below]
+            elif len(children) == 2:
+                beside = children[1 - at]
+                if at == 0:
+                    found += [term(head, other, beside) for other in below]
+                else:
+                    found += [term(head, beside, other) for other in below]
+            else:
+                left, right = children[:at], children[at + 1 :]
+                found += [term(head, *left, other, *right) for other in below]
+        return found
+
+    def _keep(self, count: int) -> None:
+        """Forget everything where too much would be remembered."""
+        self._kept += count
+        if self._kept > _MOST:
+            self._own.clear()
+            self._by_children.clear()
+            self._links.clear()
+            self._offers.clear()
+            self._counts.clear()
+            self._results.clear()
+            self._kept = 0
+
+
+class _Lazily(Sequence[Term]):
+    """What a large term can become; a rewrite makes as many nodes as its place is deep."""
+
+    def __init__(self, rewriter: Rewriter, root: Term) -> None:
+        self._rewriter, self._root = rewriter, root
+
+    def __len__(self) -> int:
+        return self._rewriter.count(self._root)
+
+    @overload
+    def __getitem__(self, number: int) -> Term: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Term]: ...
+    def __getitem__(self, number: int | slice) -> Term | Sequence[Term]:
+        if isinstance(number, slice):
+            return [self[at] for at in range(*number.indices(len(self)))]
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self._rewriter.after(self._root, self._rewriter.step(self._root, number))
+
+
+def _head_of(rule: Rewriting | Selection) -> str:
+    if isinstance(rule, Selection):
+        return "select"
+    match rule.source:
+        case Node(head, _):
+            return head
+        case Let():
+            return "let"
+        case Binder():
+            return "lam"
+        case _:
+            raise AssertionError("a source is an operator")
+
+
+def _may_apply(rule: Rewriting | Selection, one: Term) -> bool:
+    """Whether a node's children are such as a source has; what is below them is not looked at."""
+    if isinstance(rule, Selection):
+        return one.children[1].head == "tuple"
+    source = rule.source
+    if not isinstance(source, Node):
+        return True
+    return len(source.children) == len(one.children) and all(
+        _may_match(part, child) for part, child in zip(source.children, one.children, strict=True)
+    )
+
+
+def _may_match(pattern: Pattern, one: Term) -> bool:
+    match pattern:
+        case Literal(literal):
+            return one is literal
+        case Node(head, _):
+            return one.head == head
+        case Let():
+            return one.head == "let"
+        case Binder():
+            return is_lam(one)
+        case _:
+            return True
+
+
+def part_at(root: Term, place: Place) -> Term:
+    """Return the part of a term at a place."""
+    for at in place:
+        root = root.children[at]
+    return root

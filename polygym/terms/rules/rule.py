@@ -1,0 +1,207 @@
+"""Rules of terms: a source becomes a target at a place; three that no pattern can say.
+
+A :class:`Rewriting` has patterns and conditions. The others are of all operators, or of any number
+of parts: :class:`Binding` makes a ``let`` of a part, :class:`Lifting` takes a ``let`` out of what
+it is a part of, :class:`Selection` takes a part of a tuple. What each does to a node is one
+function, :func:`applied`, or for the two that need what is around it, :func:`bound_at` and
+:func:`lifted_at`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.nodes import binds, bound, facts, is_lam, let
+from polygym.terms.language.operators import IllTyped
+from polygym.terms.language.substitution import renumbered, replaced, shifted
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, is_data
+from polygym.terms.rules.pattern import Match, Pattern, instance, match, text_of_pattern
+
+__all__ = [
+    "CONDITIONS",
+    "Binding",
+    "Condition",
+    "Lifting",
+    "Rewriting",
+    "Rule",
+    "Selection",
+    "applied",
+    "bound_at",
+    "lifted_at",
+]
+
+CONDITIONS = {
+    "absent": "(absent x ?a): x does not occur in ?a",
+    "constant": "(constant ?a): ?a is a number or a truth value that is written out",
+    "float": "(float ?a): ?a is a Float",
+    "integer": "(integer ?a): ?a is an Integer",
+    "bool": "(bool ?a): ?a is a truth value",
+    "data": "(data ?a): ?a is no function",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A word of :data:`CONDITIONS` about a metavariable, and for ``absent`` a binder's name."""
+
+    word: str
+    meta: str
+    binder: str = ""
+
+    def holds(self, known: Match) -> bool:
+        """Whether it holds of what was matched."""
+        one, scope = known.found[self.meta]
+        kind = facts(one).type
+        match self.word:
+            case "absent":
+                at = len(scope) - 1 - scope.index(self.binder) if self.binder in scope else -1
+                return at < 0 or not facts(one).free >> at & 1
+            case "constant":
+                return (
+                    not one.children
+                    and (not isinstance(one.head, str) or kind == BOOL)
+                    and (facts(one).free == 0 and ":" not in str(one.head))
+                )
+            case "float":
+                return kind == FLOAT
+            case "integer":
+                return kind == INTEGER
+            case "bool":
+                return kind == BOOL
+            case _:
+                return is_data(kind)
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return " ".join(filter(None, [f"({self.word}", self.binder, self.meta])) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Wherever the source matches and the conditions hold, it may become the target."""
+
+    name: str
+    source: Pattern
+    target: Pattern
+    conditions: tuple[Condition, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the line of a table."""
+        sides = f"{text_of_pattern(self.source)} => {text_of_pattern(self.target)}"
+        conditions = " & ".join(map(str, self.conditions))
+        return f"{self.name}: {sides}" + (f" if {conditions}" if conditions else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """e → ``(let (x e) x)``, wherever a ``let`` can be of use.
+
+    Not of what costs nothing to have twice (constants, variables), of a whole term, of a ``let``,
+    of what a ``let`` is a part of or binds already, or of a function.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        """Return the line of a table."""
+        return f"{self.name}: ?e => (let (x ?e) x)"
+
+
+@dataclass(frozen=True, slots=True)
+class Lifting:
+    """``(op … (let (x e) b) …)`` → ``(let (x e) (op … b …))``, for any op, also one that binds.
+
+    Side condition: e has no variable that op binds. The names of the other parts cannot clash.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        """Return the line of a table."""
+        return f"{self.name}: (?op (let (x ?e) ?b)) => (let (x ?e) (?op ?b))"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``(select i (tuple e0 e1 …))`` → ei."""
+
+    name: str
+
+    def __str__(self) -> str:
+        """Return the line of a table."""
+        return f"{self.name}: (select ?i (tuple ?e ...)) => ?e.i"
+
+
+Rule: TypeAlias = Rewriting | Binding | Lifting | Selection
+
+
+def applied(rule: Rewriting | Selection, one: Term) -> Term | None:
+    """Return what a rule makes of a node; None where it does not apply, or nothing changes."""
+    if isinstance(rule, Selection):
+        if one.head == "select" and one.children[1].head == "tuple":
+            place = one.children[0].head
+            assert isinstance(place, int)
+            return one.children[1].children[place]
+        return None
+    known = Match()
+    if not match(rule.source, one, known):
+        return None
+    if not all(condition.holds(known) for condition in rule.conditions):
+        return None
+    made = instance(rule.target, known)
+    if made is None or made is one:
+        return None
+    try:
+        return made if facts(made).type == facts(one).type else None
+    except IllTyped:
+        return None
+
+
+def bound_at(parent: Term, place: int) -> Term | None:
+    """Return a node with one of its children bound there; None where that is of no use."""
+    child = parent.children[place]
+    if not child.children or child.head == "let" or (parent.head == "let" and place == 0):
+        return None
+    if is_lam(child) or any(part.head == "let" for part in child.children):
+        return None
+    kind = facts(child).type
+    if not is_data(kind):
+        return None
+    return _with_child(parent, place, let(child, bound(0, kind)))
+
+
+def lifted_at(parent: Term, place: int) -> Term | None:
+    """Return a node with the ``let`` that a child is outside of it; None without one."""
+    child = parent.children[place]
+    if child.head != "let":
+        return None
+    value, body = child.children
+    is_bound = binds(parent, place)
+    if is_bound:
+        if facts(value).free & 1:
+            return None
+        value = shifted(value, -1)
+        body = replaced(body, lambda index, leaf: renumbered(leaf, _SWAPPED.get(index, index)))
+    parts = [
+        body if at == place else _under_a_let(part, is_bound=binds(parent, at))
+        for at, part in enumerate(parent.children)
+    ]
+    return let(value, term(parent.head, *parts))
+
+
+_SWAPPED = {0: 1, 1: 0}
+
+
+def _under_a_let(one: Term, *, is_bound: bool) -> Term:
+    """Return a child of a node around which a ``let`` was put; its own binder stays nearer."""
+    if not is_bound:
+        return shifted(one, 1)
+    return replaced(one, lambda index, leaf: renumbered(leaf, index + 1) if index else leaf)
+
+
+def _with_child(parent: Term, place: int, child: Term) -> Term:
+    parts = list(parent.children)
+    parts[place] = child
+    return term(parent.head, *parts)

@@ -1,0 +1,64 @@
+"""Sets of rules by name, and rules that users bring.
+
+``binding`` and ``arithmetic`` are the two parts of Table 3 of *Knossos: Compiling AI with AI*,
+``simple`` is both; ``vectors`` are the rules of Table 4 for its first phase, ``extended`` is
+everything of both tables; ``functions`` are a few more, and ``all`` has them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from polygym.errors import InputError
+from polygym.terms.rules.rule import Rule
+from polygym.terms.rules.table import parse_rules
+
+__all__ = ["SETS", "joined", "rules_named"]
+
+_TABLES = {
+    "binding": ("binding",),
+    "arithmetic": ("arithmetic",),
+    "simple": ("arithmetic", "binding"),
+    "vectors": ("vectors",),
+    "extended": ("arithmetic", "binding", "vectors", "simplification"),
+    "functions": ("functions",),
+    "all": ("arithmetic", "binding", "vectors", "simplification", "functions"),
+}
+SETS = tuple(_TABLES)
+
+
+@cache
+def rules_named(name: str) -> tuple[Rule, ...]:
+    """Return a set of rules.
+
+    >>> [len(rules_named(name)) for name in ("arithmetic", "binding", "vectors", "extended")]
+    [28, 5, 11, 51]
+
+    Raises:
+        InputError: there is no such set.
+    """
+    if name not in _TABLES:
+        raise InputError(f"a set of rules: expected one of {', '.join(SETS)}, found {name!r}")
+    return tuple(rule for table in _TABLES[name] for rule in _table(table))
+
+
+@cache
+def _table(name: str) -> tuple[Rule, ...]:
+    text = files(__package__).joinpath(f"{name}.rules").read_text()
+    return tuple(parse_rules(text, f"{name}.rules"))
+
+
+def joined(sets: Iterable[Iterable[Rule]]) -> tuple[Rule, ...]:
+    """Return the rules of several sets together.
+
+    Raises:
+        InputError: two different ones have one name.
+    """
+    found: dict[str, Rule] = {}
+    for rules in sets:
+        for rule in rules:
+            if found.setdefault(rule.name, rule) != rule:
+                raise InputError(f"rules: expected one rule named {rule.name}, found two")
+    return tuple(found.values())

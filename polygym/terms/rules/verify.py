@@ -1,0 +1,235 @@
+"""Whether rules say the truth: tried on random terms and values, and refused with a counterexample.
+
+A rule is sound if, wherever its source has a value and all numbers in it are finite, the target has
+the same one up to rounding. The other way round is not asked for: a target may have a value where
+the source has none, ``(mul 0.0 a)`` → 0.0 with a infinite, say, or an index outside of a vector.
+
+Metavariables are given types with which the source makes sense, every way that can be found, and
+random terms of these types, which have the variables around them in them. Then the rule itself is
+applied, conditions, scopes and all, and both sides are evaluated. So a rule that leaves out a side
+condition is found out by the terms that the condition would have kept out. Trying is no proof:
+what is wrong in rare cases alone may go unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from polygym.errors import InputError, LimitError
+from polygym.rewrite.term import Term
+from polygym.terms.language.interpreter import evaluate_term
+from polygym.terms.language.nodes import facts, free_variables, variable
+from polygym.terms.language.operators import IllTyped
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Pair, Type, Vector
+from polygym.terms.language.values import Value, close, is_regular
+from polygym.terms.rules.pattern import Binder, Let, Match, Meta, Node, Pattern, instance, metas
+from polygym.terms.rules.random_terms import random_term, random_value
+from polygym.terms.rules.rule import Rewriting, Rule, applied
+
+__all__ = ["Counterexample", "check_rules", "counterexample"]
+
+_KINDS: tuple[Type, ...] = (
+    FLOAT,
+    INTEGER,
+    BOOL,
+    Vector(FLOAT),
+    Pair((FLOAT, FLOAT)),
+    Vector(Vector(FLOAT)),
+)
+_MOST_TYPINGS = 40
+_MOST_TRIED = 30_000
+_STEPS = 20_000
+_LEAST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A term, what a rule makes of it, values of the names in it, and what the two then are."""
+
+    rule: Rewriting
+    source: Term
+    target: Term
+    values: tuple[tuple[str, Value], ...]
+    expected: Value
+    found: Value
+
+    def __str__(self) -> str:
+        """Return a sentence."""
+        values = ", ".join(f"{name} = {value}" for name, value in self.values)
+        return (
+            f"{text_of(self.source)} is {self.expected}, but {text_of(self.target)} is {self.found}"
+            + (f", with {values}" if values else "")
+        )
+
+
+def check_rules(rules: Iterable[Rule], file: str = "<rules>", seed: int = 0) -> None:
+    """Check rules that somebody brings.
+
+    Raises:
+        InputError: one is unsound, which a counterexample shows; or it never applies.
+    """
+    for rule in rules:
+        if isinstance(rule, Rewriting):
+            found = counterexample(rule, seed=seed)
+            if found is not None:
+                raise InputError(
+                    f"{file}: rule {rule.name}: expected both sides to be equal, found that {found}"
+                )
+
+
+def counterexample(rule: Rewriting, tries: int = 400, seed: int = 0) -> Counterexample | None:
+    """Return a case in which a rule changes what is computed; None if none was found.
+
+    Raises:
+        InputError: the rule never applied to anything that has a value.
+    """
+    dice = np.random.default_rng(seed)
+    typings = _typings(rule)
+    if not typings:
+        raise InputError(
+            f"rule {rule.name}: expected types of its metavariables with which both sides are "
+            f"terms of one type, found none: {rule}"
+        )
+    compared = 0
+    for attempt in range(4 * tries):
+        kinds, binders = typings[attempt % len(typings)]
+        source = _source(rule, kinds, binders, dice)
+        target = None if source is None else applied(rule, source)
+        if source is None or target is None:
+            continue
+        for _ in range(3):
+            answer = _compared(rule, source, target, dice)
+            if isinstance(answer, Counterexample):
+                return answer
+            compared += answer
+        if compared >= tries:
+            break
+    if compared < _LEAST:
+        raise InputError(
+            f"rule {rule.name}: expected it to apply to random terms that have values, found "
+            f"{compared} cases: {rule}"
+        )
+    return None
+
+
+def _compared(
+    rule: Rewriting, source: Term, target: Term, dice: np.random.Generator
+) -> Counterexample | bool:
+    names = free_variables(source) | free_variables(target)
+    values = {name: random_value(kind, dice) for name, kind in names.items()}
+    try:
+        expected = evaluate_term(source, values, _STEPS)
+        if not is_regular(expected):
+            return False
+        found = evaluate_term(target, values, _STEPS)
+    except LimitError:
+        return False
+    if close(expected, found):
+        return True
+    return Counterexample(rule, source, target, tuple(values.items()), expected, found)
+
+
+_Typing = tuple[dict[str, Type], dict[str, Type]]
+
+
+def _typings(rule: Rewriting) -> list[_Typing]:
+    """Return types of metavariables and binders with which the rule can be applied at all."""
+    names = list(dict.fromkeys(meta.name for meta in metas(rule.source)))
+    free = [name for name, operator in _functions(rule.source, "") if operator not in _LOOPS]
+    dice = np.random.default_rng(0)
+    found: list[_Typing] = []
+    for tried, kinds in enumerate(_assignments(len(names) + len(free), dice)):
+        if tried > _MOST_TRIED or len(found) >= _MOST_TYPINGS:
+            break
+        given = dict(zip(names, kinds, strict=False))
+        binders = dict(zip(free, kinds[len(names) :], strict=True))
+        known = Match({name: (variable(f"v{name[1:]}", kind), ()) for name, kind in given.items()})
+        known.kinds.update(binders)
+        known.found = {
+            meta.name: (known.found[meta.name][0], meta.scope) for meta in metas(rule.source)
+        }
+        try:
+            made = instance(rule.source, known)
+            if made is not None:
+                facts(made)
+                found.append((given, binders))
+        except IllTyped:
+            continue
+    return found
+
+
+def _assignments(count: int, dice: np.random.Generator) -> Iterable[tuple[Type, ...]]:
+    """Yield types for so many names: all ways if there are few, otherwise some at random."""
+    if len(_KINDS) ** count <= _MOST_TRIED:
+        every = list(product(_KINDS, repeat=count))
+        order = dice.permutation(len(every))
+        yield from (every[at] for at in order)
+        return
+    while True:
+        yield tuple(_KINDS[int(at)] for at in dice.integers(len(_KINDS), size=count))
+
+
+_LOOPS = ("build", "sumbuild")
+
+
+def _functions(pattern: Pattern, operator: str) -> Iterable[tuple[str, str]]:
+    """Yield the binders of functions, and what each is an argument of."""
+    match pattern:
+        case Binder(name, body):
+            yield name, operator
+            yield from _functions(body, "")
+        case Let(_, value, body):
+            yield from _functions(value, "")
+            yield from _functions(body, "")
+        case Node(head, children):
+            for child in children:
+                yield from _functions(child, head)
+        case _:
+            return
+
+
+def _source(
+    rule: Rewriting, kinds: dict[str, Type], binders: dict[str, Type], dice: np.random.Generator
+) -> Term | None:
+    """Return the source with random terms for its metavariables; None if that makes no sense."""
+    known = Match(kinds=dict(binders))
+    scopes: dict[str, Meta] = {}
+    for meta in metas(rule.source):
+        if meta.name not in scopes or len(meta.scope) < len(scopes[meta.name].scope):
+            scopes[meta.name] = meta
+    types = dict(binders)
+    # A let's variable has the type of its value, which is a metavariable as a rule; others rarely.
+    types |= _let_types(rule.source, kinds)
+    for name, meta in scopes.items():
+        around = [types.get(binder, INTEGER) for binder in meta.scope]
+        made = random_term(kinds[name], around, dice, int(dice.integers(0, 3)))
+        known.found[name] = made, meta.scope
+    try:
+        found = instance(rule.source, known)
+        if found is not None:
+            facts(found)
+    except IllTyped:
+        return None
+    return found
+
+
+def _let_types(pattern: Pattern, kinds: dict[str, Type]) -> dict[str, Type]:
+    found: dict[str, Type] = {}
+    match pattern:
+        case Let(name, value, body):
+            if isinstance(value, Meta):
+                found[name] = kinds[value.name]
+            else:
+                found[name] = FLOAT
+            found |= _let_types(value, kinds) | _let_types(body, kinds)
+        case Binder(_, body):
+            found |= _let_types(body, kinds)
+        case Node(_, children):
+            for child in children:
+                found |= _let_types(child, kinds)
+    return found

@@ -1,0 +1,125 @@
+"""``polygym rewrite``: derivations of terms and files, replayed; refusals with their reasons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polygym.terms.derivation import replayed
+from tests.cli import calling
+
+AXPY = """
+(def scal (Vec n Float) ((a : Float) (v : Vec n Float))
+  (build n (lam i (mul a (index i v)))))
+(def axpy (Vec n Float) ((a : Float) (v : Vec n Float) (w : Vec n Float))
+  (build n (lam i (add (index i (scal a v)) (index i w)))))
+"""
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    return calling.call(capsys, "rewrite", *arguments)
+
+
+def test_a_term_step_by_step(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "optimize", "(mul (add x y) (add x y))")
+    assert (code, err) == (0, "")
+    assert "(let (t1 (add x y)) (mul t1 t1))" in out
+    assert "by bind at 0" in out
+    assert "4 → 3.1, 22.5% less, in 5 steps" in out
+
+
+def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "optimize", "(div (mul x y) y)", "--search", "beam", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert set(document) >= {"initial_cost", "cost", "derivation", "term", "program", "rules"}
+    assert document["initial_cost"] == 4.0
+    assert replayed(document).costs[-1] == document["cost"]
+
+
+def test_a_file_and_a_replay(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program, found = tmp_path / "axpy.ks", tmp_path / "found.json"
+    program.write_text(AXPY)
+    code, out, _ = call(
+        capsys, "optimize", str(program), "--rules", "extended", "--search", "greedy",
+        "--budget", "2000", "--out", str(found),
+    )  # fmt: skip
+    assert code == 0
+    assert "853.2 → 82" in out
+    code, out, _ = call(capsys, "replay", str(found))
+    assert code == 0
+    assert "every step holds" in out
+    record = json.loads(found.read_text())
+    record["derivation"][0]["rule"] = "drop-let"
+    found.write_text(json.dumps(record))
+    code, _, err = call(capsys, "replay", str(found))
+    assert code == 1
+    assert "changed" in err
+    code, out, _ = call(capsys, "replay", str(found), "--json")
+    assert (code, json.loads(out)["agrees"]) == (1, False)
+
+
+def test_a_definition_is_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program = tmp_path / "axpy.ks"
+    program.write_text(AXPY)
+    _, out, _ = call(capsys, "optimize", str(program), "--definition", "scal", "--budget", "50")
+    assert out.startswith("scal\n")
+    code, _, err = call(capsys, "optimize", str(program), "--definition", "gemv")
+    assert code == 2
+    assert "expected one of the definitions scal, axpy, found 'gemv'" in err
+
+
+def test_rules_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rules = tmp_path / "mine.rules"
+    rules.write_text("squares: (sub (mul ?a ?a) (mul ?b ?b)) => (mul (sub ?a ?b) (add ?a ?b))\n")
+    code, out, _ = call(
+        capsys,
+        "optimize",
+        "(sub (mul x x) (mul y y))",
+        "--rules",
+        str(rules),
+        "--search",
+        "breadth",
+    )
+    assert code == 0
+    assert "5 → 4" in out
+    rules.write_text("wrong: (sub ?a ?b) => (sub ?b ?a)\n")
+    code, _, err = call(capsys, "optimize", "(sub x y)", "--rules", str(rules))
+    assert code == 2
+    assert "rule wrong: expected both sides to be equal" in err
+    rules.write_text("wrong: (sub ?a => ?b\n")
+    code, _, err = call(capsys, "optimize", "(sub x y)", "--rules", str(rules))
+    assert code == 2
+    assert "mine.rules:1:" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["optimize", "(add x"], "<term>:1:1: error: expected ')'"),
+        (["optimize", "nothing.ks"], "there is no such file"),
+        (["optimize", "(add x y)", "--rules", "none"], "expected a file, or one of binding"),
+        (["optimize", "(add x y)", "--search", "best"], "best"),
+        (["replay", "nothing.json"], "there is no such file"),
+    ],
+)
+def test_refusals(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    code, _, err = call(capsys, *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_what_is_no_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text("{")
+    assert call(capsys, "replay", str(file))[0] == 2
+    file.write_text("{}")
+    code, _, err = call(capsys, "replay", str(file))
+    assert code == 1
+    assert "expected a record" in err
+
+
+def test_nothing_is_cheaper(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no cheaper term was found" in call(capsys, "optimize", "(add x y)")[1]

@@ -1,0 +1,156 @@
+"""Searching for cheaper terms: the figures of the paper, derivations that can be followed again."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polygym.errors import InputError
+from polygym.search.planning import SEARCHES, Plan, explore, search
+from polygym.terms.cost import StaticCost
+from polygym.terms.derivation import derived, replayed
+from polygym.terms.language.interpreter import evaluate
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.reading import parse_program
+from polygym.terms.language.values import close
+from polygym.terms.library import expressions, programs
+from polygym.terms.optimize import optimized
+from polygym.terms.rewriter import Rewriter
+from polygym.terms.rules.sets import rules_named
+from polygym.terms.sharing import Sharing, shared_cost, shares
+from polygym.terms.system import TermSystem
+
+
+def total(name: str, rules: str, method: str, **more: Any) -> float:
+    plan = Plan(horizon=10, states=more.pop("states", 5000))
+    return sum(
+        optimized(one, [rules_named(rules)], method, plan, **more).costs[-1]
+        for one in expressions(name)
+    )
+
+
+def test_the_best_of_the_test_set_is_found() -> None:
+    assert total("test", "binding", "astar", states=3000) == pytest.approx(125.2)
+    assert total("test", "binding", "beam") == pytest.approx(125.2)
+
+
+def test_rules_of_arithmetic_find_a_little_more() -> None:
+    assert total("test", "simple", "beam") == pytest.approx(125.1)
+
+
+def test_who_does_not_look_ahead_finds_less() -> None:
+    assert total("test", "simple", "greedy", states=1500) > 140.0
+    assert total("test", "simple", "random", states=1500) > 140.0
+
+
+@pytest.mark.parametrize("method", sorted(SEARCHES))
+def test_derivations_hold_and_compute_the_same(method: str) -> None:
+    program = expressions("test")[0]
+    found = optimized(program, method=method, plan=Plan(6, 400), seed=3)
+    assert found.costs[-1] <= found.costs[0] == StaticCost()(program.body)
+    assert len(found.terms) == len(found.steps) + 1 <= 7
+    for x, y in ((0.5, 3.0), (2.0, -1.5)):
+        values = [evaluate(program.with_body(one), {"x": x, "y": y}) for one in found.terms]
+        assert all(close(value, values[0]) for value in values)
+    again = replayed(json.loads(json.dumps(found.to_json())))
+    assert again.terms == found.terms
+    assert optimized(program, method=method, plan=Plan(6, 400), seed=3) == found
+
+
+def test_loops_are_fused() -> None:
+    axpy = next(one for one in programs("linear-algebra") if one.name == "axpy")
+    found = optimized(axpy, [rules_named("extended")], "greedy", Plan(8, 2000))
+    assert (found.costs[0], found.costs[-1]) == (853.2, 82.0)
+    values = {"alpha": 2.0, "vec_x": [1.0, 2.0], "vec_y": [0.5, -1.0]}
+    assert evaluate(found.result, values) == evaluate(axpy, values) == [2.5, 3.0]
+
+
+def test_phases_go_on_from_what_was_found() -> None:
+    program = next(one for one in programs("convolution-train") if "transpose" not in one.name)
+    rules = [rules_named("vectors"), rules_named("extended")]
+    found = optimized(program, rules, "greedy", Plan(6, 500))
+    assert found.costs[-1] < found.costs[0]
+    assert replayed(found.to_json()).terms == found.terms
+
+
+RECORD = optimized(parse_program("(add (mul x y) (mul x 3))"), plan=Plan(5, 300)).to_json()
+
+
+def changed(*path: Any, to: Any) -> dict[str, Any]:
+    record = copy.deepcopy(RECORD)
+    inner: Any = record
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = to
+    return record
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ([], 'expected a record with "kind"'),
+        (changed("version", to=9), "expected version 1"),
+        (changed("program", to="(add (mul x y) (mul z 3))"), "it does not"),
+        (changed("program", to="(add"), "that closes this"),
+        (changed("rules", to="factor-add: (add ?a ?b) => (add ?b ?a)"), "step 1: expected"),
+        (changed("rules", to=""), "step 1: expected one of its rules"),
+        (changed("derivation", 0, "place", to=[0]), "it does not"),
+        (changed("derivation", 0, "rule", to="add-commutes"), "step 1: expected"),
+        (changed("derivation", 0, "term", to="(mul x y)"), "step 1: expected"),
+        (changed("derivation", 0, "cost", to=1.0), "expected the cost 1.0, found 3.0"),
+        (changed("cost", to=2.0), "expected the cost 2.0, found 3.0"),
+        (changed("initial_cost", to=2.0), "expected the cost 2.0, found 5.0"),
+        (changed("term", to="x"), "expected the last term"),
+        (changed("derivation", 0, to={}), "expected the members of a record"),
+    ],
+)
+def test_records_that_were_changed_are_found_out(record: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replayed(record)
+
+
+def test_the_record_itself_holds() -> None:
+    assert text_of(replayed(RECORD).terms[-1]) == RECORD["term"] == "(mul x (add y 3.0))"
+
+
+def test_a_derivation_of_steps_that_do_not_apply() -> None:
+    program = parse_program("(add x y)")
+    rewriter = Rewriter(rules_named("simple"))
+    with pytest.raises(InputError, match="it does not"):
+        derived(program, rewriter.rules, [rewriter.step_named("mul-commutes at root")])
+
+
+def test_sharing_counts_the_steps_that_binding_takes() -> None:
+    """Of every expression of the sets: with so many steps, and no fewer, a search gets there."""
+    body = parse_program("(mul (add x y) (add x y))").body
+    assert shares(body, StaticCost()) == [(0.9, 5)]
+    system = TermSystem(rules_named("binding"))
+    assert search("breadth", system, body, Plan(5, 10_000)).cost == 3.1
+    seen, is_complete = explore("breadth", system, body, Plan(4, 10_000))
+    assert is_complete
+    assert min(seen.costs) == 4.0
+    values = Sharing()([body], 6)
+    np.testing.assert_allclose(values, [[0, 0, 0, 0, 0, 0.895, 0.895]])
+
+
+def test_what_is_shared_already_saves_nothing() -> None:
+    body = parse_program("(let (a (add x y)) (mul a a))").body
+    assert shares(body, StaticCost()) == []
+    assert shared_cost(body) == StaticCost()(body)
+
+
+def test_searches_that_there_are_not() -> None:
+    with pytest.raises(InputError, match="a search: expected one of astar"):
+        optimized(parse_program("x"), method="best")
+
+
+def test_a_term_of_ten_thousand_nodes() -> None:
+    count = 5_000
+    program = parse_program("(add 0.0 (add x " * count + "y" + "))" * count)
+    found = optimized(program, [rules_named("arithmetic")], "greedy", Plan(4, 5000))
+    assert found.costs[-1] < found.costs[0] == 2.0 * count
+    assert close(evaluate(found.result, {"x": 1.0, "y": 2.0}), count + 2.0)
