@@ -205,7 +205,7 @@ def _fill_by_rule(
     """Return the loops that fill one array by the rule; the values of indices are valid."""
     loops = "".join(
         f"for (int {counter}{k} = 0; {counter}{k} < {size}; {counter}{k}++)\n"
-        for k, size in enumerate(array.extents_c)
+        for k, size in enumerate(_operands(array))
     )
     terms = "".join(f" + {2 * k + 1} * {counter}{k}" for k in range(array.rank))
     place = f"({1 + 3 * position}{terms})"
@@ -222,13 +222,18 @@ def _fill_by_rule(
     return f"{loops}{target if array.rank else '*' + array.name} = {value};"
 
 
+def _operands(array: Array) -> tuple[str, ...]:
+    """Return an array's sizes as operands: `?:` binds less tightly than a comparison."""
+    return tuple(f"({size})" if "?" in size else size for size in array.extents_c)
+
+
 def _is_square(array: Array) -> bool:
     return array.rank == 2 and array.extents[0] == array.extents[1]
 
 
 def _well_conditioned(array: Array, position: int, counter: str, beside: str) -> str:
     """Return an element of a symmetric matrix with a strong diagonal as C, or what is beside it."""
-    kind, rows, (*numbers, row, column) = array.type.value, array.extents_c[-2], range(array.rank)
+    kind, rows, (*numbers, row, column) = array.type.value, _operands(array)[-2], range(array.rank)
     stack = "".join(f" + {2 * k + 1} * {counter}{k}" for k in numbers)
     place = f"{1 + 3 * position}{stack} + {counter}{row} + {counter}{column}"
     small = f"({kind})(({place}) % {_MODULUS} + 1) / ({_MODULUS} * ({kind})({rows}))"

@@ -2,13 +2,15 @@
 
 ``translate`` takes a file through all steps. Read top-down: ``preprocess`` (macros, includes, and
 the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
-tree, regions), ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
+tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
+``reach``), ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes`` and ``loops`` (C to isl), ``accesses``
 (elements that are touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with
 ``functions`` of the user's put in), ``extract`` (the walk), ``bounds`` (no access leaves its array,
 with ``advice`` where one does), ``initial`` (constants that variables start with), ``assemble``
-(the texts), ``live_in`` (no other value comes in from the code around the region).
+(the texts), ``live_in`` (no other value comes in from the code around the region); ``translation``
+has the steps in their order.
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be
@@ -17,6 +19,12 @@ checked: two array arguments do not overlap, as if each were ``restrict``.
 
 from __future__ import annotations
 
-from polygym.compiler.frontend.c.translate import line_outside, parse_file, parse_text, regions
+from polygym.compiler.frontend.c.translate import (
+    completed_file,
+    line_outside,
+    parse_file,
+    parse_text,
+    regions,
+)
 
-__all__ = ["line_outside", "parse_file", "parse_text", "regions"]
+__all__ = ["completed_file", "line_outside", "parse_file", "parse_text", "regions"]
