@@ -3,7 +3,8 @@
 ``translate`` takes a file through all steps. Read top-down: ``preprocess`` (macros, includes, and
 the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
 tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
-``reach``), ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
+``reach``), ``plain`` (one effect a statement, ``calls`` of functions put in; ``nodes`` of trees),
+``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes`` and ``loops`` (C to isl), ``accesses``
 (elements that are touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with

@@ -18,6 +18,7 @@ from pathlib import Path
 from polygym.compiler.frontend.c.bare import Frame, brought_back, completed, frames
 from polygym.compiler.frontend.c.parse import Region, find_regions, parse
 from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.preprocess import normalise, preprocess
 from polygym.compiler.frontend.c.reach import sizes_by_use
 from polygym.compiler.frontend.c.symbols import resolve
@@ -75,7 +76,7 @@ class _Completion:
         regions = {region.function.decl.name: region for region in find_regions(tree, source)}
         known: set[str] = set()
         for place, frame in enumerate(self._frames):
-            region = regions[frame.name]
+            region = plain(tree, regions[frame.name], source)
             names = resolve(tree, region)
             items = region.function.body.block_items or ()
             unknown = tuple(
@@ -106,7 +107,7 @@ class _Completion:
         region: Region = next(
             one for one in find_regions(tree, source) if one.function.decl.name == name
         )
-        return Translation(source, tree, region, self._file)
+        return Translation(source, tree, plain(tree, region, source), self._file)
 
     def _head(
         self, place: int, heads: Sequence[str], unknown: tuple[Unknown, ...], outside: list[str]

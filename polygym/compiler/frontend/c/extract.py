@@ -24,6 +24,7 @@ from polygym.compiler.frontend.c.accesses import c_text, pointer_arithmetic
 from polygym.compiler.frontend.c.affine import Affine
 from polygym.compiler.frontend.c.arithmetic import convert
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
+from polygym.compiler.frontend.c.calls import SAME_SIZE
 from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
 from polygym.compiler.frontend.c.symbols import Symbol
@@ -142,6 +143,8 @@ class Extractor:
                     yield item, spot
                 case c_ast.Pragma():
                     raise self._source.error(item, "a pragma here is not understood")
+                case c_ast.FuncCall(name=c_ast.ID(name=name)) if name == SAME_SIZE:
+                    self._check_sizes(item, spot.environment)
                 case c_ast.FuncCall():
                     self._refuse_call(item)
                 case _:
@@ -172,6 +175,18 @@ class Extractor:
         if node.iffalse is not None:
             inner = replace(spot, environment=environment.where(holds.complement()), label="")
             yield from self._flatten([node.iffalse], inner)
+
+    def _check_sizes(self, node: Any, environment: Environment) -> None:
+        """Refuse an array argument whose inner sizes are not those of the array it is given."""
+        *sizes, array = node.args.exprs
+        role = environment.as_role(f"a size of {array.name}")
+        values = [self._affine.expression(size, role) for size in sizes]
+        if len(values) != 2 or not environment.domain.is_subset(values[0].eq_set(values[1])):
+            raise self._source.error(
+                node,
+                f"{array.name} is given to a function that takes its rows to be of another length",
+                "declare both with the same inner sizes",
+            )
 
     def _refuse_call(self, node: Any) -> None:
         """Refuse a call as a statement."""

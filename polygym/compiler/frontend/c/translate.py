@@ -14,6 +14,7 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.complete import Whole, completed_source
 from polygym.compiler.frontend.c.parse import choose, find_regions, parse
+from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.ir.scop import Scop
@@ -52,6 +53,7 @@ def parse_text(
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), function, file)
+        region = plain(tree, region, source)
         return Translation(source, tree, region, file).run()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error

@@ -21,6 +21,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polygym.compiler.frontend.c.calls import SAME_SIZE
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Names
 
@@ -113,7 +114,7 @@ class _Reader:
             case c_ast.ArrayRef():
                 self._element(node, decides=decides)
             case c_ast.FuncCall():
-                if node.args is not None:
+                if node.args is not None and not _is_name(node.name, SAME_SIZE):
                     self.read(node.args, decides=decides and _is_name(node.name, "min", "max"))
             case c_ast.StructRef():
                 self.read(node.name, decides=False)
@@ -223,12 +224,10 @@ class _Reader:
                     return one.is_integer
                 symbol = self._names.of(node)
                 kind = getattr(getattr(symbol, "declaration", None), "type", None)
-                words = (
-                    getattr(kind.type, "names", None) if isinstance(kind, c_ast.TypeDecl) else None
-                )
-                return bool(words in (["int"], ["long"]))
+                names: list[str] = getattr(getattr(kind, "type", None), "names", [])
+                return isinstance(kind, c_ast.TypeDecl) and names in (["int"], ["long"])
             case c_ast.Constant():
-                return node.type == "int"
+                return bool(node.type == "int")
             case c_ast.BinaryOp() | c_ast.UnaryOp(op="-" | "+"):
                 return all(self._is_whole(child) for _, child in node.children())
             case _:
