@@ -27,7 +27,7 @@ from pathlib import Path
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import TOLERANCE, TOLERANCES
 from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.frontend.c import completed_file, line_outside
+from polygym.compiler.frontend.c import argument_names, completed_file, line_outside
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
@@ -171,6 +171,12 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
     """Refuse a C file that is not there, or whose function does more than its region."""
     if not source.is_file():
         raise InputError(f"{name}: expected the program's C file at {source}, found none")
+    arguments = argument_names(source, scop.name)
+    if computed := [one for one in scop.signature if one not in arguments]:
+        raise InputError(
+            f"{name}: expected a function that does nothing but its region, found that "
+            f"{scop.name} computes {computed[0]} before it"
+        )
     if line := line_outside(source, scop.name):
         raise InputError(
             f"{name}: expected a function that does nothing but its region, found that "

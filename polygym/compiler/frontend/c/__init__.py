@@ -8,9 +8,10 @@ tree, regions), ``complete`` (a function around a region that has none: ``bare``
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes`` and ``loops`` (C to isl), ``accesses``
 (elements that are touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with
-``functions`` of the user's put in), ``extract`` (the walk), ``bounds`` (no access leaves its array,
+``functions`` of the user's put in), ``extract`` (the walk), ``values`` (what integers hold on it;
+``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves its array,
 with ``advice`` where one does), ``initial`` (constants that variables start with), ``assemble``
-(the texts), ``live_in`` (no other value comes in from the code around the region); ``translation``
+(the texts), ``live_in`` (which values come in from the code around the region); ``translation``
 has the steps in their order.
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
@@ -21,6 +22,7 @@ checked: two array arguments do not overlap, as if each were ``restrict``.
 from __future__ import annotations
 
 from polygym.compiler.frontend.c.translate import (
+    argument_names,
     completed_file,
     line_outside,
     parse_file,
@@ -28,4 +30,11 @@ from polygym.compiler.frontend.c.translate import (
     regions,
 )
 
-__all__ = ["completed_file", "line_outside", "parse_file", "parse_text", "regions"]
+__all__ = [
+    "argument_names",
+    "completed_file",
+    "line_outside",
+    "parse_file",
+    "parse_text",
+    "regions",
+]

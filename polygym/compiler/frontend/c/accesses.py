@@ -14,7 +14,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polygym.compiler.frontend.c.affine import Affine
-from polygym.compiler.frontend.c.bindings import Bindings, Environment, Variable
+from polygym.compiler.frontend.c.bindings import Bindings, Environment, Known, Variable
 from polygym.compiler.frontend.c.symbols import Home, Symbol
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import SourceError
@@ -57,6 +57,8 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
     if not isinstance(base, c_ast.ID):
         raise pointer_arithmetic(node, bindings)
     binding = bindings.binding(base, environment, affine.expression)
+    if isinstance(binding, Known):
+        binding = Variable(binding.symbol, bindings.shape(binding.symbol, base))
     if not isinstance(binding, Variable):
         raise source.error(base, f"{base.name} is not an array")
     shape = binding.shape

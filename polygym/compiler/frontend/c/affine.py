@@ -26,6 +26,7 @@ from polygym.compiler.frontend.c.bindings import (
     Constant,
     Environment,
     Iterator,
+    Known,
     Variable,
 )
 from polygym.compiler.frontend.c.conditions import COMPARISONS, read_condition
@@ -33,6 +34,7 @@ from polygym.compiler.frontend.c.extremes import merged
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.literals import parse_literal
 from polygym.compiler.ir.expr import IntegerLiteral
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.isl_numbers import integer
 from polygym.errors import LimitError, SourceError
 
@@ -80,6 +82,10 @@ class Affine:
                 )
             environment.memory[key] = value
         return environment.memory[key]
+
+    def stored(self, value: Any, node: Any, scalar: ScalarType, environment: Environment) -> Any:
+        """Return what a variable of a type holds after a value has been assigned to it."""
+        return value
 
     def checked(self, node: Any, condition: Any) -> Any:
         """Return a condition, or refuse one that falls into too many convex pieces."""
@@ -169,6 +175,8 @@ class Affine:
                 if not binding.type.is_integer:
                     raise self._refuse(node, environment, f"uses {node.name}, which is no integer")
                 return self.expression(binding.node, binding.environment)
+            case Known(value=value):
+                return value
             case Variable():
                 return self._bindings.parameter(binding, node, environment.role)
 

@@ -18,6 +18,7 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import Touch, read_access
 from polygym.compiler.frontend.c.affine import Affine
+from polygym.compiler.frontend.c.affine_values import as_expression
 from polygym.compiler.frontend.c.arithmetic import (
     INTEGER_ONLY,
     binary,
@@ -34,6 +35,7 @@ from polygym.compiler.frontend.c.bindings import (
     Constant,
     Environment,
     Iterator,
+    Known,
     Variable,
 )
 from polygym.compiler.frontend.c.functions import Functions, wrong_count
@@ -167,6 +169,15 @@ class Expressions:
                 return binary(BinaryOperator.ADD, value, constant) if offset else value
             case Alias():
                 return convert(self.value(binding.node, binding.environment), binding.type)
+            case Known(symbol=symbol, value=value, type=scalar):
+                found = as_expression(value, scalar, environment, self._bindings)
+                if found is not None:
+                    return found
+                if self._bindings.names.iterates_in_region(symbol):
+                    raise self._source.error(
+                        node, f"the value of {symbol.name} is too complex to be computed here"
+                    )
+                return Load(*self.touch(node, environment))
             case Variable():
                 return Load(*self.touch(node, environment))
 

@@ -27,7 +27,8 @@ from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.calls import SAME_SIZE
 from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
-from polygym.compiler.frontend.c.symbols import Symbol
+from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.frontend.c.values import Values
 from polygym.compiler.ir.expr import Access, Expression, Load
 from polygym.errors import Place
 
@@ -84,6 +85,7 @@ class Draft:
     touches: range
     text: str
     place: Place
+    followed: Symbol | None = None  # the integer variable that is assigned, if its value is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +100,15 @@ class _Spot:
 class Extractor:
     """Walks a region."""
 
-    def __init__(self, bindings: Bindings, affine: Affine, expressions: Expressions) -> None:
-        """Keep the readers."""
+    def __init__(
+        self, bindings: Bindings, affine: Affine, expressions: Expressions, values: Values
+    ) -> None:
+        """Keep the readers, and what follows the values of variables."""
         self._bindings = bindings
         self._affine = affine
         self._expressions = expressions
         self._source = bindings.source
+        self._values = values
         self._labels: set[str] = set()
         self._number = 0
         self.current: Any = None
@@ -113,6 +118,27 @@ class Extractor:
     def region(self, items: tuple[Any, ...], environment: Environment) -> None:
         """Walk a whole region."""
         self._sequence(items, _Spot(environment))
+        self._drop_unread()
+
+    def _drop_unread(self) -> None:
+        """Drop the assignments to variables whose value was always known where it was read."""
+        read = {
+            self._expressions.touches[index].symbol
+            for draft in self.drafts
+            for index in draft.touches[1:]
+            if self._expressions.touches[index].symbol is not draft.followed
+        }
+        names = self._bindings.names
+
+        def is_dead(symbol: Symbol | None) -> bool:
+            """Whether nobody reads a variable."""
+            if symbol is None or symbol in read:
+                return False
+            if symbol.home is Home.FILE or "static" in symbol.declaration.storage:
+                return False
+            return symbol.home in (Home.REGION, Home.ARGUMENT) or not names.mentioned_after(symbol)
+
+        self.drafts = [draft for draft in self.drafts if not is_dead(draft.followed)]
 
     def _sequence(self, items: Any, spot: _Spot) -> None:
         """Walk what stands in a loop's body (or the region), one position after the other."""
@@ -137,7 +163,7 @@ class Extractor:
                 case c_ast.DeclList():
                     yield from self._flatten(item.decls, spot)
                 case c_ast.Decl():
-                    if self._needs_statement(item, spot.environment):
+                    if self._needs_statement(item, self._values.at(spot.environment)):
                         yield item, spot
                 case c_ast.ExprList() | c_ast.For() | c_ast.Assignment() | c_ast.UnaryOp():
                     yield item, spot
@@ -167,14 +193,17 @@ class Extractor:
 
     def _branches(self, node: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
         """Yield what stands under an if, each branch where its condition holds."""
-        environment = spot.environment
+        environment = self._values.at(spot.environment)
         holds = self._affine.condition(node.cond, environment.as_role("the condition of an if"))
+        before = self._values.known
         if node.iftrue is not None:
             inner = replace(spot, environment=environment.where(holds))
             yield from self._flatten([node.iftrue], inner)
+        then, self._values.known = self._values.known, before
         if node.iffalse is not None:
             inner = replace(spot, environment=environment.where(holds.complement()), label="")
             yield from self._flatten([node.iffalse], inner)
+        self._values.join(holds, then, self._values.known)
 
     def _check_sizes(self, node: Any, environment: Environment) -> None:
         """Refuse an array argument whose inner sizes are not those of the array it is given."""
@@ -219,10 +248,13 @@ class Extractor:
 
     def _loop(self, node: Any, spot: _Spot) -> None:
         """Walk a loop."""
-        loop = read_loop(node, spot.environment, self._bindings, self._affine)
+        environment = self._values.at(spot.environment)
+        loop = read_loop(node, environment, self._bindings, self._affine, self._values)
         entry = Position(iterator=loop.iterator.name, upwards=loop.upwards)
         inner = replace(spot, environment=loop.body, time=(*spot.time, entry))
+        after = self._values.enter(node, loop)
         self._sequence([node.stmt], inner)
+        self._values.known = after
 
     def _needs_statement(self, node: Any, environment: Environment) -> bool:
         """Enter a declaration of the region; return whether its initialiser is an assignment."""
@@ -246,15 +278,16 @@ class Extractor:
 
     def _store(self, node: Any, target: Any, operator: str, operand: Any, spot: _Spot) -> None:
         """Draft a statement: an assignment, a compound assignment, ++, -- or an initialiser."""
-        environment = spot.environment
+        environment = self._values.at(spot.environment)
         begin = len(self._expressions.touches)
         if isinstance(node, c_ast.Decl):
             symbol = self._bindings.names.of(node)
             assert symbol is not None
             self._bindings.names.meaning[id(target)] = symbol
         self._check_target(target, environment, starts=isinstance(node, c_ast.Decl))
-        if isinstance(operand, c_ast.Assignment):
-            raise self._source.error(operand, "chained assignments are not understood")
+        followed = self._followed(target, node, environment)
+        if followed is not None and self._bindings.names.iterates_in_region(followed):
+            return
         write, scalar = self._expressions.touch(target, environment)
         value = self._expressions.value(operand, environment)
         if operator != "=":
@@ -271,9 +304,29 @@ class Extractor:
                 touches=range(begin, len(self._expressions.touches)),
                 text=self._source.statement_text(node) or f"{c_text(node)};",
                 place=self._source.place(node),
+                followed=followed,
             )
         )
         self._number += 1
+
+    def _followed(self, target: Any, node: Any, environment: Environment) -> Symbol | None:
+        """Follow the value of an integer variable that is assigned; None for anything else.
+
+        The counter of a loop has no memory: what it is assigned elsewhere must be known.
+        """
+        symbol = self._bindings.names.of(target) if isinstance(target, c_ast.ID) else None
+        if symbol is None or not self._values.is_tracked(symbol):
+            return None
+        self._values.assign(symbol, node, environment)
+        if self._bindings.names.iterates_in_region(symbol):
+            value = self._values.known.get(symbol)
+            if value is None or value.get() is None:
+                raise self._source.error(
+                    target,
+                    f"{symbol.name} counts a loop of the region and is assigned a value that is "
+                    "not affine",
+                )
+        return symbol
 
     def _check_target(self, target: Any, environment: Environment, *, starts: bool) -> None:
         """Refuse assignments to anything but an array element or a scalar in memory.

@@ -15,18 +15,20 @@ and the loop is refused, unless an ``assert(n >= 0)`` says that this cannot be.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import as_dimensions
 from polygym.compiler.frontend.c.affine import Affine
-from polygym.compiler.frontend.c.bindings import Bindings, Environment, Iterator
+from polygym.compiler.frontend.c.bindings import Asked, Bindings, Environment, Iterator
 from polygym.compiler.frontend.c.division import constant_value
 from polygym.compiler.frontend.c.extremes import nonnegative
-from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.frontend.c.nodes import names_in
+from polygym.compiler.frontend.c.symbols import Symbol
 from polygym.compiler.poly.isl_numbers import integer
 
 # The cost of the polyhedral model grows exponentially with the depth.
@@ -37,11 +39,24 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop's counter, the environment of its body, and whether it counts upwards."""
+    """A loop's counter, the environment of its body, and how it counts.
+
+    ``reached`` are the values that the counter would take if the condition always held, from
+    ``first`` in steps of ``step``; ``holds`` those for which it does.
+    """
 
     iterator: Iterator
+    symbol: Symbol
     body: Environment
-    upwards: bool
+    first: Any
+    step: int
+    reached: Any
+    holds: Any
+
+    @property
+    def upwards(self) -> bool:
+        """Whether the counter grows."""
+        return self.step > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,19 @@ class _Start:
     node: Any
 
 
-def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: Affine) -> Loop:
+class Follows(Protocol):
+    """Whatever knows what variables hold when an iteration of a loop starts."""
+
+    def carried(self, node: Any) -> Collection[Symbol]:
+        """Return the variables that the body of a loop changes."""
+
+    def starting(self, node: Any, loop: Loop) -> Mapping[Symbol, Asked]:
+        """Return what is known when an iteration starts; ``loop`` lacks its condition."""
+
+
+def read_loop(
+    node: Any, environment: Environment, bindings: Bindings, affine: Affine, values: Follows
+) -> Loop:
     """Read the header of a ``for`` statement."""
     source = bindings.source
     start = _start(node, bindings)
@@ -85,19 +112,25 @@ def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: A
     )
     if node.cond is None:
         raise source.error(node, "a loop without a condition does not end")
+    carried = values.carried(node)
+    if carried:
+        body = replace(inner, role=environment.role, memory={})
+        unbounded = Loop(iterator, symbol, body, first, step, inner.domain, inner.domain)
+        inner = replace(inner, known=values.starting(node, unbounded), memory={})
     holds = affine.condition(node.cond, inner)
-    values = inner.domain.intersect(holds)
-    if not _bounds_counter(node.cond, symbol, step > 0, bindings):
-        values = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
-        if not as_dimensions(values, (iterator.name,)).is_bounded():
+    counted = inner.domain.intersect(holds)
+    is_plain = not any(bindings.names.of(one) in carried for one in names_in(node.cond))
+    if not is_plain or not _bounds_counter(node.cond, symbol, step > 0, bindings):
+        counted = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
+        if not as_dimensions(counted, (iterator.name,)).is_bounded():
             raise source.error(
                 node.cond,
                 "the loop does not end for some values of the parameters",
                 "write the condition with < or >, or state before the region what is known of "
                 "the bounds, as in assert(n >= 0);",
             )
-    body = replace(inner, domain=values.coalesce(), role=environment.role, memory={})
-    return Loop(iterator, body, step > 0)
+    body = replace(inner, domain=counted.coalesce(), role=environment.role, memory={})
+    return Loop(iterator, symbol, body, first, step, inner.domain, holds)
 
 
 def _start(node: Any, bindings: Bindings) -> _Start:
@@ -213,8 +246,4 @@ def refuse_change(symbol: Symbol, node: Any, environment: Environment, bindings:
     if symbol in environment.iterators:
         raise bindings.source.error(
             node, f"the loop's counter {symbol.name} is changed inside the loop"
-        )
-    if symbol.home is not Home.FILE and bindings.names.iterates_in_region(symbol):
-        raise bindings.source.error(
-            node, f"{symbol.name} counts a loop of the region and is assigned elsewhere in it"
         )

@@ -36,7 +36,7 @@ def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> 
     found = replacement(node)
     if found is not None:
         return found
-    new = type(node).__new__(type(node))
+    new: Any = object.__new__(type(node))
     for name in node.__slots__:
         if name != "__weakref__":
             part = getattr(node, name, None)

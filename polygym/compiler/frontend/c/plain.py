@@ -355,8 +355,8 @@ class _Lift:
     def _uncertain(self, node: Any) -> Exception:
         return self._plain.source.error(
             node,
-            "what changes something, or calls a function that is more than an expression, must "
-            "not stand where it may not be evaluated",
+            "an assignment inside an expression, or a call of a function that is more than an "
+            "expression, must not stand where it may not be evaluated",
             "write it as a statement, under an if",
         )
 

@@ -96,6 +96,16 @@ def line_outside(path: str | Path, function: str) -> int | None:
     return None
 
 
+def argument_names(path: str | Path, function: str) -> tuple[str, ...]:
+    """Return the names of the arguments of a function with a region."""
+    source = completed_file(path).source
+    region = next(
+        one for one in find_regions(parse(source), source) if one.function.decl.name == function
+    )
+    declared = region.function.decl.type.args
+    return tuple(one.name for one in (declared.params if declared else ()) if hasattr(one, "name"))
+
+
 def _kinds(node: Any) -> set[str]:
     """Return the names of the kinds of nodes in a syntax tree."""
     return {type(node).__name__}.union(*(_kinds(child) for _, child in node.children()))

@@ -24,10 +24,11 @@ from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.extract import Draft, Extractor
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.initial import initial_values
-from polygym.compiler.frontend.c.live_in import refuse_lost_values
+from polygym.compiler.frontend.c.live_in import inputs, with_inputs
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
+from polygym.compiler.frontend.c.values import Values
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.verify import verify
 from polygym.compiler.poly.isl_numbers import isl_text
@@ -62,7 +63,8 @@ class Translation:
         functions = Functions(self.bindings)
         self.affine = Affine(self.bindings, functions)
         self.expressions = Expressions(self.bindings, self.affine, functions)
-        self.extractor = Extractor(self.bindings, self.affine, self.expressions)
+        self.values = Values(self.bindings, self.affine)
+        self.extractor = Extractor(self.bindings, self.affine, self.expressions, self.values)
 
     def run(self) -> Scop:
         """Translate; whatever isl refuses is a limit, at the place that was being read."""
@@ -106,6 +108,8 @@ class Translation:
             raise self.source.error(
                 self.region.begin, "no values of the parameters satisfy what is assumed"
             )
+        self.values.region(items)
+        self.values.before_region(self.region.function.body, self.region.begin, Environment(domain))
         self.extractor.region(items, Environment(domain))
         for symbol in self.extractor.declared:
             sizes[symbol], domain = self._extents(symbol, domain)
@@ -202,8 +206,8 @@ class Translation:
             unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
         )
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
-        refuse_lost_values(scop, drafts, self.expressions.touches, lost, self.bindings)
-        return verify(scop)
+        found = inputs(scop, drafts, self.expressions.touches, lost, self.bindings)
+        return verify(with_inputs(scop, [self.bindings.name(symbol) for symbol in found]))
 
     def _arguments(self, touched: list[Symbol]) -> list[tuple[str, str, bool]]:
         """Return the function's arguments: name, C declaration, whether the region uses them."""
