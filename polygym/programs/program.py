@@ -18,12 +18,14 @@ from pathlib import Path
 import polybench
 from polybench import Dataset, Part
 from polygym.compiler.frontend.c import parse_file, parse_text, regions
+from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
 from polygym.errors import InputError, SourceError
 from polygym.pickles import pickled_by_name
 from polygym.programs.comprehensions import (
     comprehension_named,
+    index_ranges,
     initial_data,
     is_comprehension,
     load_comprehension,
@@ -246,7 +248,7 @@ def _initial_data(scop: Scop, path: Path) -> Scop:
     if beside in regions(path):
         return parse_file(path, function=beside)
     try:
-        return by_rule(scop)
+        return by_rule(scop, index_ranges(scop) if sites(scop) else None)
     except SourceError as error:
         raise InputError(_why_not_filled(scop, path, beside, error)) from None
 

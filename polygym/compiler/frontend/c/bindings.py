@@ -25,7 +25,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.declarations import Declarations, Shape
-from polygym.compiler.frontend.c.nodes import names_in
+from polygym.compiler.frontend.c.nodes import declaration, names_in, plain_type
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Mention, Names, Symbol
 from polygym.compiler.ir.types import ScalarType
@@ -137,6 +137,7 @@ class Bindings:
         self._shapes: dict[Symbol, Shape] = {}
         self._variables: dict[str, Any] = {}
         self._named: dict[str, Symbol] = {}  # whatever has been a parameter
+        self._new: set[Symbol] = set()
         self._adopted: list[Any] = []  # an identity is only good while the object lives
 
         def order(symbol: Symbol) -> int:
@@ -228,6 +229,20 @@ class Bindings:
             if parameter is not None and value.involves_dims(isl.dim_type.param, index, 1):
                 self.parameters[parameter] = self.shape(parameter, parameter.declaration).type
         return value
+
+    def new_variable(self, name: str, like: Any) -> Any:
+        """Return a mention of a new int variable of the region, at the place of a node."""
+        declared = declaration(name, plain_type("int", like), None, like)
+        symbol = Symbol(name, Home.REGION, declared)
+        node = c_ast.ID(name, like.coord)
+        self.names.meaning[id(node)] = symbol
+        self._new.add(symbol)
+        self._adopted.append(node)
+        return node
+
+    def is_new(self, node: Any) -> bool:
+        """Whether a node is a variable that was put in."""
+        return self.names.of(node) in self._new
 
     def adopt(self, node: Any, symbol: Symbol) -> None:
         """Say what the names in a node mean that stand for a variable and have no meaning yet."""

@@ -26,10 +26,13 @@ from polygym.compiler.frontend.c.arithmetic import convert
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.calls import SAME_SIZE
 from polygym.compiler.frontend.c.expressions import Expressions
+from polygym.compiler.frontend.c.guards import Guard, guarded
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
+from polygym.compiler.frontend.c.nodes import changed_in, names_in
 from polygym.compiler.frontend.c.symbols import Home, Symbol
 from polygym.compiler.frontend.c.values import Values
-from polygym.compiler.ir.expr import Access, Expression, Load
+from polygym.compiler.ir.expr import Access, Expression, IntegerLiteral, Load
+from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
 
 ASSUMPTIONS = frozenset({"assert", "__builtin_assume"})
@@ -90,11 +93,15 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where the walk stands: what surrounds it, the time so far, and a label to be used."""
+    """Where the walk stands: what surrounds it, the time so far, and a label to be used.
+
+    ``guards`` are the conditions on data around it, outermost first.
+    """
 
     environment: Environment
     time: tuple[Position, ...] = ()
     label: str = ""
+    guards: tuple[Guard, ...] = ()
 
 
 class Extractor:
@@ -194,7 +201,11 @@ class Extractor:
     def _branches(self, node: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
         """Yield what stands under an if, each branch where its condition holds."""
         environment = self._values.at(spot.environment)
-        holds = self._affine.condition(node.cond, environment.as_role("the condition of an if"))
+        role = environment.as_role("the condition of an if")
+        holds = self._bindings.attempt(self._affine.condition, node.cond, role)
+        if holds is None:
+            yield from self._guarded(node, spot)
+            return
         before = self._values.known
         if node.iftrue is not None:
             inner = replace(spot, environment=environment.where(holds))
@@ -204,6 +215,39 @@ class Extractor:
             inner = replace(spot, environment=environment.where(holds.complement()), label="")
             yield from self._flatten([node.iffalse], inner)
         self._values.join(holds, then, self._values.known)
+
+    def _guarded(self, node: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
+        """Yield what stands under an if on data: every statement decides for itself.
+
+        Where the branches change what the condition reads, it is computed once, before them.
+        """
+        names = self._bindings.names
+        condition, before = node.cond, self._values.known
+        read = {names.of(one) for one in names_in(condition)}
+        branches = [one for one in (node.iftrue, node.iffalse) if one is not None]
+        changed = {names.of(one) for branch in branches for one in changed_in(branch)}
+        if (read & changed) - {None}:
+            condition = self._bindings.new_variable("holds", condition)
+            zero = c_ast.Constant("int", "0", node.cond.coord)
+            truth = c_ast.BinaryOp("!=", node.cond, zero, node.cond.coord)
+            yield c_ast.Assignment("=", condition, truth, node.cond.coord), replace(spot, label="")
+        environment = self._values.at(spot.environment)
+        left = []
+        for branch, is_else in ((node.iftrue, False), (node.iffalse, True)):
+            if branch is None:
+                left.append(before)
+                continue
+            guard = Guard(condition, environment, is_else)
+            inner = replace(
+                spot,
+                environment=self._expressions.reached(node.cond, environment, is_else=is_else),
+                guards=(*spot.guards, guard),
+                label="" if is_else else spot.label,
+            )
+            self._values.known = before
+            yield from self._flatten([branch], inner)
+            left.append(self._values.known)
+        self._values.meet(*left)
 
     def _check_sizes(self, node: Any, environment: Environment) -> None:
         """Refuse an array argument whose inner sizes are not those of the array it is given."""
@@ -293,6 +337,8 @@ class Extractor:
         if operator != "=":
             read, _ = self._expressions.touch(target, environment)
             value = self._expressions.combine(node, operator[:-1], Load(read, scalar), value)
+        if spot.guards:
+            value = self._selected(value, target, scalar, environment, spot, node)
         self.drafts.append(
             Draft(
                 label=spot.label,
@@ -308,6 +354,26 @@ class Extractor:
             )
         )
         self._number += 1
+
+    def _selected(
+        self,
+        value: Expression,
+        target: Any,
+        scalar: ScalarType,
+        environment: Environment,
+        spot: _Spot,
+        node: Any,
+    ) -> Expression:
+        """Return what a statement under conditions on data stores: its value, or the old one.
+
+        A variable that begins its life here has no old one.
+        """
+        starts = isinstance(node, c_ast.Decl) or self._bindings.is_new(target)
+        if starts:
+            old: Expression = convert(IntegerLiteral(0), scalar)
+        else:
+            old = Load(*self._expressions.touch(target, environment))
+        return guarded(spot.guards, convert(value, scalar), old, environment, self._expressions)
 
     def _followed(self, target: Any, node: Any, environment: Environment) -> Symbol | None:
         """Follow the value of an integer variable that is assigned; None for anything else.

@@ -15,7 +15,7 @@ dataflow analysis finds no earlier write in the region.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,17 +34,18 @@ def inputs(
     drafts: Sequence[Draft],
     touches: Sequence[Touch],
     symbols: Iterable[Symbol],
+    sizes: Mapping[Symbol, Sequence[Any]],
     bindings: Bindings,
 ) -> tuple[Symbol, ...]:
     """Return the variables of the function whose values from outside the region sees.
 
     ``drafts`` are those of the finished statements, in their order; ``symbols`` the variables in
-    memory that have no constant value when the region starts.
+    memory that have no constant value when the region starts; ``sizes`` the sizes of arrays.
     """
     suspects = {symbol for symbol in symbols if _is_filled(symbol, bindings.names)}
     if not suspects:
         return ()
-    accesses = _Accesses(scop, drafts, touches, suspects, bindings.context)
+    accesses = _Accesses(scop, drafts, touches, suspects, sizes, bindings.context)
     outside = accesses.reads_from_outside()
     found = [
         touch.symbol for touch, reads in accesses.reads if not reads.intersect(outside).is_empty()
@@ -84,6 +85,7 @@ class _Accesses:
         drafts: Sequence[Draft],
         touches: Sequence[Touch],
         suspects: set[Symbol],
+        sizes: Mapping[Symbol, Sequence[Any]],
         context: Any,
     ) -> None:
         """Collect reads, each with its touch, in the order of the text, and all writes."""
@@ -99,7 +101,9 @@ class _Accesses:
                 touch = touches[index]
                 if touch.symbol not in suspects:
                     continue
-                found = relation(touch, statement.name, draft.environment.domain, context)
+                found = relation(
+                    touch, statement.name, draft.environment.domain, context, sizes[touch.symbol]
+                )
                 accessed = isl.UnionMap.from_map(found.intersect_domain(instances))
                 if index == draft.touches.start:
                     self.writes = self.writes.union(accessed)

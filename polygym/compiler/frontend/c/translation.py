@@ -127,7 +127,8 @@ class Translation:
         self._refuse_endless_arrays(sizes, domain)
         drafts = self._running(drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
-        assembly = Assembly(self.bindings, self.expressions.touches, domain)
+        functions = {symbol: extents.functions for symbol, extents in sizes.items()}
+        assembly = Assembly(self.bindings, self.expressions.touches, functions, domain)
         stated = [text for one in assumptions for text in self._said(one, assembly)]
         conditions = tuple(dict.fromkeys([*stated, *needed]))
         return self._scop(drafts, touches, sizes, assembly, conditions)
@@ -206,7 +207,8 @@ class Translation:
             unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
         )
         lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
-        found = inputs(scop, drafts, self.expressions.touches, lost, self.bindings)
+        functions = {symbol: extents.functions for symbol, extents in sizes.items()}
+        found = inputs(scop, drafts, self.expressions.touches, lost, functions, self.bindings)
         return verify(with_inputs(scop, [self.bindings.name(symbol) for symbol in found]))
 
     def _arguments(self, touched: list[Symbol]) -> list[tuple[str, str, bool]]:

@@ -145,6 +145,14 @@ class Values:
                 joined[symbol] = _joined(condition, then[symbol], otherwise[symbol])
         self.known = joined
 
+    def meet(self, then: Mapping[Symbol, Value], otherwise: Mapping[Symbol, Value]) -> None:
+        """Know what both branches of a condition on data leave alike."""
+        self.known = {
+            symbol: _alike(then[symbol], otherwise[symbol])
+            for symbol in then
+            if symbol in otherwise
+        }
+
     def changed_in(self, *nodes: Any) -> list[Symbol]:
         """Return the followed variables that statements change."""
         found: dict[Symbol, None] = {}
@@ -224,10 +232,13 @@ class Values:
         if not self.changed_in(node.iftrue, node.iffalse):
             return
         holds = self._bindings.attempt(self._affine.condition, node.cond, self.at(environment))
-        if holds is None:
-            self.forget(self.changed_in(node))
-            return
         before = self.known
+        if holds is None:
+            self.effect(node.iftrue, environment)
+            then, self.known = self.known, before
+            self.effect(node.iffalse, environment)
+            self.meet(then, self.known)
+            return
         self.effect(node.iftrue, environment.where(holds))
         then, self.known = self.known, before
         self.effect(node.iffalse, environment.where(holds.complement()))
@@ -405,6 +416,22 @@ def _joined(condition: Any, then: Value, otherwise: Value) -> Value:
             return None
         one = first.intersect_domain(condition)
         return _compact(one.union_add(second.intersect_domain(condition.complement())))
+
+    return Value(compute)
+
+
+def _alike(then: Value, otherwise: Value) -> Value:
+    """Return what a variable holds if it is the same after two branches."""
+    if then is otherwise:
+        return then
+
+    def compute() -> Any:
+        """Compare the two."""
+        first, second = then.get(), otherwise.get()
+        if first is None or second is None:
+            return None
+        domain = first.domain().union(second.domain())
+        return first if domain.is_subset(first.eq_set(second)) else None
 
     return Value(compute)
 

@@ -108,6 +108,8 @@ def _traced(
         lines.append(line)
         if line.split() == ["#pragma", "scop"]:
             lines.append(dump("before", known))
+    if scop.name == "main":
+        return _HEADERS + "\n".join(lines)
     calls, main = [], ['FILE *from_ = fopen("given", "rb");']
     for a in known:
         if a.storage is Storage.GLOBAL:

@@ -46,7 +46,7 @@ REFUSED = [
     ("for (c = 0; c < n; c++) x[c] = 0;\nc = I[0];", 2, 1, "a value that is not affine"),
     ("for (int i = 0; i < n; i++) {\n  if (i > 3) break;\n}", 2, 14, "break"),
     ("for (int i = 0; i < n; i++) {\n  if (i > 3) continue;\n}", 2, 14, "continue"),
-    ("if (x[0] > 1) x[1] = 0;", 1, 5, "the condition of an if depends on data"),
+    ("if (x[0] > 1) x[n] = 0;", 1, 15, "leaves dimension 1 of x[n]"),
     ("while (c) x[0] = 0;", 1, 1, "while loops"),
     ("do x[0] = 0; while (c);", 1, 1, "do loops"),
     ("switch (n) { case 1: x[0] = 0; }", 1, 1, "switch"),
