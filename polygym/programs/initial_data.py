@@ -42,9 +42,9 @@ with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
 spread over all that is valid (:mod:`polygym.compiler.poly.valid_indices`).
 
-C as it is understood here has no types of less than 32 bits and none without a sign. An array of
-such a type is filled as one of ``int`` or ``long``, and what is written to it is then converted:
-the text says ``int``, the program that is returned does not. A bool gets v mod 2.
+An array of a type of less than 32 bits, or of one without a sign, is filled as one of ``int`` or
+``long``, and what is written to it is then converted: the text says ``int``, the program that is
+returned does not. A bool gets v mod 2.
 
 A variable to which the source gives constants before the region gets those instead. Neighbours that
 are alike share a loop, at every level, so that a large array of zeros is a short text.
@@ -89,7 +89,7 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         for position, array in enumerate(scop.arrays)
         if array.storage is not Storage.BLOCK
     ]
-    arguments = [f"{parameter.type.value} {parameter.name}" for parameter in scop.parameters]
+    arguments = [f"{_carrier(one.type).value} {one.name}" for one in scop.parameters]
     arguments += [_argument(array) for _, array in filled]
     matrices = divided_by(scop)
     body = "\n".join(
@@ -195,7 +195,10 @@ def _fill_alike(
 def _number(value: int | float, array: Array) -> str:
     """Return the C text of a constant of an array's type."""
     if isinstance(value, int):
-        return c_expression(IntegerLiteral(value, array.type))
+        carrier = _carrier(array.type)
+        if value > carrier.highest:
+            value -= 1 << carrier.bits
+        return c_expression(IntegerLiteral(value, carrier))
     return c_expression(FloatLiteral(value, array.type))
 
 

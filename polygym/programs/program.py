@@ -297,11 +297,14 @@ def _parameter_values(
 def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
     """Refuse parameter values for which the program is not meaningful."""
     for parameter in scop.parameters:
-        limit = 2 ** (parameter.type.bits - 1)
         value = values[parameter.name]
-        if not -limit <= value < limit:
+        kind = parameter.type
+        # Sums of unsigned parameters are taken not to wrap around.
+        highest = kind.highest if kind.is_signed or kind.bits < 32 else kind.highest >> 1
+        if not kind.lowest <= value <= highest:
             raise InputError(
-                f"{parameter.name} = {value}: expected a value of type {parameter.type.value}"
+                f"{parameter.name} = {value}: expected a value of type {kind.value}"
+                + (f", at most {highest}" if highest < kind.highest else "")
             )
         if abs(value) >= _LARGEST_PARAMETER:
             raise InputError(

@@ -194,7 +194,7 @@ def _wrapper(scop: Scop) -> str:
         if name in parameters:
             # Parameters follow the arrays in the argument block.
             place = len(positions) + list(parameters).index(name)
-            arguments.append(f"({parameters[name].type.value})*(long *){_BLOCK}[{place}]")
+            arguments.append(f"*(long *){_BLOCK}[{place}]")
         elif name in arrays:
             slot = f"{_BLOCK}[{positions[name]}]"
             by_value = arrays[name].storage is Storage.VALUE
@@ -203,6 +203,7 @@ def _wrapper(scop: Scop) -> str:
             arguments.append("0")  # the region does not use it
     before, after = _shared(scop, positions)
     return f"""#include "{_SOURCE}"
+#include <stdint.h>
 long polygym_now(void);
 void polygym_wake(void);
 int polygym_run(void **polygym_arguments, long *polygym_nanoseconds) {{

@@ -6,9 +6,9 @@ tree, regions), ``complete`` (a function around a region that has none: ``bare``
 ``reach``), ``plain`` (one effect a statement, ``calls`` of functions put in; ``nodes`` of trees),
 ``translation`` (the steps from here on, in their order): ``symbols``, ``declarations`` and
 ``literals`` (what names and constants mean), ``bindings`` (what they stand for in the region),
-``assumptions`` (what ``assert`` states), ``affine``, ``conditions``, ``division``, ``extremes`` and
-``loops`` (C to isl), ``accesses`` (elements that are touched), ``expressions`` (what statements
-compute, by C's ``arithmetic``, with ``functions`` of the user's put in), ``extract`` (the walk;
+``assumptions`` (what ``assert`` states), ``affine``, ``conditions``, ``division``, ``extremes``,
+``wrapping`` and ``loops`` (C to isl), ``accesses`` (elements that are touched), ``expressions``
+(what statements compute, by C's ``arithmetic``, with ``functions`` put in), ``extract`` (the walk;
 ``guards`` of statements under conditions on data), ``values`` (what integers hold on it;
 ``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves its array,
 with ``advice`` where one does), ``initial`` (constants that variables start with), ``assemble``

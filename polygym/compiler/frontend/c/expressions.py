@@ -202,6 +202,8 @@ class Expressions:
         if node.op not in ("+", "-", "~", "!"):
             raise self._source.error(node, _reason(node))
         operand = self.value(node.expr, environment)
+        if node.op != "!":
+            operand = convert(operand, operand.type.promoted)
         match node.op:
             case "+":
                 return operand

@@ -29,6 +29,8 @@ from polygym.compiler.frontend.c.division import constant_value
 from polygym.compiler.frontend.c.extremes import nonnegative
 from polygym.compiler.frontend.c.nodes import names_in
 from polygym.compiler.frontend.c.symbols import Symbol
+from polygym.compiler.frontend.c.wrapping import is_held
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.isl_numbers import integer
 
 # The cost of the polyhedral model grows exponentially with the depth.
@@ -92,9 +94,12 @@ def read_loop(
     shape = bindings.shape(symbol, start.node)
     if shape.sizes or shape.pointer or not shape.type.is_integer:
         raise source.error(
-            start.node, f"a loop's counter must be int or long; {symbol.name} is {shape.type.value}"
+            start.node, f"a loop's counter must be an integer; {symbol.name} is {shape.type.value}"
         )
-    first = affine.expression(start.first, environment.as_role("a loop bound"))
+    role = environment.as_role("a loop bound")
+    first = affine.stored(
+        affine.expression(start.first, role), start.first, shape.type, environment
+    )
     step = _step(node, symbol, environment, bindings, affine)
     others = tuple(iterator.name for iterator in environment.iterators.values())
     iterator = Iterator(bindings.counter(symbol.name, others), shape.type)
@@ -119,9 +124,12 @@ def read_loop(
         inner = replace(inner, known=values.starting(node, unbounded), memory={})
     holds = affine.condition(node.cond, inner)
     counted = inner.domain.intersect(holds)
-    is_plain = not any(bindings.names.of(one) in carried for one in names_in(node.cond))
+    is_plain = _counts_plainly(counter, shape.type, inner.domain) and not any(
+        bindings.names.of(one) in carried for one in names_in(node.cond)
+    )
     if not is_plain or not _bounds_counter(node.cond, symbol, step > 0, bindings):
         counted = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
+        counted = _of_usual_size(counted, bindings, (iterator.name,))
         if not as_dimensions(counted, (iterator.name,)).is_bounded():
             raise source.error(
                 node.cond,
@@ -131,6 +139,11 @@ def read_loop(
             )
     body = replace(inner, domain=counted.coalesce(), role=environment.role, memory={})
     return Loop(iterator, symbol, body, first, step, inner.domain, holds)
+
+
+def _counts_plainly(counter: Any, scalar: ScalarType, reached: Any) -> bool:
+    """Whether a counter would not wrap around if its condition always held."""
+    return scalar in (ScalarType.INT, ScalarType.LONG) or is_held(counter, scalar, reached)
 
 
 def _start(node: Any, bindings: Bindings) -> _Start:
@@ -227,6 +240,25 @@ def _bounds_counter(node: Any, symbol: Symbol, upwards: bool, bindings: Bindings
     else:
         return False
     return operator in (("<", "<=") if upwards else (">", ">="))
+
+
+def _of_usual_size(counted: Any, bindings: Bindings, counters: tuple[str, ...]) -> Any:
+    """Return the values of a counter for parameters that are not too large for their types.
+
+    An unsigned parameter is taken to be less than half of what its type holds, so that a counter
+    that has wrapped around is larger. That is no condition on the program: it is left out again.
+    """
+    limits = isl.Set.universe(counted.get_space())
+    for symbol, scalar in bindings.parameters.items():
+        if not scalar.is_signed:
+            name = bindings.name(symbol)
+            text = f"[{name}] -> {{ [] : {name} <= {scalar.highest >> 1} }}"
+            limits = limits.intersect(isl.Set.read_from_str(bindings.context, text))
+    if limits.plain_is_universe():
+        return counted
+    within = counted.intersect(limits).coalesce()
+    short = within.gist(limits).coalesce()
+    return short if as_dimensions(short, counters).is_bounded() else within
 
 
 def _until_first_stop(reached: Any, holds: Any, name: str, upwards: bool) -> Any:

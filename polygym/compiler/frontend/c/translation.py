@@ -29,10 +29,12 @@ from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
 from polygym.compiler.frontend.c.values import Values
+from polygym.compiler.frontend.c.wrapping import within_type
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.ir.verify import verify
 from polygym.compiler.poly.isl_numbers import isl_text
-from polygym.errors import LimitError, PolygymError
+from polygym.errors import LimitError, PolygymError, SourceError
 
 # The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
 _MAXIMUM_OPERATIONS = 1_000_000
@@ -98,7 +100,7 @@ class Translation:
     def _read(self) -> tuple[dict[Symbol, Extents], Any, tuple[Assumption, ...]]:
         """Read the region; return the sizes of its arrays, the domain, and what is assumed."""
         universe = isl.Set.universe(isl.Space.set_alloc(self.context, 0, 0))
-        sizes, domain = self._declared_sizes(universe)
+        sizes, domain = self._declared_sizes(self._typed(universe))
         assumptions, items = read_assumptions(
             self.region, self.bindings, self.affine, Environment(domain)
         )
@@ -114,6 +116,24 @@ class Translation:
         for symbol in self.extractor.declared:
             sizes[symbol], domain = self._extents(symbol, domain)
         return sizes, domain, assumptions
+
+    def _typed(self, domain: Any) -> Any:
+        """Return the domain in which integers from outside have values of their types."""
+        if not self.affine.is_narrow:
+            return domain
+        for symbol in self.names.uses:
+            if symbol.home is Home.REGION or self.names.iterates_in_region(symbol):
+                continue
+            try:
+                shape = self.bindings.shape(symbol, symbol.declaration)
+            except SourceError:
+                continue
+            if shape.sizes or shape.pointer or not shape.type.is_integer:
+                continue
+            if shape.type not in (ScalarType.INT, ScalarType.LONG):
+                name = self.bindings.name(symbol)
+                domain = domain.intersect(within_type(name, shape.type, self.context))
+        return domain
 
     def _run(self) -> Scop:
         """Translate the region."""

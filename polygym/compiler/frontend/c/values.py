@@ -38,6 +38,8 @@ from polygym.compiler.frontend.c.extremes import merged
 from polygym.compiler.frontend.c.loops import Loop, read_loop
 from polygym.compiler.frontend.c.nodes import is_change, walk
 from polygym.compiler.frontend.c.symbols import Home, Mention, Symbol
+from polygym.compiler.frontend.c.wrapping import is_held, within_type, wrapped
+from polygym.compiler.ir.types import ScalarType
 from polygym.errors import SourceError
 
 _MOST_PIECES = 12
@@ -302,16 +304,11 @@ class _Solution:
 
     def end(self, symbol: Symbol) -> Any:
         """Return the value behind the loop, None if it is not known."""
-        start, before = self._solved().get(symbol), self._before.get(symbol)
-        leaves, last = self._leaves.get(symbol), exit_value(self._loop)
-        first = before.get() if before is not None else None
-        if leaves is None or last is None:
-            return None
-        if start is None:
+        start, last = self._solved().get(symbol), exit_value(self._loop)
+        if start is None or last is None:
             return None
         # What would be the start of the iteration at which the loop stops.
-        name = self._loop.iterator.name
-        return _compact(substituted(start, name, last)) if first is not None else None
+        return _compact(substituted(start, self._loop.iterator.name, last))
 
     def _solved(self) -> dict[Symbol, Any]:
         """Return the values at the start of an iteration."""
@@ -335,7 +332,12 @@ class _Solution:
             for s, v in self._before.items()
             if s not in self._carried and s is not self._loop.symbol
         } | {s: Value(partial(bindings.variable, name)) for s, name in self._unknown.items()}
-        values.effect(self._node.stmt, self._loop.body)
+        body = self._loop.body
+        for symbol, name in self._unknown.items():
+            kind = bindings.shape(symbol, symbol.declaration).type
+            if kind not in (ScalarType.INT, ScalarType.LONG):
+                body = body.where(within_type(name, kind, bindings.context))
+        values.effect(self._node.stmt, body)
         found = {s: values.known[s].get() for s in self._carried if s in values.known}
         values.known = outside
         return found
@@ -344,13 +346,15 @@ class _Solution:
         """Return the start value of one variable, None if it cannot be told now."""
         leaves = self._leaves.get(symbol)
         before = self._before.get(symbol)
-        first = before.get() if before is not None else None
-        if leaves is None or first is None:
+        first: Any = before.get() if before is not None else None
+        if leaves is None:
             return None
         own = self._unknown[symbol]
         bindings, loop = self._values._bindings, self._loop
         difference = constant_value(leaves.sub(bindings.variable(own)).coalesce())
         if difference is not None:
+            if first is None:
+                return None
             count = bindings.variable(loop.iterator.name).sub(loop.first)
             count = count if loop.step > 0 else count.neg()
             count = count.scale_down_val(isl.Val(abs(loop.step), bindings.context)).floor()
@@ -364,11 +368,10 @@ class _Solution:
         earlier = counter.add_constant_val(isl.Val(-loop.step, bindings.context))
         later = substituted(leaves, loop.iterator.name, earlier)
         at_first = counter.eq_set(loop.first)
-        return _compact(
-            first.intersect_domain(at_first).union_add(
-                later.intersect_domain(at_first.complement())
-            )
-        )
+        later = later.intersect_domain(at_first.complement())
+        if first is None:
+            return _compact(later)  # not known for the first iteration
+        return _compact(first.intersect_domain(at_first).union_add(later))
 
 
 def exit_value(loop: Loop) -> Any:
@@ -378,7 +381,10 @@ def exit_value(loop: Loop) -> Any:
     if stops.is_empty():
         return None
     found = stops.dim_min(0) if loop.step > 0 else stops.dim_max(0)
-    return _compact(found.from_range().coalesce())
+    value, kind = found.from_range().coalesce(), loop.iterator.type
+    if kind not in (ScalarType.INT, ScalarType.LONG) and not is_held(value, kind, value.domain()):
+        value = wrapped(value, kind)
+    return _compact(value)
 
 
 def substituted(value: Any, name: str, other: Any) -> Any:

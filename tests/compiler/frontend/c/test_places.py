@@ -23,7 +23,7 @@ def test_a_macros_argument_has_its_own_place() -> None:
         "#define ADD(a, v) a += v\nvoid f(int n, double x[n]) {\n#pragma scop\n"
         "/* a\n comment */ ADD(x[0], y[n * n]); // end\n#pragma endscop\n}"
     )
-    assert (error.place.line, error.place.column) == (5, 25)
+    assert (error.place.line, error.place.column) == (5, 23)
 
 
 def test_a_macros_body_is_where_the_macro_is_called() -> None:
@@ -39,7 +39,7 @@ def test_places_behind_continuation_lines() -> None:
         "void f(int n, double x[n]) {\n#pragma scop\nx[0] = \\\n   1 + \\\n  y[n * n];\n"
         "#pragma endscop\n}"
     )
-    assert (error.place.line, error.place.column) == (5, 5)
+    assert (error.place.line, error.place.column) == (5, 3)
 
 
 def test_places_in_included_files(tmp_path: Path) -> None:
