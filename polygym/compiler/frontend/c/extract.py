@@ -35,7 +35,7 @@ from polygym.compiler.ir.expr import Access, Expression, IntegerLiteral, Load
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
 
-ASSUMPTIONS = frozenset({"assert", "__builtin_assume"})
+ASSUMPTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
 
 _REFUSED = {
     c_ast.While: "while loops are",
@@ -48,15 +48,25 @@ _REFUSED = {
     c_ast.Case: "switch is",
     c_ast.Default: "switch is",
 }
+_INSTEAD = {
+    c_ast.While: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
+    c_ast.DoWhile: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
+    c_ast.Break: "let the loop run on, and put the rest of its body under an if",
+    c_ast.Continue: "put the rest of the loop's body under an if with the opposite condition",
+    c_ast.Goto: "write an if around what is skipped",
+    c_ast.Return: "put what follows under an if",
+    c_ast.Switch: "write if … else if …",
+}
 
 
-def _refusal(node: Any) -> str:
-    """Return the sentence that refuses a statement."""
+def _refusal(node: Any) -> tuple[str, str]:
+    """Return the sentence that refuses a statement, and what to write instead."""
     if type(node) not in _REFUSED:
-        return "this has no effect or is not understood"
+        return "this has no effect or is not understood", ""
     return (
         f"{_REFUSED[type(node)]} not understood: which iterations run would depend on what ran "
-        "before; a region is made of for loops and if alone"
+        "before; a region is made of for loops and if alone",
+        _INSTEAD.get(type(node), ""),
     )
 
 
@@ -181,7 +191,7 @@ class Extractor:
                 case c_ast.FuncCall():
                     self._refuse_call(item)
                 case _:
-                    raise self._source.error(item, _refusal(item))
+                    raise self._source.error(item, *_refusal(item))
 
     def _passed(self, spot: _Spot, node: Any, count: int) -> _Spot:
         """Hand a label on to the only statement of a block."""

@@ -16,7 +16,7 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pycparser import c_ast
@@ -38,17 +38,38 @@ from polygym.compiler.frontend.c.places import SourceMap
 
 _Scope = dict[str, Any]
 
+# Calls that say something about the values of variables, and do nothing.
+_SAY_NOTHING = frozenset({"__pencil_kill", "__pencil_use", "__pencil_def"})
+
 
 def plain(tree: Any, region: Region, source: SourceMap) -> Region:
     """Return a region in plain form; its function in the tree is changed, too."""
     spelled = {token.text for token in source.tokens}
     rewriter = _Plain(Calls(tree, source, spelled), source)
     scope = _scope_of(region.function, region.begin)
-    items = tuple(rewriter.statements(region.items, scope))
+    items = tuple(rewriter.statements(map(_with_subscripts, region.items), scope))
     block = _block_of(region.function.body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
     block[first + 1 : last] = items
     return Region(region.name, region.function, items, region.begin, region.end)
+
+
+def _with_subscripts(item: Any) -> Any:
+    """Return a statement with ``a[i]`` for ``*(a + i)``, which C takes to be the same."""
+    if not any(isinstance(one, c_ast.BinaryOp) and one.op == "+" for one in walk(item)):
+        return item
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        is_sum = isinstance(node, c_ast.UnaryOp) and node.op == "*"
+        if not is_sum or not isinstance(node.expr, c_ast.BinaryOp) or node.expr.op != "+":
+            return None
+        left, right = (copied(one, replacement) for one in (node.expr.left, node.expr.right))
+        if not isinstance(left, c_ast.ID | c_ast.ArrayRef):
+            return None
+        return c_ast.ArrayRef(left, right, node.coord)
+
+    return copied(item, replacement)
 
 
 def _block_of(node: Any, wanted: Any) -> list[Any]:
@@ -80,7 +101,7 @@ class _Plain:
         self._calls = calls
         self._source = source
 
-    def statements(self, items: Sequence[Any], scope: _Scope) -> list[Any]:
+    def statements(self, items: Iterable[Any], scope: _Scope) -> list[Any]:
         """Return the plain statements for some; ``scope`` gets what they declare."""
         return [one for item in items for one in self._statement(item, scope)]
 
@@ -269,6 +290,8 @@ class _Plain:
 
     def _called(self, node: Any, scope: _Scope) -> list[Any]:
         """Put the body of a function in the place of a call whose value nobody wants."""
+        if getattr(node.name, "name", "") in _SAY_NOTHING:
+            return []
         if not self._calls.is_call(node):
             return [node]
         lift = _Lift(self, scope, node)

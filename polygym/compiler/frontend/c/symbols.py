@@ -159,6 +159,10 @@ def _arguments(function: Any) -> list[Any]:
     return [a for a in (listed.params if listed else ()) if isinstance(a, c_ast.Decl)]
 
 
+def _is_array(argument: Any) -> bool:
+    return isinstance(argument.type, c_ast.ArrayDecl)
+
+
 class _Walker:
     """The walk itself: a stack of scopes and a counter of positions."""
 
@@ -188,7 +192,8 @@ class _Walker:
     def function(self, function: Any) -> None:
         """Walk the region's function."""
         self.scopes.append({})
-        for argument in _arguments(function):
+        # Sizes may be arguments that follow: what is no array comes first.
+        for argument in sorted(_arguments(function), key=_is_array):
             self.declare(argument, Home.ARGUMENT)
         self.visit(function.body)
 

@@ -13,8 +13,10 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.complete import Whole, completed_source
+from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.parse import choose, find_regions, parse
 from polygym.compiler.frontend.c.plain import plain
+from polygym.compiler.frontend.c.pointers import with_sizes
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.ir.scop import Scop
@@ -53,7 +55,8 @@ def parse_text(
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), function, file)
-        region = plain(tree, region, source)
+        region = plain(tree, with_members(tree, region, source), source)
+        with_sizes(region, lambda: Translation(source, tree, region, file))
         return Translation(source, tree, region, file).run()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error

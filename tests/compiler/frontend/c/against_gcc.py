@@ -19,7 +19,6 @@ from polygym.compiler.frontend.c import argument_names, completed_file
 from polygym.compiler.frontend.c.parse import find_regions, parse
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import isl_schedule, original
-from polygym.compiler.poly.evaluate import evaluate
 from polygym.programs import Program, load_program
 from polygym.programs.outputs import DTYPES
 from tests.oracles.native import run_natively
