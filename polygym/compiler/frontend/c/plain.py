@@ -130,6 +130,8 @@ class _Plain:
             case c_ast.TernaryOp() if any(map(is_change, (node.iftrue, node.iffalse))):
                 branch = c_ast.If(node.cond, node.iftrue, node.iffalse, node.coord)
                 return self._if(branch, scope)
+            case c_ast.DoWhile() if _is_once(node):
+                return self._statement(node.stmt, scope)
             case c_ast.Cast(expr=c_ast.ID()) if c_text(node.to_type) == "void":
                 return []
             case _:
@@ -262,7 +264,9 @@ class _Plain:
         """Take what an initialiser changes or calls out of it."""
         if node.name:
             scope[node.name] = node
-        if node.init is None or isinstance(node.init, c_ast.InitList):
+        if isinstance(node.init, c_ast.InitList):
+            return self._listed(node)
+        if node.init is None:
             return [node]
         lift = _Lift(self, scope, node.init)
         value = lift.read(node.init)
@@ -276,6 +280,28 @@ class _Plain:
         target = c_ast.ID(node.name, node.coord)
         assigned = c_ast.Assignment("=", target, value, node.coord)
         return [bare, *lift.before, assigned, *lift.after]
+
+    def _listed(self, node: Any) -> list[Any]:
+        """Assign the elements of an array one by one that an initialiser lists in full."""
+        values = node.init.exprs
+        kind = node.type
+        size = kind.dim if isinstance(kind, c_ast.ArrayDecl) else None
+        is_plain = (
+            isinstance(size, c_ast.Constant)
+            and size.value == str(len(values))
+            and isinstance(kind.type, c_ast.TypeDecl)
+            and not any(isinstance(one, c_ast.InitList | c_ast.NamedInitializer) for one in values)
+            and not any(_has_effect(one, self._calls) for one in values)
+            and not set(node.storage) & {"static", "extern"}
+        )
+        if not is_plain:
+            return [node]
+        found: list[Any] = [declaration(node.name, kind, None, node)]
+        for place, value in enumerate(values):
+            name = c_ast.ID(node.name, node.coord)
+            target = c_ast.ArrayRef(name, integer_node(place, node), node.coord)
+            found.append(c_ast.Assignment("=", target, value, value.coord))
+        return found
 
     def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
         """Take an assignment apart."""
@@ -443,6 +469,16 @@ def _has_effect(node: Any, calls: Calls) -> bool:
         or isinstance(one, c_ast.ExprList)
         or (isinstance(one, c_ast.FuncCall) and calls.is_known(one))
         for one in walk(node)
+    )
+
+
+def _is_once(node: Any) -> bool:
+    """Whether a loop is ``do { … } while (0)``, which macros are made of."""
+    leaves = (c_ast.Break, c_ast.Continue)
+    return (
+        isinstance(node.cond, c_ast.Constant)
+        and node.cond.value == "0"
+        and not any(isinstance(one, leaves) for one in walk(node.stmt))
     )
 
 

@@ -8,8 +8,9 @@ largest subscripts say what there is at least (:mod:`polygym.compiler.frontend.c
       for (int i = 0; i < n; i++)
         a[i] = a[i + 1] + b[i][2];
 
-The declarations in the tree are changed. A pointer that is only used as ``*x`` or ``x[0]`` stays
-one. The rows of ``double **b`` are taken to be arrays of their own.
+So is a local pointer that gets its memory from ``malloc`` or ``calloc`` where it is declared, and
+never another value. The declarations in the tree are changed. A pointer that is only used as ``*x``
+or ``x[0]`` stays one. The rows of ``double **b`` are taken to be arrays of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pycparser import c_ast
 from pycparser.c_parser import CParser
 
 from polygym.compiler.frontend.c.accesses import Touch
-from polygym.compiler.frontend.c.nodes import base_and_subscripts, walk
+from polygym.compiler.frontend.c.nodes import base_and_subscripts, is_change, walk
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.reach import sizes_by_use
 from polygym.compiler.frontend.c.translation import Translation
@@ -34,14 +35,14 @@ def with_sizes(region: Region, translated: Callable[[], Translation]) -> None:
 
     ``translated`` reads the region anew.
     """
-    found = {
-        one.name: rank
-        for one in _arguments(region.function)
-        if (rank := _unsized(one, region)) is not None
-    }
+    candidates = [*_arguments(region.function), *_allocated(region)]
+    found = {one.name: rank for one in candidates if (rank := _unsized(one, region)) is not None}
     if not found:
         return
-    arguments = {one.name: one for one in _arguments(region.function)}
+    arguments = {one.name: one for one in candidates}
+    for one in arguments.values():
+        if one.name in found:
+            one.init = None
     for name, rank in found.items():
         _declare(arguments[name], [c_ast.Constant("long int", _ENDLESS, None)] * rank)
     translation = translated()
@@ -57,6 +58,37 @@ def _arguments(function: Any) -> list[Any]:
     """Return the declarations of a function's arguments."""
     declared = function.decl.type.args
     return [one for one in (declared.params if declared else ()) if isinstance(one, c_ast.Decl)]
+
+
+def _allocated(region: Region) -> list[Any]:
+    """Return the declarations of pointers to memory of their own, which never change."""
+    body = region.function.body
+    declared = [one for one in walk(body) if isinstance(one, c_ast.Decl)]
+    names = [one.name for one in declared]
+    changed = {
+        target.name
+        for one in walk(body)
+        if is_change(one)
+        for target in [one.lvalue if isinstance(one, c_ast.Assignment) else one.expr]
+        if isinstance(target, c_ast.ID)
+    }
+    return [
+        one
+        for one in declared
+        if isinstance(one.type, c_ast.PtrDecl)
+        and _is_allocation(one.init)
+        and names.count(one.name) == 1
+        and one.name not in changed
+        and one not in region.items
+    ]
+
+
+def _is_allocation(node: Any) -> bool:
+    """Whether an expression is a call that returns new memory."""
+    if isinstance(node, c_ast.Cast):
+        return _is_allocation(node.expr)
+    name = getattr(getattr(node, "name", None), "name", None)
+    return isinstance(node, c_ast.FuncCall) and name in ("malloc", "calloc")
 
 
 def _unsized(argument: Any, region: Region) -> int | None:

@@ -71,6 +71,7 @@ class Values:
         self._affine = affine
         self._names = bindings.names
         self._tracked: dict[Symbol, bool] = {}
+        self._changes: dict[int, tuple[Any, list[Symbol]]] = {}
         self._exposed: set[Symbol] = set()
         self.known: Mapping[Symbol, Value] = {}
 
@@ -78,6 +79,7 @@ class Values:
         """Say what the region consists of."""
         self._exposed = exposed_counters(items, self._names)
         self._tracked.clear()
+        self._changes.clear()
 
     def at(self, environment: Environment) -> Environment:
         """Return an environment in which what is known now can be read."""
@@ -157,17 +159,28 @@ class Values:
 
     def changed_in(self, *nodes: Any) -> list[Symbol]:
         """Return the followed variables that statements change."""
+        return list(dict.fromkeys(one for node in nodes for one in self._changed(node)))
+
+    def _changed(self, node: Any) -> list[Symbol]:
+        """Return the followed variables that a statement changes, as found the first time."""
+        if node is None:
+            return []
+        if id(node) not in self._changes:
+            self._changes[id(node)] = node, self._changed_anew(node)
+        return self._changes[id(node)][1]
+
+    def _changed_anew(self, node: Any) -> list[Symbol]:
+        """Return the followed variables that a statement changes."""
         found: dict[Symbol, None] = {}
-        for node in nodes:
-            for one in walk(node) if node is not None else ():
-                target = None
-                if is_change(one):
-                    target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
-                elif isinstance(one, c_ast.Decl):
-                    target = one
-                symbol = self._names.of(target) if target is not None else None
-                if symbol is not None and self.is_tracked(symbol):
-                    found[symbol] = None
+        for one in walk(node):
+            target = None
+            if is_change(one):
+                target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
+            elif isinstance(one, c_ast.Decl):
+                target = one
+            symbol = self._names.of(target) if target is not None else None
+            if symbol is not None and self.is_tracked(symbol):
+                found[symbol] = None
         return list(found)
 
     def carried(self, node: Any) -> Collection[Symbol]:
