@@ -103,7 +103,7 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         for position, array in filled
     )
     if not filled:
-        body = f"int {_NOTHING};\n{_NOTHING} = 0;"
+        body = f"double {_NOTHING};\n{_NOTHING} = 0;"
     return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 

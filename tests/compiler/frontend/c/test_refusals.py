@@ -80,7 +80,7 @@ REFUSED = [
     ("x[0] = (long double)c;", 1, 8, "long double"),
     ("for (unsigned i = n - 1; i >= 0; i--) x[0] = 0;", 1, 26, "does not end"),
     ("x[0] = 99999999999999999999;", 1, 8, "does not fit long"),
-    ("int v[2] = {1, 2};", 1, 13, "initialiser lists"),
+    ("int v[2][1] = {1, 2};", 1, 16, "initialiser lists"),
     ("static int v = 1; x[v] = 0;", 1, 12, "keeps its value"),
     ("double *r = x; r[0] = 1;", 1, 8, "may alias"),
     ("c = I[0]; x[c] = 0;", 1, 13, "is assigned in line"),
