@@ -228,7 +228,8 @@ def _shared(scop: Scop, positions: dict[str, int]) -> tuple[str, str]:
         if array.storage is Storage.GLOBAL and array.initial is None:
             slot, name = f"{_BLOCK}[{positions[array.name]}]", array.name
             before.append(f"__builtin_memcpy((void *)&{name}, {slot}, sizeof {name});")
-            after.append(f"__builtin_memcpy({slot}, (void *)&{name}, sizeof {name});")
+            if array.live_out:  # what is only read may not be written to
+                after.append(f"__builtin_memcpy({slot}, (void *)&{name}, sizeof {name});")
     for place, parameter in enumerate(scop.parameters):
         if parameter.name not in scop.signature:
             before.append(f"{parameter.name} = *(long *){_BLOCK}[{len(positions) + place}];")

@@ -7,6 +7,7 @@ machine code, started from the one, must leave the other: in the order of the te
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
 from math import prod
@@ -52,7 +53,8 @@ def like_gcc(folder: Path, text: str, **values: int) -> Scop:
     _run(folder, ["./traced"])
     before = _read(folder / "before", known, shapes)
     expected = _read(folder / "after", seen, shapes)
-    sizes = {parameter.name: program.value(parameter.name) for parameter in scop.parameters}
+    numbers = np.fromfile(folder / "sizes", np.int64)
+    sizes = {p.name: int(v) for p, v in zip(scop.parameters, numbers, strict=True)}
     for schedule in (original(scop), isl_schedule(scop)):
         arrays = {
             a.name: np.reshape(np.array(a.initial, DTYPES[a.type]), shapes[a.name])
@@ -100,6 +102,9 @@ def _traced(
         written = "".join(f"fwrite((void *){address(a)}, 1, {size(a)}, to_);" for a in arrays)
         return f'{{ FILE *to_ = fopen("{name}", "wb"); {written} fclose(to_); }}'
 
+    # Those that are no arguments have what the code before the region gives them.
+    values = "".join(f"{{ long v_ = {p.name}; fwrite(&v_, 8, 1, to_); }}" for p in scop.parameters)
+    values = f'{{ FILE *to_ = fopen("sizes", "wb"); {values} fclose(to_); }}'
     lines = []
     for line in whole.text.split("\n"):
         if line.split() == ["#pragma", "endscop"]:
@@ -107,6 +112,7 @@ def _traced(
         lines.append(line)
         if line.split() == ["#pragma", "scop"]:
             lines.append(dump("before", known))
+            lines.append(values)
     if scop.name == "main":
         return _HEADERS + "\n".join(lines)
     calls, main = [], ['FILE *from_ = fopen("given", "rb");']
@@ -116,8 +122,9 @@ def _traced(
         elif a.name in arguments:
             main.append(f"static {a.type.value} own_{a.name}[{prod(shapes[a.name])}];")
             main.append(f"fread(own_{a.name}, 1, {size(a)}, from_);")
+    outside = {one.name for one in tree.ext if isinstance(one, c_ast.Decl)}
     for parameter in scop.parameters:
-        if parameter.name not in arguments:
+        if parameter.name not in arguments and parameter.name in outside:
             main.append(f"{parameter.name} = {program.value(parameter.name)};")
     for name in arguments:
         if name in dict(program.parameters):
@@ -143,5 +150,8 @@ def _read(path: Path, arrays: list[Array], shapes: dict) -> dict[str, np.ndarray
 
 
 def _run(folder: Path, command: list[str]) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    quiet = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=60, env=quiet
+    )
     assert done.returncode == 0, done.stderr
