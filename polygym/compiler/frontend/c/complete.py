@@ -94,7 +94,7 @@ class _Completion:
             self._translation(place, heads).run()
         except SourceError as error:
             if found := _ADVICE.search(error.hint):
-                return f"{heads[place]}\n  {found[1]}"
+                return f"#include <assert.h>\n{heads[place]}\n  {found[1]}"
         except InputError:
             pass  # whoever reads the file meets it again
         return heads[place]

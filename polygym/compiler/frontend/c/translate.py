@@ -13,6 +13,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.complete import Whole, completed_source
+from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.parse import choose, find_regions, parse
 from polygym.compiler.frontend.c.plain import plain
@@ -83,8 +84,8 @@ def regions(text_or_path: str | Path) -> tuple[str, ...]:
 def line_outside(path: str | Path, function: str) -> int | None:
     """Return the line of what a function does beside its region; None if it does nothing else.
 
-    Declarations do nothing unless they call a function, nor does a ``return`` without a value. A
-    function with several regions does something beside each.
+    Declarations do nothing unless they call a function, nor does a ``return`` without a value or an
+    assertion. A function with several regions does something beside each.
     """
     source = completed_file(path).source
     found = find_regions(parse(source), source)
@@ -94,6 +95,9 @@ def line_outside(path: str | Path, function: str) -> int | None:
     for item in region.function.body.block_items or ():
         nothing = isinstance(item, c_ast.Decl) and "FuncCall" not in _kinds(item)
         nothing |= isinstance(item, c_ast.Return) and item.expr is None
+        nothing |= isinstance(item, c_ast.FuncCall) and (
+            getattr(item.name, "name", "") in ASSUMPTIONS
+        )
         if not nothing and id(item) not in inside:
             return source.place(item).line
     return None

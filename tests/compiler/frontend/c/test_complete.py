@@ -61,6 +61,15 @@ FILES = {
         {"n": 12, "m": 17},
         "int n, int k, int m, double y[(n) >= (m) ? (n) : (m)]",
     ),
+    "with an assertion": (
+        """double a[100];
+        #pragma scop
+        for (i = 0; i < n; i++) a[i] = i;
+        #pragma endscop
+        """,
+        {"n": 50},
+        "int n",
+    ),
     "integers": (
         """#pragma scop
         for (i = 0; i < n; i++) {
