@@ -167,6 +167,9 @@ class Calls:
         """
         name = call.name.name
         function = self._functions[name]
+        self._count += 1  # nothing ends if functions without names call each other
+        if self._count > _MOST_CALLS:
+            raise LimitError(f"more than {_MOST_CALLS} calls and names are put in place")
         arguments, operands = self._arguments(call)
         return self._put_in(call, function, arguments, operands, result, declared)
 
