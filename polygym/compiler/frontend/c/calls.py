@@ -19,11 +19,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polygym.compiler.frontend.c.actuals import (
+    Actual,
+    converted,
+    element,
+    is_place,
+    renaming,
+    returned,
+    same,
+    sizes,
+)
 from polygym.compiler.frontend.c.nodes import (
     base_and_subscripts,
     body_of,
@@ -41,21 +50,6 @@ SAME_SIZE = "__polygym_same_size"
 
 _MOST_CALLS = 2000
 _DEEPEST_CALL = 50
-_LARGEST_EXPRESSION = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class _Actual:
-    """What an array or pointer argument stands for: a name, and subscripts before its own.
-
-    ``offset`` is added to the first of its own subscripts; ``is_scalar`` says that it is the
-    address of a scalar.
-    """
-
-    name: str
-    before: tuple[Any, ...]
-    offset: Any = None
-    is_scalar: bool = False
 
 
 class Calls:
@@ -128,10 +122,10 @@ class Calls:
         if all(isinstance(self._resolved(one.type), c_ast.TypeDecl) for one in arguments):
             return call
         values: dict[str, Any] = {}
-        arrays: dict[str, _Actual] = {}
+        arrays: dict[str, Actual] = {}
         for argument, operand in zip(arguments, operands, strict=True):
             if isinstance(self._resolved(argument.type), c_ast.TypeDecl):
-                values[argument.name] = _converted(operand, argument.type, call)
+                values[argument.name] = converted(operand, argument.type, call)
                 continue
             actual, _ = self._actual(operand, call, argument.name, is_kept=True)
             arrays[argument.name] = actual
@@ -141,8 +135,8 @@ class Calls:
                     operand, f"the argument {argument.name} has more than one dimension"
                 )
         self._refuse_captures(call, function, dict.fromkeys(values, ""), arrays, declared)
-        body = copied(self._single[name], _renaming({}, arrays, values))
-        return _converted(body, function.decl.type.type, call)
+        body = copied(self._single[name], renaming({}, arrays, values))
+        return converted(body, function.decl.type.type, call)
 
     def _arguments(self, call: Any) -> tuple[list[Any], list[Any]]:
         """Return the arguments that a function declares, and those that a call has."""
@@ -209,9 +203,9 @@ class Calls:
     ) -> Any:
         """Return the block of a call whose number of arguments is right."""
         own: dict[str, str] = {}
-        arrays: dict[str, _Actual] = {}
+        arrays: dict[str, Actual] = {}
         items: list[Any] = []
-        checks: list[tuple[Any, Any, _Actual]] = []
+        checks: list[tuple[Any, Any, Actual]] = []
         for argument, operand in zip(arguments, operands, strict=True):
             if isinstance(self._resolved(argument.type), c_ast.TypeDecl):
                 own[argument.name] = self.fresh(argument.name)
@@ -248,7 +242,7 @@ class Calls:
 
     def _actual(
         self, operand: Any, call: Any, name: str, *, is_kept: bool = False
-    ) -> tuple[_Actual, list[Any]]:
+    ) -> tuple[Actual, list[Any]]:
         """Return what an array argument is given, and declarations of the subscripts in it.
 
         Subscripts that are kept stay as they are.
@@ -258,7 +252,7 @@ class Calls:
         node = operand
         while isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.ID):
             raise self._source.error(node, "aliasing through casts is refused")
-        if isinstance(node, c_ast.BinaryOp) and node.op == "+" and _is_place(node.left):
+        if isinstance(node, c_ast.BinaryOp) and node.op == "+" and is_place(node.left):
             node, offset = node.left, node.right
         elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
             node, is_address = node.expr, True
@@ -284,14 +278,14 @@ class Calls:
         if offset is not None:
             offset = bound(offset)
         is_scalar = is_address and offset is None
-        return _Actual(base.name, before, offset, is_scalar), items
+        return Actual(base.name, before, offset, is_scalar), items
 
     def _refuse_captures(
         self,
         call: Any,
         function: Any,
         own: Mapping[str, str],
-        arrays: Mapping[str, _Actual],
+        arrays: Mapping[str, Actual],
         declared: Mapping[str, Any],
     ) -> None:
         """Refuse a function that uses a global name which means something else where it is called.
@@ -312,7 +306,7 @@ class Calls:
         self,
         argument: Any,
         operand: Any,
-        actual: _Actual,
+        actual: Actual,
         own: Mapping[str, str],
         declared: Mapping[str, Any],
         call: Any,
@@ -322,19 +316,19 @@ class Calls:
             return
         formal = self._resolved(argument.type)
         given = declared.get(actual.name, self._global.get(actual.name))
-        wanted = _sizes(formal, self._resolved)
+        wanted = sizes(formal, self._resolved)
         if given is None:
             if wanted and len(wanted) > 1:
-                yield _same(SAME_SIZE, [c_ast.ID(actual.name, call.coord)], call)
+                yield same(SAME_SIZE, [c_ast.ID(actual.name, call.coord)], call)
             return
-        found = _sizes(self._resolved(given.type), self._resolved)[len(actual.before) :]
+        found = sizes(self._resolved(given.type), self._resolved)[len(actual.before) :]
         if len(found) != len(wanted) and not (len(wanted) == 1 and not found):
             raise self._source.error(
                 operand,
                 f"the argument {argument.name} has {len(wanted)} dimensions and is given "
                 f"{len(found)} of {actual.name}",
             )
-        if _element(formal) != _element(self._resolved(given.type)):
+        if element(formal) != element(self._resolved(given.type)):
             raise self._source.error(
                 operand,
                 f"the argument {argument.name} has another type than {actual.name}: one element "
@@ -345,19 +339,19 @@ class Calls:
                 raise self._source.error(
                     operand, f"the argument {argument.name} has a dimension of unknown size"
                 )
-            renamed = copied(one, _renaming(own, {}))
-            yield _same(SAME_SIZE, [renamed, copied(other), c_ast.ID(actual.name)], operand)
+            renamed = copied(one, renaming(own, {}))
+            yield same(SAME_SIZE, [renamed, copied(other), c_ast.ID(actual.name)], operand)
 
     def _body(
         self,
         function: Any,
         own: Mapping[str, str],
-        arrays: Mapping[str, _Actual],
+        arrays: Mapping[str, Actual],
         result: str | None,
         call: Any,
     ) -> list[Any]:
         """Return the statements of a function with other names, its last return an assignment."""
-        items = body_of(copied(function.body, _renaming(own, arrays)))
+        items = body_of(copied(function.body, renaming(own, arrays)))
         last = items[-1] if items and isinstance(items[-1], c_ast.Return) else None
         if last is not None:
             items = items[:-1]
@@ -378,181 +372,3 @@ class Calls:
                         "assign the value to a variable, and return that at the end",
                     )
         return items
-
-
-def returned(items: Sequence[Any]) -> Any:
-    """Return the expression that a function returns if it does nothing else, None otherwise.
-
-    ``if (c) return a; return b;`` is ``c ? a : b``; constants of the function are put in, each
-    converted to its type: of ``double t = x; return t * t;`` it is ``(double)x * (double)x``.
-    """
-    if not items:
-        return None
-    first, rest = items[0], items[1:]
-    match first:
-        case c_ast.Return():
-            return first.expr
-        case c_ast.Compound() if not rest:
-            return returned(body_of(first))
-        case c_ast.If():
-            then = returned([*body_of(first.iftrue), *rest])
-            other = returned([*body_of(first.iffalse), *rest])
-            if then is None or other is None:
-                return None
-            return _small(c_ast.TernaryOp(first.cond, copied(then), other, first.coord))
-        case c_ast.Decl(init=init) if init is not None and isinstance(first.type, c_ast.TypeDecl):
-            if isinstance(init, c_ast.InitList) or set(first.storage) & {"static", "extern"}:
-                return None
-            expression = returned(rest)
-            if expression is None or any(
-                isinstance(one, c_ast.ID) and one.name == first.name for one in walk(init)
-            ):
-                return None
-            value = _converted(init, first.type, first)
-            return _small(copied(expression, _substitution({first.name: value})))
-        case _:
-            return None
-
-
-def _small(expression: Any) -> Any:
-    """Return an expression of a moderate size, None for one that has grown too large."""
-    return expression if sum(1 for _ in walk(expression)) <= _LARGEST_EXPRESSION else None
-
-
-def _substitution(values: Mapping[str, Any]) -> Any:
-    """Return a replacement of names by values, except for members and functions of that name."""
-
-    def replacement(node: Any) -> Any:
-        """Return what stands for a node."""
-        match node:
-            case c_ast.ID() if node.name in values:
-                return copied(values[node.name])
-            case c_ast.FuncCall(name=c_ast.ID()):
-                return c_ast.FuncCall(node.name, copied(node.args, replacement), node.coord)
-            case c_ast.StructRef():
-                inner = copied(node.name, replacement)
-                return c_ast.StructRef(inner, node.type, node.field, node.coord)
-        return None
-
-    return replacement
-
-
-def _converted(value: Any, kind: Any, like: Any) -> Any:
-    """Return a value cast to a type."""
-    plain = c_ast.TypeDecl(None, [], None, kind.type, like.coord)
-    return c_ast.Cast(c_ast.Typename(None, [], None, plain, like.coord), value, like.coord)
-
-
-def _same(name: str, operands: list[Any], at: Any) -> Any:
-    return c_ast.FuncCall(c_ast.ID(name, at.coord), c_ast.ExprList(operands, at.coord), at.coord)
-
-
-def _is_place(node: Any) -> bool:
-    """Whether a node may name an array."""
-    return isinstance(node, c_ast.ID | c_ast.ArrayRef)
-
-
-def _sizes(kind: Any, resolved: Any) -> list[Any]:
-    """Return the sizes of an array type, None for one that is not said."""
-    sizes: list[Any] = []
-    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
-        sizes.append(kind.dim if isinstance(kind, c_ast.ArrayDecl) else None)
-        kind = resolved(kind.type)
-    return sizes
-
-
-def _element(kind: Any) -> Any:
-    """Return what tells a type's elements from others."""
-    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl | c_ast.TypeDecl):
-        kind = kind.type
-    return sorted(getattr(kind, "names", [str(type(kind))]))
-
-
-def _renaming(
-    own: Mapping[str, str], arrays: Mapping[str, _Actual], values: Mapping[str, Any] | None = None
-) -> Any:
-    """Return a replacement of a function's names by those of the block, or by values."""
-    values = values or {}
-
-    def replacement(node: Any) -> Any:
-        """Return what stands for a node."""
-        match node:
-            case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
-                base, subscripts = base_and_subscripts(node)
-                if isinstance(base, c_ast.ID) and base.name in arrays:
-                    mine = [copied(one, replacement) for one in subscripts]
-                    return _element_of(arrays[base.name], mine, node)
-            case c_ast.ID() if node.name in values:
-                return copied(values[node.name])
-            case c_ast.Pragma():
-                return c_ast.EmptyStatement(node.coord)
-            case c_ast.ID() if node.name in own:
-                return c_ast.ID(own[node.name], node.coord)
-            case c_ast.ID() if node.name in arrays:
-                return _whole(arrays[node.name], node)
-            case c_ast.Decl() if node.name in own:
-                new = copied(node.type, replacement)
-                init = copied(node.init, replacement)
-                return c_ast.Decl(
-                    own[node.name],
-                    [],
-                    [],
-                    [],
-                    [],
-                    _with_name(new, own[node.name]),
-                    init,
-                    None,
-                    node.coord,
-                )
-            case c_ast.FuncCall() if isinstance(node.name, c_ast.ID):
-                return c_ast.FuncCall(
-                    c_ast.ID(node.name.name, node.name.coord),
-                    copied(node.args, replacement),
-                    node.coord,
-                )
-            case c_ast.StructRef():
-                return c_ast.StructRef(
-                    copied(node.name, replacement), node.type, copied(node.field), node.coord
-                )
-            case c_ast.Label():
-                return copied(node.stmt, replacement)
-        return None
-
-    return replacement
-
-
-def _with_name(kind: Any, name: str) -> Any:
-    """Return a declaration's type with another name at its end."""
-    if isinstance(kind, c_ast.TypeDecl):
-        return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)
-    if isinstance(kind, c_ast.ArrayDecl):
-        return c_ast.ArrayDecl(_with_name(kind.type, name), kind.dim, [], kind.coord)
-    return kind
-
-
-def _element_of(actual: _Actual, subscripts: list[Any], node: Any) -> Any:
-    """Return the caller's element for one of the function's."""
-    is_zero = isinstance(subscripts[0], c_ast.Constant) and subscripts[0].value == "0"
-    if actual.is_scalar and len(subscripts) == 1 and is_zero:
-        return c_ast.ID(actual.name, node.coord)
-    if actual.offset is not None:
-        first = copied(actual.offset)
-        if not is_zero:
-            first = c_ast.BinaryOp("+", first, subscripts[0], subscripts[0].coord)
-        subscripts = [first, *subscripts[1:]]
-    result: Any = c_ast.ID(actual.name, node.coord)
-    for subscript in (*map(copied, actual.before), *subscripts):
-        result = c_ast.ArrayRef(result, subscript, node.coord)
-    return result
-
-
-def _whole(actual: _Actual, node: Any) -> Any:
-    """Return the caller's array for the function's, as an argument of another call."""
-    result: Any = c_ast.ID(actual.name, node.coord)
-    for subscript in map(copied, actual.before):
-        result = c_ast.ArrayRef(result, subscript, node.coord)
-    if actual.is_scalar:
-        return c_ast.UnaryOp("&", result, node.coord)
-    if actual.offset is None:
-        return result
-    return c_ast.BinaryOp("+", result, copied(actual.offset), node.coord)

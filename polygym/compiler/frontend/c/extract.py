@@ -29,6 +29,7 @@ from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.guards import Guard, guarded
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
 from polygym.compiler.frontend.c.nodes import changed_in, names_in
+from polygym.compiler.frontend.c.refusals import refusal
 from polygym.compiler.frontend.c.symbols import Home, Symbol
 from polygym.compiler.frontend.c.values import Values
 from polygym.compiler.ir.expr import Access, Expression, IntegerLiteral, Load
@@ -36,38 +37,6 @@ from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
 
 ASSUMPTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
-
-_REFUSED = {
-    c_ast.While: "while loops are",
-    c_ast.DoWhile: "do loops are",
-    c_ast.Break: "break is",
-    c_ast.Continue: "continue is",
-    c_ast.Goto: "goto is",
-    c_ast.Return: "return inside the region is",
-    c_ast.Switch: "switch is",
-    c_ast.Case: "switch is",
-    c_ast.Default: "switch is",
-}
-_INSTEAD = {
-    c_ast.While: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
-    c_ast.DoWhile: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
-    c_ast.Break: "let the loop run on, and put the rest of its body under an if",
-    c_ast.Continue: "put the rest of the loop's body under an if with the opposite condition",
-    c_ast.Goto: "write an if around what is skipped",
-    c_ast.Return: "put what follows under an if",
-    c_ast.Switch: "write if … else if …",
-}
-
-
-def _refusal(node: Any) -> tuple[str, str]:
-    """Return the sentence that refuses a statement, and what to write instead."""
-    if type(node) not in _REFUSED:
-        return "this has no effect or is not understood", ""
-    return (
-        f"{_REFUSED[type(node)]} not understood: which iterations run would depend on what ran "
-        "before; a region is made of for loops and if alone",
-        _INSTEAD.get(type(node), ""),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +160,7 @@ class Extractor:
                 case c_ast.FuncCall():
                     self._refuse_call(item)
                 case _:
-                    raise self._source.error(item, *_refusal(item))
+                    raise self._source.error(item, *refusal(item))
 
     def _passed(self, spot: _Spot, node: Any, count: int) -> _Spot:
         """Hand a label on to the only statement of a block."""

@@ -23,6 +23,7 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.calls import Calls
+from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
 from polygym.compiler.frontend.c.nodes import (
     body_of,
     changed_in,
@@ -157,7 +158,7 @@ class _Plain:
 
     def _if(self, node: Any, scope: _Scope) -> list[Any]:
         """Take what a condition changes out of it."""
-        lift = _Lift(self, scope, node.cond)
+        lift = Lift(self, scope, node.cond)
         condition = lift.read(node.cond)
         then = self._block(node.iftrue, scope, lift.after)
         otherwise = self._block(node.iffalse, scope, lift.after)
@@ -202,7 +203,7 @@ class _Plain:
         elif isinstance(init, c_ast.Decl):
             scope[init.name] = init
         init, first = self._start(init, scope)
-        lift = _Lift(self, scope, node.cond)
+        lift = Lift(self, scope, node.cond)
         condition = None if node.cond is None else lift.read(node.cond)
         if lift.before or lift.after:
             raise self._source.error(
@@ -221,7 +222,7 @@ class _Plain:
         value = init.init if isinstance(init, c_ast.Decl) else init.rvalue
         if value is None:
             return c_ast.DeclList([init], init.coord), []
-        lift = _Lift(self, scope, value)
+        lift = Lift(self, scope, value)
         new = lift.read(value)
         if lift.after:
             raise self._source.error(value, "++ inside an expression is a side effect")
@@ -249,9 +250,9 @@ class _Plain:
                 return None
             steps = items[-1:]
             changed = [one.name for one in changed_in(node.stmt) if isinstance(one, c_ast.ID)]
-            if changed.count(_changed(steps[0])) != 1:
+            if changed.count(changed_name(steps[0])) != 1:
                 return None
-        found = [name for name in map(_changed, steps) if name in asked]
+        found = [name for name in map(changed_name, steps) if name in asked]
         started = [name for name in map(_started, _parts(node.init)) if name in found]
         choice = started if len(found) > 1 and len(started) == 1 else found
         if len(choice) > 1 and not any(
@@ -268,7 +269,7 @@ class _Plain:
             return self._listed(node)
         if node.init is None:
             return [node]
-        lift = _Lift(self, scope, node.init)
+        lift = Lift(self, scope, node.init)
         value = lift.read(node.init)
         if not lift.before and not lift.after:
             new = copied(node)
@@ -291,7 +292,7 @@ class _Plain:
             and size.value == str(len(values))
             and isinstance(kind.type, c_ast.TypeDecl)
             and not any(isinstance(one, c_ast.InitList | c_ast.NamedInitializer) for one in values)
-            and not any(_has_effect(one, self._calls) for one in values)
+            and not any(has_effect(one, self._calls) for one in values)
             and not set(node.storage) & {"static", "extern"}
         )
         if not is_plain:
@@ -305,7 +306,7 @@ class _Plain:
 
     def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
         """Take an assignment apart."""
-        lift = _Lift(self, scope, node)
+        lift = Lift(self, scope, node)
         if isinstance(node, c_ast.UnaryOp):
             target = lift.read_target(node.expr)
             return [*lift.before, c_ast.UnaryOp(node.op, target, node.coord), *lift.after]
@@ -320,7 +321,7 @@ class _Plain:
             return []
         if not self._calls.is_call(node):
             return [node]
-        lift = _Lift(self, scope, node)
+        lift = Lift(self, scope, node)
         operands = [lift.read(one) for one in (node.args.exprs if node.args else ())]
         return [*lift.before, self.put_in(node, operands, None, scope), *lift.after]
 
@@ -341,135 +342,6 @@ class _Plain:
     def source(self) -> SourceMap:
         """The way back to the user's text."""
         return self._source
-
-
-class _Lift:
-    """Takes assignments and calls out of one expression: what comes before it, and after it."""
-
-    def __init__(self, plain: _Plain, scope: _Scope, whole: Any) -> None:
-        self._plain = plain
-        self._scope = scope
-        self._whole = whole
-        self.before: list[Any] = []
-        self.after: list[Any] = []
-
-    def read(self, node: Any, *, is_certain: bool = True, is_whole: bool = False) -> Any:
-        """Return an expression without effects.
-
-        One that is not ``is_certain`` may not be evaluated at all; ``is_whole`` says that it is all
-        that is assigned.
-        """
-        if node is None or not _has_effect(node, self._plain.calls):
-            return node
-        match node:
-            case c_ast.Assignment():
-                return self._assignment(node, is_certain)
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
-                return self._step(node, is_certain)
-            case c_ast.FuncCall():
-                return self._call(node, is_certain, is_whole)
-            case c_ast.BinaryOp(op="&&" | "||"):
-                left = self.read(node.left, is_certain=is_certain)
-                right = self.read(node.right, is_certain=False)
-                return c_ast.BinaryOp(node.op, left, right, node.coord)
-            case c_ast.TernaryOp():
-                return c_ast.TernaryOp(
-                    self.read(node.cond, is_certain=is_certain),
-                    self.read(node.iftrue, is_certain=False),
-                    self.read(node.iffalse, is_certain=False),
-                    node.coord,
-                )
-            case c_ast.ExprList() if is_certain:
-                *first, last = node.exprs
-                for one in first:
-                    self.before += self._plain.statements([one], self._scope)
-                return self.read(last, is_certain=is_certain)
-            case c_ast.UnaryOp(op="sizeof"):
-                return node
-            case _:
-                return copied(
-                    node,
-                    lambda part: None if part is node else self.read(part, is_certain=is_certain),
-                )
-
-    def read_target(self, node: Any) -> Any:
-        """Return what is assigned to, its subscripts without effects."""
-        if not _has_effect(node, self._plain.calls):
-            return node
-        return copied(node, lambda part: self._in_target(part))
-
-    def _in_target(self, part: Any) -> Any:
-        return None if isinstance(part, c_ast.ArrayRef) else self.read(part)
-
-    def _uncertain(self, node: Any) -> Exception:
-        return self._plain.source.error(
-            node,
-            "an assignment inside an expression, or a call of a function that is more than an "
-            "expression, must not stand where it may not be evaluated",
-            "write it as a statement, under an if",
-        )
-
-    def _assignment(self, node: Any, is_certain: bool) -> Any:
-        """Assign first, and read what has been assigned."""
-        if not is_certain:
-            raise self._uncertain(node)
-        self.before += self._plain.statements([node], self._scope)
-        return copied(node.lvalue)
-
-    def _step(self, node: Any, is_certain: bool) -> Any:
-        """Count before or after the whole expression."""
-        if not is_certain:
-            raise self._uncertain(node)
-        name = _changed(node)
-        uses = sum(1 for one in names_in(self._whole) if one.name == name)
-        if not isinstance(node.expr, c_ast.ID) or uses != 1:
-            raise self._plain.source.error(
-                node,
-                f"{node.op.strip('p')} inside an expression is a side effect",
-                "write it as a statement of its own",
-            )
-        operator = f"{node.op.strip('p')[0]}="
-        step = c_ast.Assignment(operator, copied(node.expr), integer_node(1, node), node.coord)
-        (self.after if node.op.startswith("p") else self.before).append(step)
-        return copied(node.expr)
-
-    def _call(self, node: Any, is_certain: bool, is_whole: bool) -> Any:
-        """Put the body of a function in front, and read its result."""
-        calls = self._plain.calls
-        operands = [
-            self.read(one, is_certain=is_certain) for one in (node.args.exprs if node.args else ())
-        ]
-        arguments = c_ast.ExprList(operands, node.coord) if operands else None
-        new = c_ast.FuncCall(node.name, arguments, node.coord)
-        if not calls.is_call(node):
-            found = calls.expression(new, self._scope)
-            return found if found is new else self.read(found, is_certain=is_certain)
-        if not is_certain:
-            raise self._uncertain(node)
-        kind = calls.result_type(node)
-        if kind is None:
-            raise self._plain.source.error(node, f"{node.name.name} returns nothing")
-        if not is_whole and calls.changes_others(node):
-            raise self._plain.source.error(
-                node,
-                f"the call of {node.name.name} may have side effects: C leaves open when they "
-                "happen in this expression",
-                "assign its value to a variable first",
-            )
-        result = calls.fresh("value")
-        self.before.append(declaration(result, kind, None, node))
-        self.before.append(self._plain.put_in(node, operands, result, self._scope))
-        return c_ast.ID(result, node.coord)
-
-
-def _has_effect(node: Any, calls: Calls) -> bool:
-    """Whether an expression changes something or calls a function of the file."""
-    return any(
-        is_change(one)
-        or isinstance(one, c_ast.ExprList)
-        or (isinstance(one, c_ast.FuncCall) and calls.is_known(one))
-        for one in walk(node)
-    )
 
 
 def _is_once(node: Any) -> bool:
@@ -504,14 +376,8 @@ def _parts(node: Any) -> list[Any]:
             return [node]
 
 
-def _changed(node: Any) -> str | None:
-    """Return the name of the variable that an expression changes."""
-    target = getattr(node, "lvalue", None) or getattr(node, "expr", None)
-    return target.name if is_change(node) and isinstance(target, c_ast.ID) else None
-
-
 def _is_change_of(node: Any, name: str) -> bool:
-    return _changed(node) == name
+    return changed_name(node) == name
 
 
 def _started(node: Any) -> str | None:
@@ -519,4 +385,4 @@ def _started(node: Any) -> str | None:
     if isinstance(node, c_ast.Decl):
         name: str = node.name
         return name
-    return _changed(node) if isinstance(node, c_ast.Assignment) and node.op == "=" else None
+    return changed_name(node) if isinstance(node, c_ast.Assignment) and node.op == "=" else None

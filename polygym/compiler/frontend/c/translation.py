@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import islpy as isl
@@ -20,6 +20,7 @@ from polygym.compiler.frontend.c.assumptions import Assumption, read_assumptions
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.bounds import Extents, check_bounds, least_elements
 from polygym.compiler.frontend.c.declarations import Declarations
+from polygym.compiler.frontend.c.division import constant_value
 from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.extract import Draft, Extractor
 from polygym.compiler.frontend.c.functions import Functions
@@ -27,13 +28,14 @@ from polygym.compiler.frontend.c.initial import initial_values
 from polygym.compiler.frontend.c.live_in import inputs, with_inputs
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.frontend.c.solutions import Value
 from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
 from polygym.compiler.frontend.c.values import Values
 from polygym.compiler.frontend.c.wrapping import within_type
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.scop import Initial, Scop
 from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.ir.verify import verify
-from polygym.compiler.poly.isl_numbers import isl_text
+from polygym.compiler.poly.isl_numbers import integer, isl_text
 from polygym.errors import LimitError, PolygymError, SourceError
 
 # The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
@@ -66,6 +68,7 @@ class Translation:
         self.affine = Affine(self.bindings, functions)
         self.expressions = Expressions(self.bindings, self.affine, functions)
         self.values = Values(self.bindings, self.affine)
+        self.started: Mapping[Symbol, Value] = {}  # what is known where the region starts
         self.extractor = Extractor(self.bindings, self.affine, self.expressions, self.values)
 
     def run(self) -> Scop:
@@ -211,6 +214,7 @@ class Translation:
         statements = make_statements(assembly, drafts)
         parameters = assembly.parameters()
         initial = initial_values(touched, sizes, self.bindings, self.expressions)
+        initial |= self._assigned_before(s for s in touched if s not in initial)
         arrays = make_arrays(assembly, touched, written, sizes, initial)
         arguments = self._arguments(touched)
         scop = Scop(
@@ -230,6 +234,17 @@ class Translation:
         functions = {symbol: extents.functions for symbol, extents in sizes.items()}
         found = inputs(scop, drafts, self.expressions.touches, lost, functions, self.bindings)
         return verify(with_inputs(scop, [self.bindings.name(symbol) for symbol in found]))
+
+    def _assigned_before(self, symbols: Iterable[Symbol]) -> dict[Symbol, Initial]:
+        """Return the constants that code before the region has assigned to variables in memory."""
+        found: dict[Symbol, Initial] = {}
+        for symbol in symbols:
+            value = self.started.get(symbol) if symbol.home is Home.FUNCTION else None
+            function = value.get() if value is not None else None
+            constant = constant_value(function) if function is not None else None
+            if constant is not None and symbol not in self.bindings.parameters:
+                found[symbol] = integer(constant)
+        return found
 
     def _arguments(self, touched: list[Symbol]) -> list[tuple[str, str, bool]]:
         """Return the function's arguments: name, C declaration, whether the region uses them."""
