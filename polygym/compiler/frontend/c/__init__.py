@@ -11,9 +11,9 @@ on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names 
 ``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
 ``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
 ``arithmetic``, with ``functions`` put in), ``extract`` (the walk; ``guards`` of statements under
-conditions on data, ``refusals`` of others), ``values`` (what integers hold on it, ``solutions`` through loops; ``exposed``
-counters, ``affine_values`` as expressions), ``bounds`` (no access leaves its array, with ``advice``
-where one does),
+conditions on data, ``refusals`` of others), ``values`` (what integers hold on it, ``solutions``
+through loops; ``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves
+its array, with ``advice`` where one does),
 ``initial`` (constants that variables start with), ``assemble`` (the texts), ``live_in`` (which
 values come in from the code around the region).
 

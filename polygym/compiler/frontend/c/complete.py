@@ -120,7 +120,8 @@ class _Completion:
         if any(one.rank for one in unknown):
             translation = self._translation(place, [*heads[:place], endless, *heads[place + 1 :]])
             touches = translation.touched()
-            parameters = [symbol.name for symbol in translation.bindings.parameters]
+            names = translation.bindings
+            parameters = {names.name(one): one.name for one in names.parameters}
             for one in unknown:
                 found = sizes_by_use(touches, one.name, one.rank, parameters, translation.context)
                 named = [

@@ -47,7 +47,8 @@ def with_sizes(region: Region, translated: Callable[[], Translation]) -> None:
         _declare(arguments[name], [c_ast.Constant("long int", _ENDLESS, None)] * rank)
     translation = translated()
     touches: Sequence[Touch] = translation.touched()
-    parameters = [symbol.name for symbol in translation.bindings.parameters]
+    names = translation.bindings
+    parameters = {names.name(one): one.name for one in names.parameters}
     for name, rank in found.items():
         sizes = sizes_by_use(touches, name, rank, parameters, translation.context)
         if all(size is not None for size in sizes):

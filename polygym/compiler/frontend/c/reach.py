@@ -13,7 +13,8 @@ A subscript that is computed when the program runs says nothing: the size is a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import islpy as isl
@@ -25,9 +26,28 @@ _MOST_FORMULAS = 4
 
 
 def sizes_by_use(
+    touches: Sequence[Touch], array: str, rank: int, parameters: Mapping[str, str], context: Any
+) -> tuple[str | None, ...]:
+    """Return the size of every dimension of an array as C; None where it cannot be told.
+
+    ``parameters`` has the names of the parameters in C by those that isl knows.
+    """
+    try:
+        found = _sizes(touches, array, rank, parameters, context)
+    except isl.Error:
+        return (None,) * rank  # whoever reads the region meets the limit, too
+
+    def in_c(text: str) -> str:
+        """Return a size with C's names."""
+        return re.sub(r"[A-Za-z_]\w*", lambda name: parameters.get(name[0], name[0]), text)
+
+    return tuple(None if size is None else in_c(size) for size in found)
+
+
+def _sizes(
     touches: Sequence[Touch], array: str, rank: int, parameters: Iterable[str], context: Any
 ) -> tuple[str | None, ...]:
-    """Return the size of every dimension of an array as C; None where it cannot be told."""
+    """Return the sizes with isl's names."""
     mine = [touch for touch in touches if touch.symbol.name == array]
     positive = isl.Set.universe(isl.Space.params_alloc(context, 0))
     for name in parameters:

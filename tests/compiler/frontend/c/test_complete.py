@@ -111,6 +111,15 @@ def test_what_is_needed_is_stated(tmp_path: Path) -> None:
     assert "  assert(n <= 100);" in completed_file(path).text
 
 
+def test_names_that_isl_reserves_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(
+        "#pragma scop\nfor (i = 0; i < mod; i++) x[i + max] = y[i] * exists;\n#pragma endscop\n"
+    )
+    assert "double x[max + mod]" in completed_file(path).text
+    assert parse_text(path.read_text()).arrays[0].extents_c == ("max_ + mod_",)
+
+
 def test_several_regions_have_functions_of_their_own() -> None:
     text = "double s;\n" + "#pragma scop\ns = x[n];\n#pragma endscop\n" * 2
     assert regions(text) == ("_text_", "_text__2")
