@@ -68,11 +68,15 @@ def initial_data(scop: Scop) -> Scop:
         for array in scop.arrays
         if array.storage is not Storage.LOCAL and all(map(_PLAIN.fullmatch, array.extents_c))
     )
-    indices = {
+    return by_rule(replace(scop, arrays=filled), index_ranges(scop))
+
+
+def index_ranges(scop: Scop) -> dict[str, tuple[str, str]]:
+    """Return the least and the largest valid value of every array of indices, as C."""
+    return {
         name: (_as_c(values.lowest), _as_c(values.highest))
         for name, values in valid_indices(scop).items()
     }
-    return by_rule(replace(scop, arrays=filled), indices)
 
 
 def _as_c(end: Any) -> str:

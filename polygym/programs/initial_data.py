@@ -42,9 +42,9 @@ with w = 1299709·(1 + 3·p + Σ_k (2k + 1)·i_k) mod (2³¹ - 1), they are
 
 spread over all that is valid (:mod:`polygym.compiler.poly.valid_indices`).
 
-C as it is understood here has no types of less than 32 bits and none without a sign. An array of
-such a type is filled as one of ``int`` or ``long``, and what is written to it is then converted:
-the text says ``int``, the program that is returned does not. A bool gets v mod 2.
+An array of a type of less than 32 bits, or of one without a sign, is filled as one of ``int`` or
+``long``, and what is written to it is then converted: the text says ``int``, the program that is
+returned does not. A bool gets v mod 2.
 
 A variable to which the source gives constants before the region gets those instead. Neighbours that
 are alike share a loop, at every level, so that a large array of zeros is a short text.
@@ -89,7 +89,7 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         for position, array in enumerate(scop.arrays)
         if array.storage is not Storage.BLOCK
     ]
-    arguments = [f"{parameter.type.value} {parameter.name}" for parameter in scop.parameters]
+    arguments = [f"{_carrier(one.type).value} {one.name}" for one in scop.parameters]
     arguments += [_argument(array) for _, array in filled]
     matrices = divided_by(scop)
     body = "\n".join(
@@ -103,7 +103,7 @@ def initial_data_source(scop: Scop, indices: Mapping[str, tuple[str, str]] | Non
         for position, array in filled
     )
     if not filled:
-        body = f"int {_NOTHING};\n{_NOTHING} = 0;"
+        body = f"double {_NOTHING};\n{_NOTHING} = 0;"
     return f"void {_NAME}({', '.join(arguments)})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
 
@@ -195,7 +195,10 @@ def _fill_alike(
 def _number(value: int | float, array: Array) -> str:
     """Return the C text of a constant of an array's type."""
     if isinstance(value, int):
-        return c_expression(IntegerLiteral(value, array.type))
+        carrier = _carrier(array.type)
+        if value > carrier.highest:
+            value -= 1 << carrier.bits
+        return c_expression(IntegerLiteral(value, carrier))
     return c_expression(FloatLiteral(value, array.type))
 
 
@@ -205,7 +208,7 @@ def _fill_by_rule(
     """Return the loops that fill one array by the rule; the values of indices are valid."""
     loops = "".join(
         f"for (int {counter}{k} = 0; {counter}{k} < {size}; {counter}{k}++)\n"
-        for k, size in enumerate(array.extents_c)
+        for k, size in enumerate(_operands(array))
     )
     terms = "".join(f" + {2 * k + 1} * {counter}{k}" for k in range(array.rank))
     place = f"({1 + 3 * position}{terms})"
@@ -222,13 +225,18 @@ def _fill_by_rule(
     return f"{loops}{target if array.rank else '*' + array.name} = {value};"
 
 
+def _operands(array: Array) -> tuple[str, ...]:
+    """Return an array's sizes as operands: `?:` binds less tightly than a comparison."""
+    return tuple(f"({size})" if "?" in size else size for size in array.extents_c)
+
+
 def _is_square(array: Array) -> bool:
     return array.rank == 2 and array.extents[0] == array.extents[1]
 
 
 def _well_conditioned(array: Array, position: int, counter: str, beside: str) -> str:
     """Return an element of a symmetric matrix with a strong diagonal as C, or what is beside it."""
-    kind, rows, (*numbers, row, column) = array.type.value, array.extents_c[-2], range(array.rank)
+    kind, rows, (*numbers, row, column) = array.type.value, _operands(array)[-2], range(array.rank)
     stack = "".join(f" + {2 * k + 1} * {counter}{k}" for k in numbers)
     place = f"{1 + 3 * position}{stack} + {counter}{row} + {counter}{column}"
     small = f"({kind})(({place}) % {_MODULUS} + 1) / ({_MODULUS} * ({kind})({rows}))"

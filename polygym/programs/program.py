@@ -18,12 +18,14 @@ from pathlib import Path
 import polybench
 from polybench import Dataset, Part
 from polygym.compiler.frontend.c import parse_file, parse_text, regions
+from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
 from polygym.errors import InputError, SourceError
 from polygym.pickles import pickled_by_name
 from polygym.programs.comprehensions import (
     comprehension_named,
+    index_ranges,
     initial_data,
     is_comprehension,
     load_comprehension,
@@ -246,7 +248,7 @@ def _initial_data(scop: Scop, path: Path) -> Scop:
     if beside in regions(path):
         return parse_file(path, function=beside)
     try:
-        return by_rule(scop)
+        return by_rule(scop, index_ranges(scop) if sites(scop) else None)
     except SourceError as error:
         raise InputError(_why_not_filled(scop, path, beside, error)) from None
 
@@ -295,11 +297,14 @@ def _parameter_values(
 def _check_context(scop: Scop, values: Mapping[str, int]) -> None:
     """Refuse parameter values for which the program is not meaningful."""
     for parameter in scop.parameters:
-        limit = 2 ** (parameter.type.bits - 1)
         value = values[parameter.name]
-        if not -limit <= value < limit:
+        kind = parameter.type
+        # Sums of unsigned parameters are taken not to wrap around.
+        highest = kind.highest if kind.is_signed or kind.bits < 32 else kind.highest >> 1
+        if not kind.lowest <= value <= highest:
             raise InputError(
-                f"{parameter.name} = {value}: expected a value of type {parameter.type.value}"
+                f"{parameter.name} = {value}: expected a value of type {kind.value}"
+                + (f", at most {highest}" if highest < kind.highest else "")
             )
         if abs(value) >= _LARGEST_PARAMETER:
             raise InputError(

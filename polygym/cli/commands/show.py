@@ -26,6 +26,7 @@ from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
+from polygym.compiler.frontend.c import completed_file
 from polygym.compiler.ir.scop import Array, Scop, Statement
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import Dependence, dependences
@@ -34,13 +35,15 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import code_within
-from polygym.programs import load_scop
+from polygym.programs import is_path, load_scop
 from polygym.programs.wording import conditions_of, without_parameters
 
 _HELP = """Print parameters, statements, dependences, the schedule and its C code.
 
 The C function computes exactly what the machine code does; `--c` prints it alone. In JSON it is the
 member `c`. It is for all sizes, or for those of `-p` if all of them are given.
+
+`--wrap` prints a C file with a function around its region and all declarations, if it has none.
 
 `--after` shows how code comes about, pass by pass:
 
@@ -65,6 +68,12 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
 )
 @click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
 @click.option(
+    "--wrap",
+    is_flag=True,
+    help="Print the C file as it is read: with a function around a region that stands in none, and "
+    "everything declared.",
+)
+@click.option(
     "--after",
     metavar="PASS|list",
     help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
@@ -80,6 +89,7 @@ def command(
     region: str | None,
     schedule_text: str,
     only_c: bool,
+    wrap: bool,
     after: str | None,
     mapping: Mapping | None,
     threads: int,
@@ -87,6 +97,10 @@ def command(
     as_json: bool,
 ) -> Answer:
     """Print what polygym understands of a program, or what code generation makes of it."""
+    if wrap and (only_c or after is not None):
+        raise click.UsageError("--wrap: expected without --c and --after.")
+    if wrap:
+        return _wrapped(target, as_json=as_json)
     if only_c and after is not None:
         raise click.UsageError("--c and --after: expected one of them.")
     if after == "list":
@@ -112,6 +126,17 @@ def command(
     if as_json:
         return Answer(document=_as_json(scop, found, schedule, code))
     _print(scop, found, schedule_text, schedule, code)
+    return Answer()
+
+
+def _wrapped(target: str, *, as_json: bool) -> Answer:
+    """Print a C file in full."""
+    if not is_path(target) or target.endswith(".tc"):
+        raise InputError(f"--wrap: expected the path of a C file, found {target}")
+    text = completed_file(target).text
+    if as_json:
+        return Answer(document={"file": target, "text": text})
+    click.echo(text, nl=not text.endswith("\n"))
     return Answer()
 
 

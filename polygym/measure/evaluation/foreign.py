@@ -27,7 +27,7 @@ from pathlib import Path
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import TOLERANCE, TOLERANCES
 from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.frontend.c import line_outside
+from polygym.compiler.frontend.c import argument_names, completed_file, line_outside
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
@@ -136,7 +136,7 @@ def compile_foreign(
     with tempfile.TemporaryDirectory() as folder:
         if is_c:
             # A name without quotes and the like; its own includes are looked for where it is.
-            Path(folder, _SOURCE).symlink_to(source)
+            Path(folder, _SOURCE).write_text(completed_file(source).text, encoding="utf-8")
         else:
             plain = print_c(lower(LegalSchedule(scop, original(scop))))
             Path(folder, _SOURCE).write_text(plain, encoding="utf-8")
@@ -171,6 +171,12 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
     """Refuse a C file that is not there, or whose function does more than its region."""
     if not source.is_file():
         raise InputError(f"{name}: expected the program's C file at {source}, found none")
+    arguments = argument_names(source, scop.name)
+    if computed := [one for one in scop.signature if one not in arguments]:
+        raise InputError(
+            f"{name}: expected a function that does nothing but its region, found that "
+            f"{scop.name} computes {computed[0]} before it"
+        )
     if line := line_outside(source, scop.name):
         raise InputError(
             f"{name}: expected a function that does nothing but its region, found that "
@@ -188,24 +194,46 @@ def _wrapper(scop: Scop) -> str:
         if name in parameters:
             # Parameters follow the arrays in the argument block.
             place = len(positions) + list(parameters).index(name)
-            arguments.append(f"({parameters[name].type.value})*(long *){_BLOCK}[{place}]")
+            arguments.append(f"*(long *){_BLOCK}[{place}]")
         elif name in arrays:
             slot = f"{_BLOCK}[{positions[name]}]"
             by_value = arrays[name].storage is Storage.VALUE
             arguments.append(f"*({arrays[name].type.value} *){slot}" if by_value else slot)
         else:
             arguments.append("0")  # the region does not use it
+    before, after = _shared(scop, positions)
     return f"""#include "{_SOURCE}"
+#include <stdint.h>
 long polygym_now(void);
 void polygym_wake(void);
 int polygym_run(void **polygym_arguments, long *polygym_nanoseconds) {{
   polygym_wake();
+  {before}
   long polygym_before = polygym_now();
   {scop.name}({", ".join(arguments)});
   *polygym_nanoseconds = polygym_now() - polygym_before;
+  {after}
   return 0;
 }}
 """
+
+
+def _shared(scop: Scop, positions: dict[str, int]) -> tuple[str, str]:
+    """Return C that gives variables at file scope their values, and C that takes them back.
+
+    The file has variables of its own under these names; what the worker holds is copied.
+    """
+    before, after = [], []
+    for array in scop.arrays:
+        if array.storage is Storage.GLOBAL and array.initial is None:
+            slot, name = f"{_BLOCK}[{positions[array.name]}]", array.name
+            before.append(f"__builtin_memcpy((void *)&{name}, {slot}, sizeof {name});")
+            if array.live_out:  # what is only read may not be written to
+                after.append(f"__builtin_memcpy({slot}, (void *)&{name}, sizeof {name});")
+    for place, parameter in enumerate(scop.parameters):
+        if parameter.name not in scop.signature:
+            before.append(f"{parameter.name} = *(long *){_BLOCK}[{len(positions) + place}];")
+    return " ".join(before), " ".join(after)
 
 
 def _clock(threads: int) -> str:
@@ -224,17 +252,13 @@ long polygym_now(void) {{
 
 
 def _passed(scop: Scop) -> tuple[Array, ...]:
-    """Return the arrays that are arguments of the function.
-
-    Raises:
-        InputError: the program works on globals, which another compiler would have copies of.
-    """
-    if any(array.storage is Storage.GLOBAL for array in scop.arrays):
-        raise InputError(
-            f"{scop.name}: expected a function that gets its arrays as arguments, found globals: "
-            "other compilers cannot be compared on them"
-        )
-    return tuple(array for array in scop.arrays if array.name in scop.signature)
+    """Return the arrays that the function is given: its arguments, and those at file scope."""
+    return tuple(
+        array
+        for array in scop.arrays
+        if array.name in scop.signature
+        or (array.storage is Storage.GLOBAL and array.initial is None)
+    )
 
 
 def _on_the_path(family: str) -> list[str]:

@@ -137,3 +137,37 @@ def test_versions_are_found_newest_first(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     found = foreign._on_the_path("clang")
     assert [path.rpartition("/")[2] for path in found] == ["clang-19", "clang-18", "clang-9"]
+
+
+SHARED = """
+double a[40], b[40];
+int count;
+#pragma scop
+for (int i = 0; i < count; i++)
+  a[i] = b[i] * 2 + a[i];
+#pragma endscop
+"""
+
+
+def test_arrays_at_file_scope_without_a_function(tmp_path):
+    if foreign.executable("gcc") is None:
+        pytest.skip(foreign.missing("gcc"))
+    path = tmp_path / "shared.c"
+    path.write_text(SHARED)
+    program = load_program(str(path), parameters={"count": 33})
+    with Worker() as worker:
+        session = worker.open(compile_problem(program), Repetition(minimum=1))
+        outcome = session.measure(foreign.compile_foreign("gcc", program, 1), PATIENT)
+    assert isinstance(outcome, Ok)
+
+
+def test_what_is_computed_before_the_region_is_said(tmp_path):
+    if foreign.executable("gcc") is None:
+        pytest.skip(foreign.missing("gcc"))
+    path = tmp_path / "before.c"
+    path.write_text(
+        "void f(int n, double a[n], double x) {\n  double w = 2 * x;\n#pragma scop\n"
+        "  for (int i = 0; i < n; i++) a[i] = w;\n#pragma endscop\n}\n"
+    )
+    with pytest.raises(InputError, match="f computes w before it"):
+        foreign.compile_foreign("gcc", load_program(str(path)), 1)

@@ -115,7 +115,7 @@ class ExpressionEmitter:
 
     def _narrow(self, value: Any, type_: ScalarType) -> Any:
         """Give an i64 counter or parameter the width of its C type."""
-        return value if type_ is ScalarType.LONG else self.builder.trunc(value, self._kind(type_))
+        return value if type_.size == 8 else self.builder.trunc(value, self._kind(type_))
 
     def _kind(self, type_: ScalarType) -> Any:
         return kind_of(LLVM_TYPE[type_], self.lanes)

@@ -27,14 +27,13 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
 
 LARGEST = 2**62
 
 Range: TypeAlias = tuple[int, int]
 
-_PARAMETER = {ScalarType.INT: 2**31, ScalarType.LONG: 2**48}
+_WIDE, _USUAL = 2**48, 2**31  # what parameters of 64 bits, and all others, stay below
 _TRUTH: Range = (0, 1)
 
 
@@ -49,7 +48,7 @@ def check_ranges(body: Node, scop: Scop) -> None:
 
 def parameter_ranges(scop: Scop) -> dict[str, Range]:
     """Return the interval of every parameter."""
-    limits = {p.name: _PARAMETER[p.type] for p in scop.parameters}
+    limits = {p.name: _WIDE if p.type.size == 8 else _USUAL for p in scop.parameters}
     return {name: (-limit, limit) for name, limit in limits.items()}
 
 

@@ -2,13 +2,20 @@
 
 ``translate`` takes a file through all steps. Read top-down: ``preprocess`` (macros, includes, and
 the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
-tree, regions), ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
+tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
+``reach``), ``members`` (structures as arrays), ``plain`` (one effect a statement, what is in
+expressions taken out by ``lifting``; ``calls`` of functions put in, ``actuals`` for their names;
+``nodes`` of trees), ``pointers`` (arguments without a size), ``translation`` (the steps from here
+on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
-``affine``, ``conditions``, ``division``, ``extremes`` and ``loops`` (C to isl), ``accesses``
-(elements that are touched), ``expressions`` (what statements compute, by C's ``arithmetic``, with
-``functions`` of the user's put in), ``extract`` (the walk), ``bounds`` (no access leaves its array,
-with ``advice`` where one does), ``initial`` (constants that variables start with), ``assemble``
-(the texts), ``live_in`` (no other value comes in from the code around the region).
+``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
+``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
+``arithmetic``, with ``functions`` put in), ``extract`` (the walk; ``guards`` of statements under
+conditions on data, ``refusals`` of others), ``values`` (what integers hold on it, ``solutions``
+through loops; ``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves
+its array, with ``advice`` where one does),
+``initial`` (constants that variables start with), ``assemble`` (the texts), ``live_in`` (which
+values come in from the code around the region).
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be
@@ -17,6 +24,20 @@ checked: two array arguments do not overlap, as if each were ``restrict``.
 
 from __future__ import annotations
 
-from polygym.compiler.frontend.c.translate import line_outside, parse_file, parse_text, regions
+from polygym.compiler.frontend.c.translate import (
+    argument_names,
+    completed_file,
+    line_outside,
+    parse_file,
+    parse_text,
+    regions,
+)
 
-__all__ = ["line_outside", "parse_file", "parse_text", "regions"]
+__all__ = [
+    "argument_names",
+    "completed_file",
+    "line_outside",
+    "parse_file",
+    "parse_text",
+    "regions",
+]

@@ -6,6 +6,7 @@ of parameters and iterators; its text is made when all parameters are known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +15,18 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polygym.compiler.frontend.c.affine import Affine
-from polygym.compiler.frontend.c.bindings import Bindings, Environment, Variable
+from polygym.compiler.frontend.c.bindings import Bindings, Environment, Known, Variable
 from polygym.compiler.frontend.c.symbols import Home, Symbol
 from polygym.compiler.ir.types import ScalarType
-from polygym.errors import SourceError
+from polygym.errors import LimitError, SourceError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touch:
     """One access in one statement.
 
-    ``subscripts`` are isl functions with the iterators as parameters; ``domain`` the set (in the
+    ``subscripts`` are isl functions with the iterators as parameters, None for one that is computed
+    when the program runs; ``domain`` the set (in the
     same manner) of parameter and iterator values for which the access may happen; ``iterators``
     the names among them, outermost first.
     """
@@ -38,14 +40,28 @@ class Touch:
     text: str
     node: Any
 
+    @property
+    def gathered(self) -> tuple[int, ...]:
+        """The dimensions whose subscripts are computed when the program runs."""
+        return tuple(place for place, one in enumerate(self.subscripts) if one is None)
+
 
 def c_text(node: Any) -> str:
     """Return C text of a syntax tree."""
     return str(CGenerator(reduce_parentheses=True).visit(node))
 
 
-def read_access(node: Any, environment: Environment, bindings: Bindings, affine: Affine) -> Touch:
-    """Read ``name``, ``name[e]…[e]`` or ``*name`` as an access to memory."""
+def read_access(
+    node: Any,
+    environment: Environment,
+    bindings: Bindings,
+    affine: Affine,
+    computed: list[Any] | None = None,
+) -> Touch:
+    """Read ``name``, ``name[e]…[e]`` or ``*name`` as an access to memory.
+
+    Subscripts that are not affine are put into the list ``computed``; without one they are refused.
+    """
     source = bindings.source
     base, subscripts = node, []
     if isinstance(node, c_ast.UnaryOp) and node.op == "*":
@@ -57,6 +73,8 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
     if not isinstance(base, c_ast.ID):
         raise pointer_arithmetic(node, bindings)
     binding = bindings.binding(base, environment, affine.expression)
+    if isinstance(binding, Known):
+        binding = Variable(binding.symbol, bindings.shape(binding.symbol, base))
     if not isinstance(binding, Variable):
         raise source.error(base, f"{base.name} is not an array")
     shape = binding.shape
@@ -74,11 +92,26 @@ def read_access(node: Any, environment: Environment, bindings: Bindings, affine:
             base, f"{base.name} has {count} and is used with {len(subscripts)} subscripts here"
         )
     inner = environment.as_role("a subscript")
+
+    def function(subscript: Any) -> Any:
+        """Return an affine subscript, None for one that is computed."""
+        before = dict(bindings.parameters)
+        try:
+            return affine.expression(subscript, inner)
+        except LimitError:
+            raise
+        except SourceError:
+            if computed is None:
+                raise
+            bindings.parameters = before
+            computed.append(subscript)
+            return None
+
     return Touch(
         symbol=binding.symbol,
         array=bindings.name(binding.symbol),
         type=shape.type,
-        subscripts=tuple(affine.expression(subscript, inner) for subscript in subscripts),
+        subscripts=tuple(function(subscript) for subscript in subscripts),
         domain=environment.domain,
         iterators=tuple(iterator.name for iterator in environment.iterators.values()),
         text=c_text(node),
@@ -133,8 +166,12 @@ def _check_pointer(node: Any, subscripts: list[Any], name: str, bindings: Bindin
         )
 
 
-def relation(touch: Touch, statement: str, instances: Any, context: Any) -> Any:
+def relation(
+    touch: Touch, statement: str, instances: Any, context: Any, sizes: Sequence[Any] = ()
+) -> Any:
     """Return the access as an isl map from the statement's instances to the array's elements.
+
+    A computed subscript may be any within the array: ``sizes`` are its sizes.
 
     ``instances`` is the statement's own domain, in the manner of ``touch.domain``: only what an
     affine condition inside the statement adds to it is written into the map, so that most maps are
@@ -142,13 +179,23 @@ def relation(touch: Touch, statement: str, instances: Any, context: Any) -> Any:
     """
     space = isl.Space.set_alloc(context, 0, 0)
     result = isl.Map.from_domain(isl.Set.universe(space))
-    for subscript in touch.subscripts:
-        result = result.flat_range_product(isl.Map.from_pw_aff(subscript))
+    for place, subscript in enumerate(touch.subscripts):
+        if subscript is None:
+            result = result.flat_range_product(_anywhere(sizes[place], context))
+        else:
+            result = result.flat_range_product(isl.Map.from_pw_aff(subscript))
     if touch.domain is not instances:
         result = result.intersect_domain(touch.domain.gist(instances)).coalesce()
     result = map_from_dimensions(result, touch.iterators)
     result = result.set_tuple_name(isl.dim_type.in_, statement)
     return result.set_tuple_name(isl.dim_type.out, touch.array)
+
+
+def _anywhere(size: Any, context: Any) -> Any:
+    """Return the map to all subscripts of a dimension of some size."""
+    index = isl.Map.read_from_str(context, "{ [] -> [g] : g >= 0 }")
+    below = isl.Map.read_from_str(context, "{ [s] -> [g] : g < s }")
+    return isl.Map.from_pw_aff(size).apply_range(below).intersect(index)
 
 
 def as_dimensions(domain: Any, iterators: tuple[str, ...]) -> Any:

@@ -19,13 +19,14 @@ from typing import Any
 import islpy as isl
 from pycparser import c_ast
 
-from polygym.compiler.frontend.c import division
+from polygym.compiler.frontend.c import division, wrapping
 from polygym.compiler.frontend.c.bindings import (
     Alias,
     Bindings,
     Constant,
     Environment,
     Iterator,
+    Known,
     Variable,
 )
 from polygym.compiler.frontend.c.conditions import COMPARISONS, read_condition
@@ -33,6 +34,7 @@ from polygym.compiler.frontend.c.extremes import merged
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.literals import parse_literal
 from polygym.compiler.ir.expr import IntegerLiteral
+from polygym.compiler.ir.types import ScalarType, common_type
 from polygym.compiler.poly.isl_numbers import integer
 from polygym.errors import LimitError, SourceError
 
@@ -53,6 +55,11 @@ class Affine:
         space = isl.Space.set_alloc(bindings.context, 0, 0)
         self._zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)))
         # The node is kept with its number: an identity is only good while the object lives.
+        self.is_narrow = any(
+            token.text in wrapping.NARROW_WORDS
+            or (token.text[0].isdigit() and ("u" in token.text.lower() or len(token.text) > 9))
+            for token in self._source.tokens
+        )
         self._keys: dict[int, tuple[Any, int]] = {}
         self._interned: dict[tuple[Any, ...], int] = {}
 
@@ -73,6 +80,10 @@ class Affine:
         key = self._key(node)
         if key not in environment.memory:
             value = self._read(node, environment)
+            if self.is_narrow:
+                kind = self.kind(node, environment)
+                if kind is not ScalarType.INT and kind is not ScalarType.LONG:
+                    value = self._held(value, kind, environment)
             if value.n_piece() > _MOST_PIECES:
                 raise LimitError.at(
                     self._source.place(node),
@@ -80,6 +91,12 @@ class Affine:
                 )
             environment.memory[key] = value
         return environment.memory[key]
+
+    def stored(self, value: Any, node: Any, scalar: ScalarType, environment: Environment) -> Any:
+        """Return what a variable of a type holds after a value has been assigned to it."""
+        if not self.is_narrow:
+            return value
+        return wrapping.converted(value, self.kind(node, environment), scalar, environment.domain)
 
     def checked(self, node: Any, condition: Any) -> Any:
         """Return a condition, or refuse one that falls into too many convex pieces."""
@@ -94,6 +111,69 @@ class Affine:
                 f"the condition up to here needs more than {_MOST_DIVISIONS} divisions at once",
             )
         return condition
+
+    def _held(self, value: Any, scalar: ScalarType, environment: Environment) -> Any:
+        """Return what an unsigned type, in which a value is computed, holds of it."""
+        if not scalar.is_integer or wrapping.is_held(value, scalar, environment.domain):
+            return value
+        return wrapping.wrapped(value, scalar)
+
+    def operands(self, left: Any, right: Any, environment: Environment) -> tuple[Any, Any]:
+        """Return the values of two operands in their common type."""
+        first = self.expression(left, environment)
+        second = self.expression(right, environment)
+        if not self.is_narrow:
+            return first, second
+        kinds = self.kind(left, environment), self.kind(right, environment)
+        both = common_type(*kinds)
+        domain = environment.domain
+        return (
+            wrapping.converted(first, kinds[0], both, domain),
+            wrapping.converted(second, kinds[1], both, domain),
+        )
+
+    def kind(self, node: Any, environment: Environment) -> ScalarType:
+        """Return the type in which C computes an expression."""
+        match node:
+            case c_ast.Constant():
+                literal = parse_literal(node.value)
+                return ScalarType.INT if isinstance(literal, str) else literal.type
+            case c_ast.ID():
+                binding = self._bindings.binding(node, environment, self.expression)
+                match binding:
+                    case Iterator() | Alias() | Known():
+                        return binding.type
+                    case Variable():
+                        return binding.shape.type
+                    case Constant():
+                        return ScalarType.INT
+            case c_ast.UnaryOp(op="-" | "+" | "~"):
+                return self.kind(node.expr, environment).promoted
+            case c_ast.BinaryOp() if node.op in COMPARISONS or node.op in ("&&", "||"):
+                return ScalarType.INT
+            case c_ast.BinaryOp(op="<<" | ">>"):
+                return self.kind(node.left, environment).promoted
+            case c_ast.BinaryOp():
+                return common_type(
+                    self.kind(node.left, environment), self.kind(node.right, environment)
+                )
+            case c_ast.TernaryOp():
+                return common_type(
+                    self.kind(node.iftrue, environment), self.kind(node.iffalse, environment)
+                )
+            case c_ast.Cast():
+                return self._bindings.declarations.scalar(
+                    node.to_type, node, "the result of a cast"
+                )
+            case c_ast.FuncCall():
+                inlined = self._functions.inline(node, environment)
+                if inlined is not None:
+                    return inlined.type
+                operands = list(node.args.exprs) if node.args else []
+                if getattr(node.name, "name", "") in ("min", "max") and len(operands) == 2:
+                    kinds = [self.kind(operand, environment) for operand in operands]
+                    return common_type(kinds[0], kinds[1])
+        return ScalarType.INT
 
     def _key(self, node: Any) -> int:
         """Return a number that equal subexpressions share."""
@@ -128,7 +208,11 @@ class Affine:
                 )
                 if not scalar.is_integer:
                     raise self._refuse(node, environment, f"is cast to {scalar.value}")
-                return self.expression(node.expr, environment)
+                value = self.expression(node.expr, environment)
+                if not self.is_narrow:
+                    return value
+                kind = self.kind(node.expr, environment)
+                return wrapping.converted(value, kind, scalar, environment.domain)
             case c_ast.FuncCall():
                 return self._call(node, environment)
             case c_ast.ArrayRef():
@@ -168,7 +252,10 @@ class Affine:
             case Alias():
                 if not binding.type.is_integer:
                     raise self._refuse(node, environment, f"uses {node.name}, which is no integer")
-                return self.expression(binding.node, binding.environment)
+                value = self.expression(binding.node, binding.environment)
+                return self.stored(value, binding.node, binding.type, binding.environment)
+            case Known(value=value):
+                return value
             case Variable():
                 return self._bindings.parameter(binding, node, environment.role)
 
@@ -198,8 +285,11 @@ class Affine:
         return one.union_add(self.constant(0).intersect_domain(holds.complement()))
 
     def _binary(self, node: Any, environment: Environment) -> Any:
-        left = self.expression(node.left, environment)
-        right = self.expression(node.right, environment)
+        if node.op in ("<<", ">>"):
+            left = self.expression(node.left, environment)
+            right = self.expression(node.right, environment)
+        else:
+            left, right = self.operands(node.left, node.right, environment)
         match node.op:
             case "+":
                 return left.add(right)
@@ -268,6 +358,9 @@ class Affine:
                 value = self.expression(arm, environment)
             except SourceError:
                 value = self.expression(arm, environment.where(where))
+            if self.is_narrow:
+                kinds = self.kind(arm, environment), self.kind(node, environment)
+                value = wrapping.converted(value, *kinds, environment.where(where).domain)
             value = value.intersect_domain(where)
             result = value if result is None else result.union_add(value)
         return merged(result.coalesce())
@@ -278,10 +371,14 @@ class Affine:
         if inlined is not None:
             if not inlined.type.is_integer:
                 raise self._refuse(node, environment, f"calls a {inlined.type.value} function")
-            return self.expression(inlined.node, inlined.environment)
+            value = self.expression(inlined.node, inlined.environment)
+            return self.stored(value, inlined.node, inlined.type, inlined.environment)
         name = getattr(node.name, "name", "")
         operands = list(node.args.exprs) if node.args else []
-        values = [self.expression(operand, environment) for operand in operands]
+        if name in ("min", "max") and len(operands) == 2:
+            values = list(self.operands(operands[0], operands[1], environment))
+        else:
+            values = [self.expression(operand, environment) for operand in operands]
         match name, values:
             case ("min", [left, right]):
                 return left.min(right).coalesce()

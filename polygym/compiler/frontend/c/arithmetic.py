@@ -54,7 +54,9 @@ def convert(expression: Expression, scalar: ScalarType) -> Expression:
     match expression:
         case _ if expression.type is scalar:
             return expression
-        case IntegerLiteral(value=value) if scalar is ScalarType.LONG:
+        case IntegerLiteral(value=value) if scalar.is_integer and (
+            scalar.lowest <= value <= scalar.highest
+        ):
             return IntegerLiteral(value, scalar)
         case IntegerLiteral(value=value) if scalar.is_floating and abs(value) < 1 << 24:
             return FloatLiteral(float(value), scalar)
@@ -67,7 +69,9 @@ def convert(expression: Expression, scalar: ScalarType) -> Expression:
 def binary(operator: BinaryOperator, left: Expression, right: Expression) -> Expression:
     """Return ``left op right`` in the type that C computes it in."""
     if operator in SHIFTS:
-        return Binary(operator, left, right, left.type)
+        # Each operand is promoted by itself.
+        left = convert(left, left.type.promoted)
+        return Binary(operator, left, convert(right, right.type.promoted), left.type)
     scalar = common_type(left.type, right.type)
     return Binary(operator, convert(left, scalar), convert(right, scalar), scalar)
 
@@ -108,11 +112,17 @@ def constant_value(expression: Expression, scalar: ScalarType) -> int | float | 
             return value
         case Unary(operator=UnaryOperator.NEGATE, operand=operand, type=kind):
             inner = constant_value(operand, kind)
-            return None if inner is None else -inner
+            if inner is None or kind.is_floating:
+                return None if inner is None else -inner
+            return _fitting(-int(inner), kind)
         case Cast(operand=operand):
             inner = constant_value(operand, operand.type)
             if inner is None or not math.isfinite(inner):
                 return None
+            if scalar is ScalarType.BOOL:
+                return int(inner != 0)
+            if scalar.is_integer and operand.type.is_integer:
+                return _wrapped(int(inner), scalar)
             if scalar.is_integer:
                 return _fitting(int(inner), scalar)
             return round_to(float(inner), scalar)
@@ -157,5 +167,12 @@ def _integer_result(
 
 
 def _fitting(value: int, scalar: ScalarType) -> int | None:
-    """Return an integer that its type can hold, None for any other."""
-    return value if -(1 << (scalar.bits - 1)) <= value < 1 << (scalar.bits - 1) else None
+    """Return what a type holds of an integer; None where a signed type overflows."""
+    if not scalar.is_signed:
+        return _wrapped(value, scalar)
+    return value if scalar.lowest <= value <= scalar.highest else None
+
+
+def _wrapped(value: int, scalar: ScalarType) -> int:
+    """Return the integer of a type that has the same last bits."""
+    return (value - scalar.lowest) % (1 << scalar.bits) + scalar.lowest

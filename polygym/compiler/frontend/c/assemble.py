@@ -44,6 +44,7 @@ class Assembly:
 
     bindings: Bindings
     touches: Sequence[Touch]
+    sizes: Mapping[Symbol, Sequence[Any]]
     context: Any
 
     @property
@@ -216,9 +217,15 @@ class _Finish:
     def access(self, access: Access) -> Access:
         """Replace the mark of an access by its relation."""
         touch = self._assembly.touches[int(access.relation.removeprefix("#"))]
-        found = relation(touch, self._statement, self._instances, self._assembly.bindings.context)
-        found = self._assembly.known(found)
-        return Access(access.array, isl_text(found.align_params(self._space)), access.text)
+        found = relation(
+            touch,
+            self._statement,
+            self._instances,
+            self._assembly.bindings.context,
+            self._assembly.sizes[touch.symbol],
+        )
+        found = self._assembly.known(found).align_params(self._space)
+        return Access(access.array, isl_text(found), access.text, touch.gathered)
 
     def expression(self, expression: Expression) -> Expression:
         """Return an expression with relations in its loads, and loads of parameters replaced."""
@@ -227,8 +234,9 @@ class _Finish:
                 return expression
             case Load(access=access, type=scalar):
                 return self._parameters.get(access.array) or Load(self.access(access), scalar)
-            case Gather():
-                raise AssertionError(f"C has no gathers here: {expression}")
+            case Gather(access=access, subscripts=subscripts, type=scalar):
+                computed = tuple(self.expression(one) for one in subscripts)
+                return Gather(self.access(access), computed, scalar)
             case Unary(operator=operator, operand=operand, type=scalar):
                 return Unary(operator, self.expression(operand), scalar)
             case Binary(operator=operator, left=left, right=right, type=scalar):

@@ -51,7 +51,7 @@ def read_assumptions(
 
 
 def _is_assumption(node: Any) -> bool:
-    """Whether a statement is ``assert(…)`` or ``__builtin_assume(…)``."""
+    """Whether a statement is ``assert(…)``, ``__builtin_assume(…)`` or ``__pencil_assume(…)``."""
     return (
         isinstance(node, c_ast.FuncCall)
         and getattr(node.name, "name", "") in ASSUMPTIONS

@@ -6,7 +6,9 @@ C knows only variables; the polyhedral model needs to know which of them are sym
 * the counter of a surrounding loop is an *iterator*;
 * an ``int`` or ``long`` that is initialised by an affine expression and never assigned again is an
   *alias* of that expression (``int m = n / 2;``), an enumerator a *constant*;
-* any other ``int`` or ``long`` from outside the region that the function never assigns can be a
+* an integer variable whose value is known where it is read stands for that value
+  (:mod:`polygym.compiler.frontend.c.values`);
+* any other ``int`` or ``long`` from outside the region that the region never assigns can be a
   *parameter*, and becomes one when a bound, a subscript, a condition or a size mentions it;
 * all else is a variable in memory, an array or a scalar.
 
@@ -17,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.declarations import Declarations, Shape
+from polygym.compiler.frontend.c.nodes import declaration, names_in, plain_type
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.symbols import Home, Mention, Names, Symbol
 from polygym.compiler.ir.types import ScalarType
@@ -68,7 +71,23 @@ class Variable:
     shape: Shape
 
 
-Binding: TypeAlias = Iterator | Constant | Alias | Variable
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A variable whose value is known: a function of parameters and iterators."""
+
+    symbol: Symbol
+    value: Any
+    type: ScalarType
+
+
+Binding: TypeAlias = Iterator | Constant | Alias | Known | Variable
+
+
+class Asked(Protocol):
+    """A value that is computed when it is asked for."""
+
+    def get(self) -> Any:
+        """Return the function, None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,13 +97,15 @@ class Environment:
     ``iterators`` are the surrounding loops' counters, outermost first; ``arguments`` the values of
     an inlined function's arguments; ``calls`` the functions being inlined. ``domain`` is the set of
     parameter and iterator values (all as isl parameters) for which the expression is evaluated.
-    ``role`` says in messages what the expression is. ``memory`` keeps what was computed here.
+    ``known`` has what integer variables hold
+    here. ``role`` says in messages what the expression is. ``memory`` keeps what was computed here.
     """
 
     domain: Any
     iterators: Mapping[Symbol, Iterator] = field(default_factory=dict)
     arguments: Mapping[Symbol, Alias] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
+    known: Mapping[Symbol, Asked] = field(default_factory=dict)
     role: str = "an expression"
     memory: dict[int, Any] = field(default_factory=dict)
 
@@ -115,6 +136,9 @@ class Bindings:
         self._spelling: dict[Symbol, str] = {}
         self._shapes: dict[Symbol, Shape] = {}
         self._variables: dict[str, Any] = {}
+        self._named: dict[str, Symbol] = {}  # whatever has been a parameter
+        self._new: set[Symbol] = set()
+        self._adopted: list[Any] = []  # an identity is only good while the object lives
 
         def order(symbol: Symbol) -> int:
             """Arguments keep their names before all others."""
@@ -179,6 +203,9 @@ class Bindings:
             return environment.arguments[symbol]
         if isinstance(symbol.declaration, tuple):
             return self._enumerator(symbol)
+        known = self._known(symbol, environment)
+        if known is not None:
+            return Known(symbol, known, self.shape(symbol, node).type)
         if self.names.iterates_in_region(symbol):
             raise self.source.error(
                 node,
@@ -189,6 +216,40 @@ class Bindings:
         if self.is_alias(symbol, shape, environment, affine):
             return Alias(symbol.initialiser, shape.type, environment)
         return Variable(symbol, shape)
+
+    def _known(self, symbol: Symbol, environment: Environment) -> Any:
+        """Return the value of a variable, None if it is not known for all that is looked at."""
+        if symbol not in environment.known:
+            return None
+        value = environment.known[symbol].get()
+        if value is None or not environment.domain.is_subset(value.domain()):
+            return None
+        for index in range(value.dim(isl.dim_type.param)):
+            parameter = self._named.get(value.get_dim_name(isl.dim_type.param, index))
+            if parameter is not None and value.involves_dims(isl.dim_type.param, index, 1):
+                self.parameters[parameter] = self.shape(parameter, parameter.declaration).type
+        return value
+
+    def new_variable(self, name: str, like: Any) -> Any:
+        """Return a mention of a new int variable of the region, at the place of a node."""
+        declared = declaration(name, plain_type("int", like), None, like)
+        symbol = Symbol(name, Home.REGION, declared)
+        node = c_ast.ID(name, like.coord)
+        self.names.meaning[id(node)] = symbol
+        self._new.add(symbol)
+        self._adopted.append(node)
+        return node
+
+    def is_new(self, node: Any) -> bool:
+        """Whether a node is a variable that was put in."""
+        return self.names.of(node) in self._new
+
+    def adopt(self, node: Any, symbol: Symbol) -> None:
+        """Say what the names in a node mean that stand for a variable and have no meaning yet."""
+        for one in names_in(node):
+            if one.name == symbol.name and self.names.of(one) is None:
+                self.names.meaning[id(one)] = symbol
+                self._adopted.append(one)
 
     def _enumerator(self, symbol: Symbol) -> Constant:
         """Return the constant of an enumerator: its own value, or one more than the previous."""
@@ -213,9 +274,26 @@ class Bindings:
                 and symbol.initialiser is not None
                 and (symbol.home is not Home.FILE or "const" in symbol.declaration.quals)
                 and not self.names.assignments(symbol)
+                and not self._changes(symbol, environment)
                 and self.attempt(affine, symbol.initialiser, environment) is not None
             )
         return self.aliases[symbol]
+
+    def _changes(self, symbol: Symbol, environment: Environment) -> bool:
+        """Whether what an initialiser reads may be another value later."""
+        return any(
+            read is not None
+            and self.names.assignments(read)
+            and not (symbol.home is Home.REGION and read in environment.iterators)
+            for read in map(self.names.of, names_in(symbol.initialiser))
+        )
+
+    def reads_changing(self, symbol: Symbol) -> bool:
+        """Whether an initialiser reads what may change: counters, and what is assigned."""
+        return symbol.initialiser is not None and any(
+            read is not None and bool(self.names.assignments(read))
+            for read in map(self.names.of, names_in(symbol.initialiser))
+        )
 
     def attempt(self, reader: Any, node: Any, environment: Environment) -> Any:
         """Return ``reader(node, environment)``, or None, without a trace, where it refuses."""
@@ -240,10 +318,9 @@ class Bindings:
             raise self.source.error(
                 node,
                 f"{role} depends on data: {name} is computed in the region",
-                "an int that is initialised by an affine expression and not assigned again can "
-                "be used",
+                "an integer can be used whose value is an affine expression",
             )
-        if changes := self.names.assignments(symbol):
+        if changes := self.names.changes_between(symbol, node):
             place = self.source.place(changes[0].node)
             how = {
                 Mention.ADDRESS: "may change through its address",
@@ -255,12 +332,13 @@ class Bindings:
                     changes[0].node,
                     f"{name} {how} here, and {role} in line {self.source.place(node).line} "
                     "depends on it",
-                    "a parameter is an int or long that the function never changes; == compares",
+                    "a parameter is an integer that does not change from there on; == compares",
                 )
             raise self.source.error(
                 node,
                 f"{role} depends on data: {name} {how} in line {place.line}",
-                "a parameter is an int or long that the function never changes",
+                "a parameter is an integer that the region never changes",
             )
         self.parameters[symbol] = shape.type
+        self._named[self.name(symbol)] = symbol
         return self.variable(self.name(symbol))

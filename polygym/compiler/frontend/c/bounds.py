@@ -109,6 +109,8 @@ def _violations(touch: Touch, extents: Extents) -> list[_Violation]:
     for dimension, (subscript, size) in enumerate(
         zip(touch.subscripts, extents.functions, strict=True)
     ):
+        if subscript is None:
+            continue  # looked at when the program runs
         inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
         if not touch.domain.is_subset(inside):
             outside = touch.domain.subtract(inside)

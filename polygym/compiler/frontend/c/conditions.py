@@ -25,6 +25,9 @@ class ReadsExpressions(Protocol):
     def expression(self, node: Any, environment: Environment) -> Any:
         """Return the expression's value."""
 
+    def operands(self, left: Any, right: Any, environment: Environment) -> tuple[Any, Any]:
+        """Return the values of two operands, as C compares them."""
+
     def checked(self, node: Any, condition: Any) -> Any:
         """Return a condition that is not too complex to work with."""
 
@@ -44,8 +47,7 @@ def read_condition(reader: ReadsExpressions, node: Any, environment: Environment
             holds = read_condition(reader, node.expr, environment)
             return reader.checked(node, holds.complement())
         case c_ast.BinaryOp() if node.op in COMPARISONS:
-            left = reader.expression(node.left, environment)
-            right = reader.expression(node.right, environment)
+            left, right = reader.operands(node.left, node.right, environment)
             return compare(node.op, left, right)
         case _:
             value = reader.expression(node, environment)

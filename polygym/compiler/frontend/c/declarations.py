@@ -1,7 +1,7 @@
 """Declarations: the scalar type and the shape that a C declaration gives a name.
 
-Four element types exist for the rest of polygym; everything else is refused with its name, at the
-place of use, because declarations that the region does not touch may be anything.
+C's integer types, float and double exist for the rest of polygym; everything else is refused with
+its name, at the place of use, because declarations that the region does not touch may be anything.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from polygym.compiler.ir.types import ScalarType
 
 _MOST_DIMENSIONS = 16
 
+# Without `int` and `signed`, which add nothing but to `char`: char is signed on these machines.
 _TYPES = {
-    ("int",): ScalarType.INT,
-    ("signed",): ScalarType.INT,
-    ("int", "signed"): ScalarType.INT,
+    (): ScalarType.INT,
     ("long",): ScalarType.LONG,
-    ("int", "long"): ScalarType.LONG,
-    ("long", "signed"): ScalarType.LONG,
-    ("int", "long", "signed"): ScalarType.LONG,
     ("long", "long"): ScalarType.LONG,
-    ("int", "long", "long"): ScalarType.LONG,
-    ("long", "long", "signed"): ScalarType.LONG,
-    ("int", "long", "long", "signed"): ScalarType.LONG,
+    ("short",): ScalarType.SHORT,
+    ("char",): ScalarType.BYTE,
+    ("unsigned",): ScalarType.UNSIGNED,
+    ("long", "unsigned"): ScalarType.UNSIGNED_LONG,
+    ("long", "long", "unsigned"): ScalarType.UNSIGNED_LONG,
+    ("short", "unsigned"): ScalarType.UNSIGNED_SHORT,
+    ("char", "unsigned"): ScalarType.UNSIGNED_BYTE,
+    ("_Bool",): ScalarType.BOOL,
     ("float",): ScalarType.FLOAT,
     ("double",): ScalarType.DOUBLE,
 }
+_ADDS_NOTHING = frozenset({"int", "signed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +131,13 @@ class Declarations:
                 names, spelled = (), "a function"
             case _:
                 names, spelled = (), "something else"
-        if (scalar := _TYPES.get(names)) is not None:
+        plain = tuple(name for name in names if name not in _ADDS_NOTHING)
+        if names and (scalar := _TYPES.get(plain)) is not None:
             return scalar
         if alias:
             spelled = f"{alias} ({spelled})"
         raise self._source.error(
-            at, f"{what} is of type {spelled}; int, long, float and double are understood"
+            at, f"{what} is of type {spelled}; integers, float and double are understood"
         )
 
 

@@ -18,6 +18,7 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import Touch, read_access
 from polygym.compiler.frontend.c.affine import Affine
+from polygym.compiler.frontend.c.affine_values import as_expression
 from polygym.compiler.frontend.c.arithmetic import (
     INTEGER_ONLY,
     binary,
@@ -34,6 +35,7 @@ from polygym.compiler.frontend.c.bindings import (
     Constant,
     Environment,
     Iterator,
+    Known,
     Variable,
 )
 from polygym.compiler.frontend.c.functions import Functions, wrong_count
@@ -46,6 +48,7 @@ from polygym.compiler.ir.expr import (
     ComparisonOperator,
     Conditional,
     Expression,
+    Gather,
     IntegerLiteral,
     IteratorValue,
     Load,
@@ -91,6 +94,22 @@ class Expressions:
         self.touches.append(touch)
         return Access(touch.array, f"#{len(self.touches) - 1}", touch.text), touch.type
 
+    def _element(self, node: Any, environment: Environment) -> Expression:
+        """Return the value of an element, at subscripts that are affine or computed."""
+        computed: list[Any] = []
+        touch = read_access(node, environment, self._bindings, self._affine, computed)
+        self.touches.append(touch)
+        access = Access(touch.array, f"#{len(self.touches) - 1}", touch.text)
+        if not computed:
+            return Load(access, touch.type)
+        subscripts = tuple(self.value(one, environment) for one in computed)
+        for one, subscript in zip(computed, subscripts, strict=True):
+            if not subscript.type.is_integer:
+                raise self._source.error(
+                    one, f"a subscript is {subscript.type.value}; only integers can be"
+                )
+        return Gather(access, subscripts, touch.type)
+
     def value(self, node: Any, environment: Environment) -> Expression:
         """Return the value of an expression."""
         self._size += 1
@@ -105,7 +124,7 @@ class Expressions:
             case c_ast.ID():
                 return self._name(node, environment)
             case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
-                return Load(*self.touch(node, environment))
+                return self._element(node, environment)
             case c_ast.UnaryOp():
                 return self._unary(node, environment)
             case c_ast.BinaryOp(op="&&" | "||"):
@@ -167,6 +186,15 @@ class Expressions:
                 return binary(BinaryOperator.ADD, value, constant) if offset else value
             case Alias():
                 return convert(self.value(binding.node, binding.environment), binding.type)
+            case Known(symbol=symbol, value=value, type=scalar):
+                found = as_expression(value, scalar, environment, self._bindings)
+                if found is not None:
+                    return found
+                if self._bindings.names.iterates_in_region(symbol):
+                    raise self._source.error(
+                        node, f"the value of {symbol.name} is too complex to be computed here"
+                    )
+                return Load(*self.touch(node, environment))
             case Variable():
                 return Load(*self.touch(node, environment))
 
@@ -174,6 +202,8 @@ class Expressions:
         if node.op not in ("+", "-", "~", "!"):
             raise self._source.error(node, _reason(node))
         operand = self.value(node.expr, environment)
+        if node.op != "!":
+            operand = convert(operand, operand.type.promoted)
         match node.op:
             case "+":
                 return operand
@@ -196,6 +226,10 @@ class Expressions:
         if node.op == "&&":
             return Conditional(left, right, IntegerLiteral(0), ScalarType.INT)
         return Conditional(left, IntegerLiteral(1), right, ScalarType.INT)
+
+    def reached(self, node: Any, environment: Environment, *, is_else: bool) -> Environment:
+        """Return the environment in which a branch under a condition on data stands."""
+        return self._branches(node, environment)[is_else]
 
     def _branches(self, node: Any, environment: Environment) -> tuple[Environment, Environment]:
         """Return the environments where a condition may hold and where it may fail.

@@ -24,35 +24,19 @@ from polygym.compiler.frontend.c.accesses import c_text, pointer_arithmetic
 from polygym.compiler.frontend.c.affine import Affine
 from polygym.compiler.frontend.c.arithmetic import convert
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
+from polygym.compiler.frontend.c.calls import SAME_SIZE
 from polygym.compiler.frontend.c.expressions import Expressions
+from polygym.compiler.frontend.c.guards import Guard, guarded
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
-from polygym.compiler.frontend.c.symbols import Symbol
-from polygym.compiler.ir.expr import Access, Expression, Load
+from polygym.compiler.frontend.c.nodes import changed_in, names_in
+from polygym.compiler.frontend.c.refusals import refusal
+from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.frontend.c.values import Values
+from polygym.compiler.ir.expr import Access, Expression, IntegerLiteral, Load
+from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
 
-ASSUMPTIONS = frozenset({"assert", "__builtin_assume"})
-
-_REFUSED = {
-    c_ast.While: "while loops are",
-    c_ast.DoWhile: "do loops are",
-    c_ast.Break: "break is",
-    c_ast.Continue: "continue is",
-    c_ast.Goto: "goto is",
-    c_ast.Return: "return inside the region is",
-    c_ast.Switch: "switch is",
-    c_ast.Case: "switch is",
-    c_ast.Default: "switch is",
-}
-
-
-def _refusal(node: Any) -> str:
-    """Return the sentence that refuses a statement."""
-    if type(node) not in _REFUSED:
-        return "this has no effect or is not understood"
-    return (
-        f"{_REFUSED[type(node)]} not understood: which iterations run would depend on what ran "
-        "before; a region is made of for loops and if alone"
-    )
+ASSUMPTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +67,34 @@ class Draft:
     touches: range
     text: str
     place: Place
+    followed: Symbol | None = None  # the integer variable that is assigned, if its value is known
 
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where the walk stands: what surrounds it, the time so far, and a label to be used."""
+    """Where the walk stands: what surrounds it, the time so far, and a label to be used.
+
+    ``guards`` are the conditions on data around it, outermost first.
+    """
 
     environment: Environment
     time: tuple[Position, ...] = ()
     label: str = ""
+    guards: tuple[Guard, ...] = ()
 
 
 class Extractor:
     """Walks a region."""
 
-    def __init__(self, bindings: Bindings, affine: Affine, expressions: Expressions) -> None:
-        """Keep the readers."""
+    def __init__(
+        self, bindings: Bindings, affine: Affine, expressions: Expressions, values: Values
+    ) -> None:
+        """Keep the readers, and what follows the values of variables."""
         self._bindings = bindings
         self._affine = affine
         self._expressions = expressions
         self._source = bindings.source
+        self._values = values
         self._labels: set[str] = set()
         self._number = 0
         self.current: Any = None
@@ -112,6 +104,27 @@ class Extractor:
     def region(self, items: tuple[Any, ...], environment: Environment) -> None:
         """Walk a whole region."""
         self._sequence(items, _Spot(environment))
+        self._drop_unread()
+
+    def _drop_unread(self) -> None:
+        """Drop the assignments to variables whose value was always known where it was read."""
+        read = {
+            self._expressions.touches[index].symbol
+            for draft in self.drafts
+            for index in draft.touches[1:]
+            if self._expressions.touches[index].symbol is not draft.followed
+        }
+        names = self._bindings.names
+
+        def is_dead(symbol: Symbol | None) -> bool:
+            """Whether nobody reads a variable."""
+            if symbol is None or symbol in read:
+                return False
+            if symbol.home is Home.FILE or "static" in symbol.declaration.storage:
+                return False
+            return symbol.home in (Home.REGION, Home.ARGUMENT) or not names.mentioned_after(symbol)
+
+        self.drafts = [draft for draft in self.drafts if not is_dead(draft.followed)]
 
     def _sequence(self, items: Any, spot: _Spot) -> None:
         """Walk what stands in a loop's body (or the region), one position after the other."""
@@ -136,16 +149,18 @@ class Extractor:
                 case c_ast.DeclList():
                     yield from self._flatten(item.decls, spot)
                 case c_ast.Decl():
-                    if self._needs_statement(item, spot.environment):
+                    if self._needs_statement(item, self._values.at(spot.environment)):
                         yield item, spot
                 case c_ast.ExprList() | c_ast.For() | c_ast.Assignment() | c_ast.UnaryOp():
                     yield item, spot
                 case c_ast.Pragma():
                     raise self._source.error(item, "a pragma here is not understood")
+                case c_ast.FuncCall(name=c_ast.ID(name=name)) if name == SAME_SIZE:
+                    self._check_sizes(item, spot.environment)
                 case c_ast.FuncCall():
                     self._refuse_call(item)
                 case _:
-                    raise self._source.error(item, _refusal(item))
+                    raise self._source.error(item, *refusal(item))
 
     def _passed(self, spot: _Spot, node: Any, count: int) -> _Spot:
         """Hand a label on to the only statement of a block."""
@@ -164,14 +179,66 @@ class Extractor:
 
     def _branches(self, node: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
         """Yield what stands under an if, each branch where its condition holds."""
-        environment = spot.environment
-        holds = self._affine.condition(node.cond, environment.as_role("the condition of an if"))
+        environment = self._values.at(spot.environment)
+        role = environment.as_role("the condition of an if")
+        holds = self._bindings.attempt(self._affine.condition, node.cond, role)
+        if holds is None:
+            yield from self._guarded(node, spot)
+            return
+        before = self._values.known
         if node.iftrue is not None:
             inner = replace(spot, environment=environment.where(holds))
             yield from self._flatten([node.iftrue], inner)
+        then, self._values.known = self._values.known, before
         if node.iffalse is not None:
             inner = replace(spot, environment=environment.where(holds.complement()), label="")
             yield from self._flatten([node.iffalse], inner)
+        self._values.join(holds, then, self._values.known)
+
+    def _guarded(self, node: Any, spot: _Spot) -> Iterable[tuple[Any, _Spot]]:
+        """Yield what stands under an if on data: every statement decides for itself.
+
+        Where the branches change what the condition reads, it is computed once, before them.
+        """
+        names = self._bindings.names
+        condition, before = node.cond, self._values.known
+        read = {names.of(one) for one in names_in(condition)}
+        branches = [one for one in (node.iftrue, node.iffalse) if one is not None]
+        changed = {names.of(one) for branch in branches for one in changed_in(branch)}
+        if (read & changed) - {None}:
+            condition = self._bindings.new_variable("holds", condition)
+            zero = c_ast.Constant("int", "0", node.cond.coord)
+            truth = c_ast.BinaryOp("!=", node.cond, zero, node.cond.coord)
+            yield c_ast.Assignment("=", condition, truth, node.cond.coord), replace(spot, label="")
+        environment = self._values.at(spot.environment)
+        left = []
+        for branch, is_else in ((node.iftrue, False), (node.iffalse, True)):
+            if branch is None:
+                left.append(before)
+                continue
+            guard = Guard(condition, environment, is_else)
+            inner = replace(
+                spot,
+                environment=self._expressions.reached(node.cond, environment, is_else=is_else),
+                guards=(*spot.guards, guard),
+                label="" if is_else else spot.label,
+            )
+            self._values.known = before
+            yield from self._flatten([branch], inner)
+            left.append(self._values.known)
+        self._values.meet(*left)
+
+    def _check_sizes(self, node: Any, environment: Environment) -> None:
+        """Refuse an array argument whose inner sizes are not those of the array it is given."""
+        *sizes, array = node.args.exprs
+        role = environment.as_role(f"a size of {array.name}")
+        values = [self._affine.expression(size, role) for size in sizes]
+        if len(values) != 2 or not environment.domain.is_subset(values[0].eq_set(values[1])):
+            raise self._source.error(
+                node,
+                f"{array.name} is given to a function that takes its rows to be of another length",
+                "declare both with the same inner sizes",
+            )
 
     def _refuse_call(self, node: Any) -> None:
         """Refuse a call as a statement."""
@@ -204,10 +271,13 @@ class Extractor:
 
     def _loop(self, node: Any, spot: _Spot) -> None:
         """Walk a loop."""
-        loop = read_loop(node, spot.environment, self._bindings, self._affine)
+        environment = self._values.at(spot.environment)
+        loop = read_loop(node, environment, self._bindings, self._affine, self._values)
         entry = Position(iterator=loop.iterator.name, upwards=loop.upwards)
         inner = replace(spot, environment=loop.body, time=(*spot.time, entry))
+        after = self._values.enter(node, loop)
         self._sequence([node.stmt], inner)
+        self._values.known = after
 
     def _needs_statement(self, node: Any, environment: Environment) -> bool:
         """Enter a declaration of the region; return whether its initialiser is an assignment."""
@@ -231,20 +301,23 @@ class Extractor:
 
     def _store(self, node: Any, target: Any, operator: str, operand: Any, spot: _Spot) -> None:
         """Draft a statement: an assignment, a compound assignment, ++, -- or an initialiser."""
-        environment = spot.environment
+        environment = self._values.at(spot.environment)
         begin = len(self._expressions.touches)
         if isinstance(node, c_ast.Decl):
             symbol = self._bindings.names.of(node)
             assert symbol is not None
             self._bindings.names.meaning[id(target)] = symbol
         self._check_target(target, environment, starts=isinstance(node, c_ast.Decl))
-        if isinstance(operand, c_ast.Assignment):
-            raise self._source.error(operand, "chained assignments are not understood")
+        followed = self._followed(target, node, environment)
+        if followed is not None and self._bindings.names.iterates_in_region(followed):
+            return
         write, scalar = self._expressions.touch(target, environment)
         value = self._expressions.value(operand, environment)
         if operator != "=":
             read, _ = self._expressions.touch(target, environment)
             value = self._expressions.combine(node, operator[:-1], Load(read, scalar), value)
+        if spot.guards:
+            value = self._selected(value, target, scalar, environment, spot, node)
         self.drafts.append(
             Draft(
                 label=spot.label,
@@ -256,9 +329,49 @@ class Extractor:
                 touches=range(begin, len(self._expressions.touches)),
                 text=self._source.statement_text(node) or f"{c_text(node)};",
                 place=self._source.place(node),
+                followed=followed,
             )
         )
         self._number += 1
+
+    def _selected(
+        self,
+        value: Expression,
+        target: Any,
+        scalar: ScalarType,
+        environment: Environment,
+        spot: _Spot,
+        node: Any,
+    ) -> Expression:
+        """Return what a statement under conditions on data stores: its value, or the old one.
+
+        A variable that begins its life here has no old one.
+        """
+        starts = isinstance(node, c_ast.Decl) or self._bindings.is_new(target)
+        if starts:
+            old: Expression = convert(IntegerLiteral(0), scalar)
+        else:
+            old = Load(*self._expressions.touch(target, environment))
+        return guarded(spot.guards, convert(value, scalar), old, environment, self._expressions)
+
+    def _followed(self, target: Any, node: Any, environment: Environment) -> Symbol | None:
+        """Follow the value of an integer variable that is assigned; None for anything else.
+
+        The counter of a loop has no memory: what it is assigned elsewhere must be known.
+        """
+        symbol = self._bindings.names.of(target) if isinstance(target, c_ast.ID) else None
+        if symbol is None or not self._values.is_tracked(symbol):
+            return None
+        self._values.assign(symbol, node, environment)
+        if self._bindings.names.iterates_in_region(symbol):
+            value = self._values.known.get(symbol)
+            if value is None or value.get() is None:
+                raise self._source.error(
+                    target,
+                    f"{symbol.name} counts a loop of the region and is assigned a value that is "
+                    "not affine",
+                )
+        return symbol
 
     def _check_target(self, target: Any, environment: Environment, *, starts: bool) -> None:
         """Refuse assignments to anything but an array element or a scalar in memory.

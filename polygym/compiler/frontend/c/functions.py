@@ -44,7 +44,7 @@ class Functions:
             raise source.error(
                 call,
                 f"the call of {name} may have side effects",
-                "a function whose body is a single 'return expression;' is inlined",
+                "call it as a statement, or assign its value to a variable",
             )
         return self._bind(call, function, body[0].expr, environment)
 

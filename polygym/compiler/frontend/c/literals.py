@@ -1,7 +1,7 @@
 """The constants of C: their values and types.
 
-An integer constant is int if it fits, else long; the unsigned ones (suffix ``u``, or hexadecimal
-and octal constants that fit only ``unsigned int``) are outside the language that polygym reads.
+An integer constant has the first type of ``int``, ``unsigned``, ``long`` and ``unsigned long`` that
+holds it and that its suffix allows; decimal ones are unsigned only with a ``u``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from polygym.compiler.ir.types import ScalarType
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)([uUlL]*)")
 _FLOATING = re.compile(r"(0[xX][0-9a-fA-F.]+[pP][+-]?\d+|[0-9.]+(?:[eE][+-]?\d+)?)([fFlL]?)")
+_INTEGERS = (
+    ScalarType.INT,
+    ScalarType.UNSIGNED,
+    ScalarType.LONG,
+    ScalarType.UNSIGNED_LONG,
+)
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
 _ESCAPES |= {"\\": 92, "'": 39, '"': 34, "?": 63}
 
@@ -45,10 +51,8 @@ def round_to(value: float, scalar: ScalarType) -> float:
 
 
 def _integer(digits: str, suffix: str) -> IntegerLiteral | str:
-    """Give an integer constant its type."""
-    if "u" in suffix:
-        return f"unsigned constants such as {digits}{suffix} are not understood"
-    if suffix not in ("", "l", "ll"):
+    """Give an integer constant its type: the first of C's list that holds it."""
+    if suffix not in ("", "l", "ll", "u", "ul", "ull", "lu", "llu"):
         return f"the constant {digits}{suffix} is not understood"
     prefix = digits[:2].lower()
     decimal = digits[0] != "0"
@@ -56,13 +60,16 @@ def _integer(digits: str, suffix: str) -> IntegerLiteral | str:
         value = int(digits, 0)
     else:
         value = int(digits) if decimal else int(digits, 8)
-    if value < 1 << 31:
-        return IntegerLiteral(value, ScalarType.LONG if suffix else ScalarType.INT)
-    if value >= 1 << 63:
-        return f"the constant {digits} does not fit long"
-    if not decimal and not suffix and value < 1 << 32:
-        return f"the constant {digits} is unsigned int in C, which is not understood"
-    return IntegerLiteral(value, ScalarType.LONG)
+    for scalar in _INTEGERS:
+        if "u" in suffix and scalar.is_signed:
+            continue
+        if not scalar.is_signed and decimal and "u" not in suffix:
+            continue
+        if "l" in suffix and scalar.size < 8:
+            continue
+        if value <= scalar.highest:
+            return IntegerLiteral(value, scalar)
+    return f"the constant {digits} does not fit {'unsigned ' * (not decimal)}long"
 
 
 def _floating(digits: str, suffix: str) -> FloatLiteral | str:

@@ -1,12 +1,13 @@
 """Values that come into the region from the function around it, by code that polygym does not run.
 
 A region is run by itself: its arguments and globals are given, its constants known
-(:mod:`polygym.compiler.frontend.c.initial`), and its local variables start with nothing. So a local
-variable that other code fills must not be read before the region writes it::
+(:mod:`polygym.compiler.frontend.c.initial`), and its local variables start with nothing. A local
+variable that other code fills, and that the region reads before it writes it, is an input like an
+argument::
 
     double w = 2 * alpha;                      w = 2 * alpha;
     #pragma scop                               #pragma scop
-    A[i] = A[i] * w;      refused              w = 1; A[i] = A[i] * w;      accepted
+    A[i] = A[i] * w;      an input             w = 1; A[i] = A[i] * w;      a local variable
 
 Which reads see a value from outside is asked exactly: those instances and elements for which the
 dataflow analysis finds no earlier write in the region.
@@ -14,7 +15,8 @@ dataflow analysis finds no earlier write in the region.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -23,35 +25,48 @@ from polygym.compiler.frontend.c.accesses import Touch, relation
 from polygym.compiler.frontend.c.bindings import Bindings
 from polygym.compiler.frontend.c.extract import Draft
 from polygym.compiler.frontend.c.symbols import Home, Names, Symbol
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.dependences import reads_without_source
 
 
-def refuse_lost_values(
+def inputs(
     scop: Scop,
     drafts: Sequence[Draft],
     touches: Sequence[Touch],
     symbols: Iterable[Symbol],
+    sizes: Mapping[Symbol, Sequence[Any]],
     bindings: Bindings,
-) -> None:
-    """Refuse the first read that sees a value from outside of a variable that has one.
+) -> tuple[Symbol, ...]:
+    """Return the variables of the function whose values from outside the region sees.
 
     ``drafts`` are those of the finished statements, in their order; ``symbols`` the variables in
-    memory that have no constant value when the region starts.
+    memory that have no constant value when the region starts; ``sizes`` the sizes of arrays.
     """
     suspects = {symbol for symbol in symbols if _is_filled(symbol, bindings.names)}
     if not suspects:
-        return
-    accesses = _Accesses(scop, drafts, touches, suspects, bindings.context)
+        return ()
+    accesses = _Accesses(scop, drafts, touches, suspects, sizes, bindings.context)
     outside = accesses.reads_from_outside()
-    for touch, reads in accesses.reads:
-        if not reads.intersect(outside).is_empty():
-            name = touch.symbol.name
-            raise bindings.source.error(
-                touch.node,
-                f"{name} gets its value before the region, by code that is not part of it",
-                f"move that code into the region, or make {name} an argument",
-            )
+    found = [
+        touch.symbol for touch, reads in accesses.reads if not reads.intersect(outside).is_empty()
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def with_inputs(scop: Scop, names: Sequence[str]) -> Scop:
+    """Return a Scop with some of its local variables as further arguments.
+
+    A scalar is handed over by value, unless somebody sees what becomes of it.
+    """
+    arrays = tuple(
+        replace(array, storage=_storage(array)) if array.name in names else array
+        for array in scop.arrays
+    )
+    return replace(scop, arrays=arrays, signature=(*scop.signature, *names))
+
+
+def _storage(array: Array) -> Storage:
+    return Storage.ARGUMENT if array.rank or array.live_out else Storage.VALUE
 
 
 def _is_filled(symbol: Symbol, names: Names) -> bool:
@@ -70,6 +85,7 @@ class _Accesses:
         drafts: Sequence[Draft],
         touches: Sequence[Touch],
         suspects: set[Symbol],
+        sizes: Mapping[Symbol, Sequence[Any]],
         context: Any,
     ) -> None:
         """Collect reads, each with its touch, in the order of the text, and all writes."""
@@ -85,7 +101,9 @@ class _Accesses:
                 touch = touches[index]
                 if touch.symbol not in suspects:
                     continue
-                found = relation(touch, statement.name, draft.environment.domain, context)
+                found = relation(
+                    touch, statement.name, draft.environment.domain, context, sizes[touch.symbol]
+                )
                 accessed = isl.UnionMap.from_map(found.intersect_domain(instances))
                 if index == draft.touches.start:
                     self.writes = self.writes.union(accessed)

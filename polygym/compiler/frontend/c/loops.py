@@ -15,18 +15,22 @@ and the loop is refused, unless an ``assert(n >= 0)`` says that this cannot be.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import islpy as isl
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import as_dimensions
 from polygym.compiler.frontend.c.affine import Affine
-from polygym.compiler.frontend.c.bindings import Bindings, Environment, Iterator
+from polygym.compiler.frontend.c.bindings import Asked, Bindings, Environment, Iterator
 from polygym.compiler.frontend.c.division import constant_value
 from polygym.compiler.frontend.c.extremes import nonnegative
-from polygym.compiler.frontend.c.symbols import Home, Symbol
+from polygym.compiler.frontend.c.nodes import names_in
+from polygym.compiler.frontend.c.symbols import Symbol
+from polygym.compiler.frontend.c.wrapping import is_held
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.isl_numbers import integer
 
 # The cost of the polyhedral model grows exponentially with the depth.
@@ -37,11 +41,24 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop's counter, the environment of its body, and whether it counts upwards."""
+    """A loop's counter, the environment of its body, and how it counts.
+
+    ``reached`` are the values that the counter would take if the condition always held, from
+    ``first`` in steps of ``step``; ``holds`` those for which it does.
+    """
 
     iterator: Iterator
+    symbol: Symbol
     body: Environment
-    upwards: bool
+    first: Any
+    step: int
+    reached: Any
+    holds: Any
+
+    @property
+    def upwards(self) -> bool:
+        """Whether the counter grows."""
+        return self.step > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +70,19 @@ class _Start:
     node: Any
 
 
-def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: Affine) -> Loop:
+class Follows(Protocol):
+    """Whatever knows what variables hold when an iteration of a loop starts."""
+
+    def carried(self, node: Any) -> Collection[Symbol]:
+        """Return the variables that the body of a loop changes."""
+
+    def starting(self, node: Any, loop: Loop) -> Mapping[Symbol, Asked]:
+        """Return what is known when an iteration starts; ``loop`` lacks its condition."""
+
+
+def read_loop(
+    node: Any, environment: Environment, bindings: Bindings, affine: Affine, values: Follows
+) -> Loop:
     """Read the header of a ``for`` statement."""
     source = bindings.source
     start = _start(node, bindings)
@@ -65,9 +94,12 @@ def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: A
     shape = bindings.shape(symbol, start.node)
     if shape.sizes or shape.pointer or not shape.type.is_integer:
         raise source.error(
-            start.node, f"a loop's counter must be int or long; {symbol.name} is {shape.type.value}"
+            start.node, f"a loop's counter must be an integer; {symbol.name} is {shape.type.value}"
         )
-    first = affine.expression(start.first, environment.as_role("a loop bound"))
+    role = environment.as_role("a loop bound")
+    first = affine.stored(
+        affine.expression(start.first, role), start.first, shape.type, environment
+    )
     step = _step(node, symbol, environment, bindings, affine)
     others = tuple(iterator.name for iterator in environment.iterators.values())
     iterator = Iterator(bindings.counter(symbol.name, others), shape.type)
@@ -85,19 +117,33 @@ def read_loop(node: Any, environment: Environment, bindings: Bindings, affine: A
     )
     if node.cond is None:
         raise source.error(node, "a loop without a condition does not end")
+    carried = values.carried(node)
+    if carried:
+        body = replace(inner, role=environment.role, memory={})
+        unbounded = Loop(iterator, symbol, body, first, step, inner.domain, inner.domain)
+        inner = replace(inner, known=values.starting(node, unbounded), memory={})
     holds = affine.condition(node.cond, inner)
-    values = inner.domain.intersect(holds)
-    if not _bounds_counter(node.cond, symbol, step > 0, bindings):
-        values = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
-        if not as_dimensions(values, (iterator.name,)).is_bounded():
+    counted = inner.domain.intersect(holds)
+    is_plain = _counts_plainly(counter, shape.type, inner.domain) and not any(
+        bindings.names.of(one) in carried for one in names_in(node.cond)
+    )
+    if not is_plain or not _bounds_counter(node.cond, symbol, step > 0, bindings):
+        counted = _until_first_stop(inner.domain, holds, iterator.name, step > 0)
+        counted = _of_usual_size(counted, bindings, (iterator.name,))
+        if not as_dimensions(counted, (iterator.name,)).is_bounded():
             raise source.error(
                 node.cond,
                 "the loop does not end for some values of the parameters",
                 "write the condition with < or >, or state before the region what is known of "
                 "the bounds, as in assert(n >= 0);",
             )
-    body = replace(inner, domain=values.coalesce(), role=environment.role, memory={})
-    return Loop(iterator, body, step > 0)
+    body = replace(inner, domain=counted.coalesce(), role=environment.role, memory={})
+    return Loop(iterator, symbol, body, first, step, inner.domain, holds)
+
+
+def _counts_plainly(counter: Any, scalar: ScalarType, reached: Any) -> bool:
+    """Whether a counter would not wrap around if its condition always held."""
+    return scalar in (ScalarType.INT, ScalarType.LONG) or is_held(counter, scalar, reached)
 
 
 def _start(node: Any, bindings: Bindings) -> _Start:
@@ -196,6 +242,25 @@ def _bounds_counter(node: Any, symbol: Symbol, upwards: bool, bindings: Bindings
     return operator in (("<", "<=") if upwards else (">", ">="))
 
 
+def _of_usual_size(counted: Any, bindings: Bindings, counters: tuple[str, ...]) -> Any:
+    """Return the values of a counter for parameters that are not too large for their types.
+
+    An unsigned parameter is taken to be less than half of what its type holds, so that a counter
+    that has wrapped around is larger. That is no condition on the program: it is left out again.
+    """
+    limits = isl.Set.universe(counted.get_space())
+    for symbol, scalar in bindings.parameters.items():
+        if not scalar.is_signed:
+            name = bindings.name(symbol)
+            text = f"[{name}] -> {{ [] : {name} <= {scalar.highest >> 1} }}"
+            limits = limits.intersect(isl.Set.read_from_str(bindings.context, text))
+    if limits.plain_is_universe():
+        return counted
+    within = counted.intersect(limits).coalesce()
+    short = within.gist(limits).coalesce()
+    return short if as_dimensions(short, counters).is_bounded() else within
+
+
 def _until_first_stop(reached: Any, holds: Any, name: str, upwards: bool) -> Any:
     """Return the values of a counter before the first one at which its condition fails."""
     stops = reached.subtract(holds)
@@ -213,8 +278,4 @@ def refuse_change(symbol: Symbol, node: Any, environment: Environment, bindings:
     if symbol in environment.iterators:
         raise bindings.source.error(
             node, f"the loop's counter {symbol.name} is changed inside the loop"
-        )
-    if symbol.home is not Home.FILE and bindings.names.iterates_in_region(symbol):
-        raise bindings.source.error(
-            node, f"{symbol.name} counts a loop of the region and is assigned elsewhere in it"
         )

@@ -54,13 +54,29 @@ def parse(source: SourceMap) -> Any:
         raise SourceError(source.place(None), "the file holds no C code")
     parser = CParser(lexer=_Lexer)
     try:
-        return parser.parse(source.text, "")
+        return _modern(parser.parse(source.text, ""))
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
     except Exception as error:
         # Besides its ParseError, pycparser meets some malformed texts with an AssertionError or
         # AttributeError; all of them mean that this is not C as it knows it.
         raise _syntax_error(source, str(error), parser.clex) from error
+
+
+def _modern(tree: Any) -> Any:
+    """Return a tree with the arguments of old function definitions where they stand today.
+
+    ``void f(n, x) int n; double x[n]; { … }`` declares them behind the parentheses.
+    """
+    for node in tree.ext:
+        if isinstance(node, c_ast.FuncDef) and node.param_decls:
+            declared = {one.name: one for one in node.param_decls}
+            arguments = node.decl.type.args
+            names = [one.name for one in arguments.params] if arguments else []
+            if all(name in declared for name in names):
+                arguments.params = [declared[name] for name in names]
+                node.param_decls = None
+    return tree
 
 
 def _syntax_error(source: SourceMap, text: str, lexer: _Lexer) -> SourceError:

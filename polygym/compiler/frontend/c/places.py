@@ -90,6 +90,10 @@ class SourceMap:
         self._files = files
         self._starts = [(token.row, token.column) for token in tokens]
 
+    def elsewhere(self, tokens: tuple[Token, ...], files: Mapping[str, list[str]]) -> SourceMap:
+        """Return the same text with other origins of its tokens, in files with other lines."""
+        return SourceMap(tokens, self.text, {**self._files, **files}, self._switches)
+
     def locate(self, origin: Origin) -> Place:
         """Return the place of an origin, with its line of text."""
         lines = self._files.get(origin.file, [])

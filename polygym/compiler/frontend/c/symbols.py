@@ -87,6 +87,24 @@ class Names:
         """Return every mention that may change a symbol, its initialiser apart."""
         return [use for use in self.uses.get(symbol, ()) if use.mention is not Mention.READ]
 
+    def changes_between(self, symbol: Symbol, node: Any) -> list[Use]:
+        """Return what may change a symbol between a mention of it and the end of the region.
+
+        Where the mention stands in the region, all of the region counts. One that is no mention of
+        the function's own (it stands in another function) sees every change.
+        """
+        place = next((u.position for u in self.uses.get(symbol, ()) if u.node is node), None)
+        changes = self.assignments(symbol)
+        if place is None:
+            return changes
+        begin = min(place, self.begin)
+        again = self.in_loop and place < self.begin
+        return [
+            use
+            for use in changes
+            if begin < use.position < self.end or (again and use.position > self.end)
+        ]
+
     def changed_before(self, symbol: Symbol) -> bool:
         """Whether code around the region may change a symbol before the region runs."""
         return any(
@@ -141,6 +159,10 @@ def _arguments(function: Any) -> list[Any]:
     return [a for a in (listed.params if listed else ()) if isinstance(a, c_ast.Decl)]
 
 
+def _is_array(argument: Any) -> bool:
+    return isinstance(argument.type, c_ast.ArrayDecl)
+
+
 class _Walker:
     """The walk itself: a stack of scopes and a counter of positions."""
 
@@ -170,7 +192,8 @@ class _Walker:
     def function(self, function: Any) -> None:
         """Walk the region's function."""
         self.scopes.append({})
-        for argument in _arguments(function):
+        # Sizes may be arguments that follow: what is no array comes first.
+        for argument in sorted(_arguments(function), key=_is_array):
             self.declare(argument, Home.ARGUMENT)
         self.visit(function.body)
 

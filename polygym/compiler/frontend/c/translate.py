@@ -1,4 +1,4 @@
-"""The front end as a whole: the steps in their order, and the promise about exceptions.
+"""The front end as a whole: a file or a text in, a Scop out, and the promise about exceptions.
 
 Work with isl is bounded by a number of its operations, which is the same on every machine, so that
 no input hangs; recursion that goes too deep, in the parser or here, is a refusal like any other.
@@ -10,44 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import islpy as isl
 from pycparser import c_ast
-from pycparser.c_generator import CGenerator
 
-from polygym.compiler.frontend.c.accesses import Touch, c_text
-from polygym.compiler.frontend.c.affine import Affine
-from polygym.compiler.frontend.c.assemble import (
-    Assembly,
-    make_arrays,
-    make_schedule,
-    make_statements,
-)
-from polygym.compiler.frontend.c.assumptions import Assumption, read_assumptions
-from polygym.compiler.frontend.c.bindings import Bindings, Environment
-from polygym.compiler.frontend.c.bounds import Extents, check_bounds, least_elements
-from polygym.compiler.frontend.c.declarations import Declarations
-from polygym.compiler.frontend.c.expressions import Expressions
-from polygym.compiler.frontend.c.extract import Draft, Extractor
-from polygym.compiler.frontend.c.functions import Functions
-from polygym.compiler.frontend.c.initial import initial_values
-from polygym.compiler.frontend.c.live_in import refuse_lost_values
-from polygym.compiler.frontend.c.parse import Region, choose, find_regions, parse
-from polygym.compiler.frontend.c.places import SourceMap
-from polygym.compiler.frontend.c.preprocess import decode, preprocess
-from polygym.compiler.frontend.c.symbols import Home, Symbol, resolve
+from polygym.compiler.frontend.c.complete import Whole, completed_source
+from polygym.compiler.frontend.c.extract import ASSUMPTIONS
+from polygym.compiler.frontend.c.members import with_members
+from polygym.compiler.frontend.c.parse import choose, find_regions, parse
+from polygym.compiler.frontend.c.plain import plain
+from polygym.compiler.frontend.c.pointers import with_sizes
+from polygym.compiler.frontend.c.preprocess import decode
+from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.ir.verify import verify
-from polygym.compiler.poly.isl_numbers import isl_text
-from polygym.errors import InputError, LimitError, PolygymError, SourceError
-
-# The largest kernel of PolyBench needs less than 100,000 operations, about 70 for every token.
-_MAXIMUM_OPERATIONS = 1_000_000
-_OPERATIONS_FOR_A_TOKEN = 300
-
-# What an array may have: where its sizes are constants, what a process can address; and at the
-# least, where they are parameters, what many machines hold. Usual values are a thousand or two.
-_MOST_BYTES = 2**47
-_MOST_LEAST_BYTES = 2**33
+from polygym.errors import InputError, SourceError
 
 
 def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
@@ -78,13 +52,20 @@ def parse_text(
     Raises:
         InputError: See :func:`parse_file`.
     """
-    source = preprocess(text, file, include_directories)
+    source = completed_source(text, file, include_directories).source
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), function, file)
-        return _Translation(source, tree, region, file).run()
+        region = plain(tree, with_members(tree, region, source), source)
+        with_sizes(region, lambda: Translation(source, tree, region, file))
+        return Translation(source, tree, region, file).run()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
+
+
+def completed_file(path: str | Path) -> Whole:
+    """Return a C file as it is read: with a function around every region, and all declarations."""
+    return completed_source(_read(path), str(path))
 
 
 def regions(text_or_path: str | Path) -> tuple[str, ...]:
@@ -93,7 +74,7 @@ def regions(text_or_path: str | Path) -> tuple[str, ...]:
         text, file = _read(text_or_path), str(text_or_path)
     else:
         text, file = text_or_path, "<text>"
-    source = preprocess(text, file)
+    source = completed_source(text, file).source
     try:
         return tuple(region.name for region in find_regions(parse(source), source))
     except RecursionError as error:
@@ -103,10 +84,10 @@ def regions(text_or_path: str | Path) -> tuple[str, ...]:
 def line_outside(path: str | Path, function: str) -> int | None:
     """Return the line of what a function does beside its region; None if it does nothing else.
 
-    Declarations do nothing unless they call a function, nor does a ``return`` without a value. A
-    function with several regions does something beside each.
+    Declarations do nothing unless they call a function, nor does a ``return`` without a value or an
+    assertion. A function with several regions does something beside each.
     """
-    source = preprocess(_read(path), str(path))
+    source = completed_file(path).source
     found = find_regions(parse(source), source)
     mine = [region for region in found if region.function.decl.name == function]
     region = mine[0]
@@ -114,9 +95,22 @@ def line_outside(path: str | Path, function: str) -> int | None:
     for item in region.function.body.block_items or ():
         nothing = isinstance(item, c_ast.Decl) and "FuncCall" not in _kinds(item)
         nothing |= isinstance(item, c_ast.Return) and item.expr is None
+        nothing |= isinstance(item, c_ast.FuncCall) and (
+            getattr(item.name, "name", "") in ASSUMPTIONS
+        )
         if not nothing and id(item) not in inside:
             return source.place(item).line
     return None
+
+
+def argument_names(path: str | Path, function: str) -> tuple[str, ...]:
+    """Return the names of the arguments of a function with a region."""
+    source = completed_file(path).source
+    region = next(
+        one for one in find_regions(parse(source), source) if one.function.decl.name == function
+    )
+    declared = region.function.decl.type.args
+    return tuple(one.name for one in (declared.params if declared else ()) if hasattr(one, "name"))
 
 
 def _kinds(node: Any) -> set[str]:
@@ -132,188 +126,3 @@ def _read(path: str | Path) -> str:
         return decode(Path(path).read_bytes(), str(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
-
-
-class _Translation:
-    """One region on its way to a Scop."""
-
-    def __init__(self, source: SourceMap, tree: Any, region: Region, file: str) -> None:
-        """Set up the readers, all on one isl context."""
-        self.source, self.region, self.file = source, region, file
-        self.context = isl.Context()
-        self.context.set_on_error(isl.on_error.CONTINUE)
-        self.names = resolve(tree, region)
-        for declaration in self.names.redeclared:
-            raise source.error(declaration, f"{declaration.name} is declared twice in one scope")
-        self.bindings = Bindings(
-            self.context, self.names, Declarations(self.names.typedefs, source), source
-        )
-        functions = Functions(self.bindings)
-        self.affine = Affine(self.bindings, functions)
-        self.expressions = Expressions(self.bindings, self.affine, functions)
-        self.extractor = Extractor(self.bindings, self.affine, self.expressions)
-
-    def run(self) -> Scop:
-        """Translate; whatever isl refuses is a limit, at the place that was being read."""
-        self.context.set_max_operations(
-            _MAXIMUM_OPERATIONS + _OPERATIONS_FOR_A_TOKEN * len(self.source.tokens)
-        )
-        try:
-            return self._run()
-        except PolygymError:
-            raise
-        except isl.Error as error:
-            node = self.extractor.current or self.region.begin
-            raise LimitError(
-                f"{self.source.place(node)}: the integer sets here are too large to be computed"
-            ) from error
-
-    def _run(self) -> Scop:
-        """Translate the region."""
-        universe = isl.Set.universe(isl.Space.set_alloc(self.context, 0, 0))
-        sizes, domain = self._declared_sizes(universe)
-        assumptions, items = read_assumptions(
-            self.region, self.bindings, self.affine, Environment(domain)
-        )
-        for assumption in assumptions:
-            domain = domain.intersect(assumption.condition).coalesce()
-        if domain.is_empty():
-            raise self.source.error(
-                self.region.begin, "no values of the parameters satisfy what is assumed"
-            )
-        self.extractor.region(items, Environment(domain))
-        for symbol in self.extractor.declared:
-            sizes[symbol], domain = self._extents(symbol, domain)
-        drafts = self._running(self.extractor.drafts, domain)
-        touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
-        for touch in touches:
-            if touch.symbol not in sizes:
-                sizes[touch.symbol] = Extents((), ())
-        domain, needed = check_bounds(touches, sizes, domain, self.source)
-        self._refuse_endless_arrays(sizes, domain)
-        drafts = self._running(drafts, domain)
-        touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
-        assembly = Assembly(self.bindings, self.expressions.touches, domain)
-        stated = [text for one in assumptions for text in self._said(one, assembly)]
-        conditions = tuple(dict.fromkeys([*stated, *needed]))
-        return self._scop(drafts, touches, sizes, assembly, conditions)
-
-    def _said(self, assumption: Assumption, assembly: Assembly) -> list[str]:
-        """Return what an assumption says of the parameters: all of it, or those parts that do.
-
-        Of ``assert(n >= 2 && m <= 50)``, where there is no n, that is ``m <= 50``; of ``n > m && m
-        > 3``, where there is no m, neither part says alone what both say together.
-        """
-        if not assembly.says_something(assumption.condition):
-            return []
-        telling = [part for part in assumption.parts if assembly.says_something(part[0])]
-        together = assembly.known(assumption.condition)
-        alone = isl.Set.universe(together.get_space())
-        for condition, _ in telling:
-            alone = alone.intersect(assembly.known(condition).align_params(alone.get_space()))
-        if len(telling) < len(assumption.parts) and alone.is_subset(together):
-            return [text for _, text in telling]
-        return [assumption.text]
-
-    def _refuse_endless_arrays(self, sizes: dict[Symbol, Extents], domain: Any) -> None:
-        """Refuse arrays that are too large for all values of the parameters."""
-        for symbol, extents in sizes.items():
-            scalar = self.bindings.shape(symbol, symbol.declaration).type
-            least = scalar.size * least_elements(extents, domain)
-            is_constant = all(function.is_cst() for function in extents.functions)
-            most = _MOST_BYTES if is_constant else _MOST_LEAST_BYTES
-            if least <= most:
-                continue
-            found = f"{least:,} bytes"
-            if not is_constant:
-                found = f"at least {found} for all sizes that the conditions allow"
-            raise self.source.error(
-                symbol.declaration, f"{symbol.name} has {found}: expected at most {most:,}"
-            )
-
-    def _running(self, drafts: Sequence[Draft], domain: Any) -> list[Draft]:
-        """Return the statements that run for some of the admitted parameter values."""
-        running = [
-            draft for draft in drafts if not draft.environment.domain.intersect(domain).is_empty()
-        ]
-        if not running:
-            raise self.source.error(self.region.begin, "the region does nothing")
-        return running
-
-    def _scop(
-        self,
-        drafts: list[Draft],
-        touches: list[Touch],
-        sizes: dict[Symbol, Extents],
-        assembly: Assembly,
-        conditions: tuple[str, ...],
-    ) -> Scop:
-        """Put the Scop together."""
-        touched = list(dict.fromkeys(touch.symbol for touch in touches))
-        written = frozenset(
-            self.expressions.touches[draft.touches.start].symbol for draft in drafts
-        )
-        statements = make_statements(assembly, drafts)
-        parameters = assembly.parameters()
-        initial = initial_values(touched, sizes, self.bindings, self.expressions)
-        arrays = make_arrays(assembly, touched, written, sizes, initial)
-        arguments = self._arguments(touched)
-        scop = Scop(
-            name=self.region.function.decl.name,
-            file=self.file,
-            parameters=parameters,
-            signature=tuple(name for name, _, _ in arguments),
-            context=isl_text(assembly.restricted()),
-            conditions=conditions,
-            arrays=arrays,
-            statements=statements,
-            schedule=make_schedule(parameters, statements, drafts),
-            contraction=self.source.contraction(self.region.begin),
-            unused_arguments=tuple((name, text) for name, text, used in arguments if not used),
-        )
-        lost = [s for s in touched if s not in initial and s not in self.bindings.parameters]
-        refuse_lost_values(scop, drafts, self.expressions.touches, lost, self.bindings)
-        return verify(scop)
-
-    def _arguments(self, touched: list[Symbol]) -> list[tuple[str, str, bool]]:
-        """Return the function's arguments: name, C declaration, whether the region uses them."""
-        known = {*touched, *self.bindings.parameters}
-        declared = self.region.function.decl.type.args
-        found = [self.names.meaning.get(id(node)) for node in (declared.params if declared else ())]
-        return [
-            (
-                self.bindings.name(symbol) if symbol in known else symbol.name,
-                CGenerator().visit(symbol.declaration),
-                symbol in known,
-            )
-            for symbol in found
-            if symbol is not None
-        ]
-
-    def _declared_sizes(self, domain: Any) -> tuple[dict[Symbol, Extents], Any]:
-        """Return the sizes of the arrays that the region mentions, and that all are positive."""
-        sizes: dict[Symbol, Extents] = {}
-        for symbol, uses in self.names.uses.items():
-            inside = [u for u in uses if self.names.begin < u.position < self.names.end]
-            if symbol.home is Home.REGION or not inside or isinstance(symbol.declaration, tuple):
-                continue
-            if not self.bindings.shape(symbol, inside[0].node).sizes:
-                continue
-            sizes[symbol], domain = self._extents(symbol, domain)
-        return sizes, domain
-
-    def _extents(self, symbol: Symbol, domain: Any) -> tuple[Extents, Any]:
-        """Return the sizes of an array, and the domain in which they are positive."""
-        environment = Environment(domain, role=f"the size of {symbol.name}")
-        functions, texts = [], []
-        nodes = self.bindings.shape(symbol, symbol.declaration).sizes
-        for node in nodes:
-            size = self.affine.expression(node, environment)
-            domain = domain.intersect(size.ge_set(self.affine.constant(1)))
-            if domain.is_empty():
-                raise self.source.error(
-                    symbol.declaration, f"{symbol.name} has a dimension without elements"
-                )
-            functions.append(size)
-            texts.append(c_text(node))
-        return Extents(tuple(functions), tuple(texts)), domain.coalesce()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +18,11 @@ from tests.compiler.frontend.c.programs import MACROS, PROGRAMS
 SECONDS = 10
 
 SEEDS = [MACROS + program.text() for program in PROGRAMS.values()]
+SEEDS += [path.read_text() for path in sorted((Path(__file__).parent / "cases").glob("*/*.c"))]
 PIECES = """( ) { } [ ] ; , ? : + - * / % < << = == != && || ! ~ & ^ ++ -- += i j n 0 1 1.5f 0x 'a'
 "s" int double for if else while return sizeof struct goto S: case const static ... -> . @ $ é min
 abs floord (int) A[i] 99999999999999999999 typedef unsigned void *p ## \\ /* */ //""".split()
+PIECES += "unsigned char short x[I[i]] k++ a=b=2 if(x[i]>0) break k=i-1; f(i) s.x -> *(x+i)".split()
 PIECES += ["\n#pragma scop\n", "\n#pragma endscop\n", "\n#if 1\n", "\n#else\n", "\n#elif\n",
            "\n#define i i i\n", "\n#include <x.h>\n", "\n#", "\n#\n", "\0"]  # fmt: skip
 

@@ -1,0 +1,211 @@
+"""What functions and their arguments turn into where they are put in: expressions and names.
+
+:func:`returned` makes one expression of a function that does nothing but return; :func:`renaming`
+says what stands for the names of one that is put in as a block; an :class:`Actual` is what an array
+argument is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.nodes import base_and_subscripts, body_of, copied, walk
+
+_LARGEST_EXPRESSION = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Actual:
+    """What an array or pointer argument stands for: a name, and subscripts before its own.
+
+    ``offset`` is added to the first of its own subscripts; ``is_scalar`` says that it is the
+    address of a scalar.
+    """
+
+    name: str
+    before: tuple[Any, ...]
+    offset: Any = None
+    is_scalar: bool = False
+
+
+def returned(items: Sequence[Any]) -> Any:
+    """Return the expression that a function returns if it does nothing else, None otherwise.
+
+    ``if (c) return a; return b;`` is ``c ? a : b``; constants of the function are put in, each
+    converted to its type: of ``double t = x; return t * t;`` it is ``(double)x * (double)x``.
+    """
+    if not items:
+        return None
+    first, rest = items[0], items[1:]
+    match first:
+        case c_ast.Return():
+            return first.expr
+        case c_ast.Compound() if not rest:
+            return returned(body_of(first))
+        case c_ast.If():
+            then = returned([*body_of(first.iftrue), *rest])
+            other = returned([*body_of(first.iffalse), *rest])
+            if then is None or other is None:
+                return None
+            return small(c_ast.TernaryOp(first.cond, copied(then), other, first.coord))
+        case c_ast.Decl(init=init) if init is not None and isinstance(first.type, c_ast.TypeDecl):
+            if isinstance(init, c_ast.InitList) or set(first.storage) & {"static", "extern"}:
+                return None
+            expression = returned(rest)
+            if expression is None or any(
+                isinstance(one, c_ast.ID) and one.name == first.name for one in walk(init)
+            ):
+                return None
+            value = converted(init, first.type, first)
+            return small(copied(expression, substitution({first.name: value})))
+        case _:
+            return None
+
+
+def small(expression: Any) -> Any:
+    """Return an expression of a moderate size, None for one that has grown too large."""
+    return expression if sum(1 for _ in walk(expression)) <= _LARGEST_EXPRESSION else None
+
+
+def substitution(values: Mapping[str, Any]) -> Any:
+    """Return a replacement of names by values, except for members and functions of that name."""
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        match node:
+            case c_ast.ID() if node.name in values:
+                return copied(values[node.name])
+            case c_ast.FuncCall(name=c_ast.ID()):
+                return c_ast.FuncCall(node.name, copied(node.args, replacement), node.coord)
+            case c_ast.StructRef():
+                inner = copied(node.name, replacement)
+                return c_ast.StructRef(inner, node.type, node.field, node.coord)
+        return None
+
+    return replacement
+
+
+def converted(value: Any, kind: Any, like: Any) -> Any:
+    """Return a value cast to a type."""
+    plain = c_ast.TypeDecl(None, [], None, kind.type, like.coord)
+    return c_ast.Cast(c_ast.Typename(None, [], None, plain, like.coord), value, like.coord)
+
+
+def same(name: str, operands: list[Any], at: Any) -> Any:
+    """Return a call of a function's name, at the place of a node."""
+    return c_ast.FuncCall(c_ast.ID(name, at.coord), c_ast.ExprList(operands, at.coord), at.coord)
+
+
+def is_place(node: Any) -> bool:
+    """Whether a node may name an array."""
+    return isinstance(node, c_ast.ID | c_ast.ArrayRef)
+
+
+def sizes(kind: Any, resolved: Any) -> list[Any]:
+    """Return the sizes of an array type, None for one that is not said."""
+    sizes: list[Any] = []
+    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+        sizes.append(kind.dim if isinstance(kind, c_ast.ArrayDecl) else None)
+        kind = resolved(kind.type)
+    return sizes
+
+
+def element(kind: Any) -> Any:
+    """Return what tells a type's elements from others."""
+    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl | c_ast.TypeDecl):
+        kind = kind.type
+    return sorted(getattr(kind, "names", [str(type(kind))]))
+
+
+def renaming(
+    own: Mapping[str, str], arrays: Mapping[str, Actual], values: Mapping[str, Any] | None = None
+) -> Any:
+    """Return a replacement of a function's names by those of the block, or by values."""
+    values = values or {}
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        match node:
+            case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+                base, subscripts = base_and_subscripts(node)
+                if isinstance(base, c_ast.ID) and base.name in arrays:
+                    mine = [copied(one, replacement) for one in subscripts]
+                    return element_of(arrays[base.name], mine, node)
+            case c_ast.ID() if node.name in values:
+                return copied(values[node.name])
+            case c_ast.Pragma():
+                return c_ast.EmptyStatement(node.coord)
+            case c_ast.ID() if node.name in own:
+                return c_ast.ID(own[node.name], node.coord)
+            case c_ast.ID() if node.name in arrays:
+                return whole(arrays[node.name], node)
+            case c_ast.Decl() if node.name in own:
+                new = copied(node.type, replacement)
+                init = copied(node.init, replacement)
+                return c_ast.Decl(
+                    own[node.name],
+                    [],
+                    [],
+                    [],
+                    [],
+                    with_name(new, own[node.name]),
+                    init,
+                    None,
+                    node.coord,
+                )
+            case c_ast.FuncCall() if isinstance(node.name, c_ast.ID):
+                return c_ast.FuncCall(
+                    c_ast.ID(node.name.name, node.name.coord),
+                    copied(node.args, replacement),
+                    node.coord,
+                )
+            case c_ast.StructRef():
+                return c_ast.StructRef(
+                    copied(node.name, replacement), node.type, copied(node.field), node.coord
+                )
+            case c_ast.Label():
+                return copied(node.stmt, replacement)
+        return None
+
+    return replacement
+
+
+def with_name(kind: Any, name: str) -> Any:
+    """Return a declaration's type with another name at its end."""
+    if isinstance(kind, c_ast.TypeDecl):
+        return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)
+    if isinstance(kind, c_ast.ArrayDecl):
+        return c_ast.ArrayDecl(with_name(kind.type, name), kind.dim, [], kind.coord)
+    return kind
+
+
+def element_of(actual: Actual, subscripts: list[Any], node: Any) -> Any:
+    """Return the caller's element for one of the function's."""
+    is_zero = isinstance(subscripts[0], c_ast.Constant) and subscripts[0].value == "0"
+    if actual.is_scalar and len(subscripts) == 1 and is_zero:
+        return c_ast.ID(actual.name, node.coord)
+    if actual.offset is not None:
+        first = copied(actual.offset)
+        if not is_zero:
+            first = c_ast.BinaryOp("+", first, subscripts[0], subscripts[0].coord)
+        subscripts = [first, *subscripts[1:]]
+    result: Any = c_ast.ID(actual.name, node.coord)
+    for subscript in (*map(copied, actual.before), *subscripts):
+        result = c_ast.ArrayRef(result, subscript, node.coord)
+    return result
+
+
+def whole(actual: Actual, node: Any) -> Any:
+    """Return the caller's array for the function's, as an argument of another call."""
+    result: Any = c_ast.ID(actual.name, node.coord)
+    for subscript in map(copied, actual.before):
+        result = c_ast.ArrayRef(result, subscript, node.coord)
+    if actual.is_scalar:
+        return c_ast.UnaryOp("&", result, node.coord)
+    if actual.offset is None:
+        return result
+    return c_ast.BinaryOp("+", result, copied(actual.offset), node.coord)

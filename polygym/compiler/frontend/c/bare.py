@@ -1,0 +1,206 @@
+"""Files without a function around the region: where the function has to begin and to end.
+
+What other tools are tested with is often the region alone, with or without declarations before it::
+
+    double A[100];                         double A[100];
+    #pragma scop                           void sum(double s[1]) {
+    for (i = 0; i < 100; i++)       →      int i;
+      s[0] += A[i];                        #pragma scop
+    #pragma endscop                        …
+                                           }
+
+Declarations and functions in front stay outside; statements in front of it and behind it go into
+the function, too. The text is cut into lines, and lines are put between: :class:`Frame` says where,
+:class:`Completed` finds the way back to the user's own lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from polygym.compiler.frontend.c.headers import TYPEDEFS
+from polygym.compiler.frontend.c.places import SourceMap, Token
+from polygym.errors import SourceError
+
+_TYPE_WORDS = frozenset(
+    "void char short int long float double signed unsigned _Bool const volatile static extern "
+    "register typedef struct union enum inline auto restrict _Static_assert ;".split()
+)
+_STATEMENT_WORDS = frozenset(
+    "for if while do switch return goto break continue else case default sizeof".split()
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_KNOWN_TYPES = frozenset(re.findall(r"(\w+);", TYPEDEFS))
+_BEGIN, _END = "#pragma scop", "#pragma endscop"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A region without a function: the lines (from 1) before which it begins and after it ends."""
+
+    name: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A completed text, and for each of its lines the user's; 0 for one that was put in."""
+
+    text: str
+    lines: tuple[int, ...]
+
+    def original(self, line: int) -> int:
+        """Return the user's line for a line of the text, or that before it."""
+        before = self.lines[: max(line, 1)]
+        return next((found for found in reversed(before) if found), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """What stands at file scope, from token to token: a declaration, a statement or a pragma."""
+
+    first: int
+    last: int
+    is_statement: bool
+
+
+def frames(source: SourceMap, file: str) -> tuple[Frame, ...]:
+    """Return the regions of a file that stand in no function."""
+    tokens = source.tokens
+    items = tuple(_items(tokens))
+    found: list[Frame] = []
+    place = 0
+    while place < len(items):
+        begin = end = place
+        place += 1
+        if tokens[items[begin].first].text != _BEGIN:
+            continue
+        while end < len(items) and tokens[items[end].first].text != _END:
+            end += 1
+        if end == len(items):
+            break  # the parser says what is missing
+        while begin > 0 and items[begin - 1].is_statement:
+            begin -= 1
+        while end + 1 < len(items) and items[end + 1].is_statement:
+            end += 1
+        first, last = tokens[items[begin].first], tokens[items[end].last]
+        name = _name(file, source, len(found))
+        found.append(Frame(name, _line(source, first, file), _line(source, last, file)))
+        place = end + 1
+    return tuple(found)
+
+
+def _items(tokens: Sequence[Token]) -> Iterator[_Item]:
+    """Yield what stands at file scope, in order."""
+    first, depth = 0, 0
+    for index, token in enumerate(tokens):
+        text = token.text
+        if text[0] == "#":
+            if depth == 0:
+                yield _Item(index, index, is_statement=False)
+                first = index + 1
+            continue
+        depth += (text in "({[") - (text in ")}]")
+        if depth or text not in (";", "}"):
+            continue
+        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        declares = _declares(tokens, first)
+        if text == "}" and declares and not _is_function(tokens, first, index):
+            continue  # the name of a struct's variable or the end of an initialiser follows
+        if text == "}" and after == "else":
+            continue
+        yield _Item(first, index, is_statement=not declares)
+        first = index + 1
+
+
+def _is_function(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Whether a declaration that ends in a brace is a function's definition."""
+    words = [tokens[index].text for index in range(first, last)]
+    head = words[: words.index("{")] if "{" in words else words
+    return "(" in head and "=" not in head
+
+
+def _declares(tokens: Sequence[Token], start: int) -> bool:
+    """Whether what begins at a token at file scope is a declaration or a function."""
+    word = tokens[start].text
+    if word in _TYPE_WORDS or word in _KNOWN_TYPES:
+        return True
+    if word in _STATEMENT_WORDS or not _WORD.fullmatch(word) or start + 1 >= len(tokens):
+        return False
+    # `real x;` begins with the name of a type, `f(n) {` is a function of old; `x = 1` is neither.
+    after = tokens[start + 1].text
+    return bool(_WORD.fullmatch(after)) or after == "*" or _defines(tokens, start)
+
+
+def _defines(tokens: Sequence[Token], start: int) -> bool:
+    """Whether ``name(…)`` is followed by a body, or by declarations of arguments and a body."""
+    depth = 0
+    for index in range(start + 1, len(tokens) - 1):
+        depth += (tokens[index].text == "(") - (tokens[index].text == ")")
+        if depth == 0:
+            return tokens[index].text == ")" and (
+                tokens[index + 1].text == "{" or tokens[index + 1].text in _TYPE_WORDS - {";"}
+            )
+    return False
+
+
+def _line(source: SourceMap, token: Token, file: str) -> int:
+    """Return the line of the file in which a token stands."""
+    if token.origin.file != file:
+        raise SourceError(
+            source.locate(token.origin),
+            "a region without a function around it is only understood in the file itself",
+        )
+    return token.origin.line
+
+
+def _name(file: str, source: SourceMap, number: int) -> str:
+    """Return a name for the function of a region: that of the file, if it can be one."""
+    base = re.sub(r"\W", "_", Path(file).stem)
+    if not _WORD.fullmatch(base) or base in _TYPE_WORDS | _STATEMENT_WORDS | _KNOWN_TYPES:
+        base = f"region_{base}".rstrip("_")
+    name = base if number == 0 else f"{base}_{number + 1}"
+    spelled = {token.text for token in source.tokens} | {"main"}
+    while name in spelled:
+        name = f"region_{name}"
+    return name
+
+
+def completed(text: str, parts: Sequence[tuple[Frame, str]]) -> Completed:
+    """Return a text with functions around its regions; each frame has the lines that open it."""
+    lines = text.split("\n")
+    result: list[str] = []
+    numbers: list[int] = []
+    position = 0
+    for frame, opening in parts:
+        for start, end, between in (
+            (position, frame.first - 1, opening.split("\n")),
+            (frame.first - 1, frame.last, ["}"]),
+        ):
+            result += [*lines[start:end], *between]
+            numbers += [*range(start + 1, end + 1), *[0] * len(between)]
+        position = frame.last
+    result += lines[position:]
+    numbers += range(position + 1, len(lines) + 1)
+    return Completed("\n".join(result), tuple(numbers))
+
+
+def brought_back(source: SourceMap, whole: Completed, text: str, file: str) -> SourceMap:
+    """Return a completed text's tokens with the user's own lines as their places."""
+    tokens = []
+    for token in source.tokens:
+        origin = token.origin
+        if origin.file == file:
+            is_added = not whole.lines[min(origin.line, len(whole.lines)) - 1]
+            origin = replace(
+                origin,
+                line=whole.original(origin.line),
+                column=1 if is_added else origin.column,
+                in_macro=origin.in_macro or is_added,
+            )
+        tokens.append(replace(token, origin=origin))
+    return source.elsewhere(tuple(tokens), {file: text.split("\n")})

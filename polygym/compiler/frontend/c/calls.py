@@ -1,0 +1,374 @@
+"""Calls of the user's own functions in a region: their bodies, put in where they are called.
+
+A function whose body is one expression needs nothing here
+(:mod:`polygym.compiler.frontend.c.functions` reads the expression in place of the call), and one
+that returns in the branches of ``if`` is made into such a one: ``if (c) return a; return b;`` is
+``return c ? a : b;``. Any other becomes a block. Arguments are variables of the block, the names of
+the function get a number, arrays are the caller's own::
+
+    void add(int n, double *to, double *from) {      { int n_1 = m;
+      for (int i = 0; i < n; i++)               →      for (int i_1 = 0; i_1 < n_1; i_1++)
+        to[i] += from[i];                                A[k][i_1] += x[i_1]; }
+    }                          … add(m, A[k], x);
+
+A value that is returned is assigned to a variable first. Where it is used in a larger expression,
+the function must change nothing but its own variables: C leaves open when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.actuals import (
+    Actual,
+    converted,
+    element,
+    is_place,
+    renaming,
+    returned,
+    same,
+    sizes,
+)
+from polygym.compiler.frontend.c.nodes import (
+    base_and_subscripts,
+    body_of,
+    changed_in,
+    copied,
+    declaration,
+    names_in,
+    walk,
+)
+from polygym.compiler.frontend.c.places import SourceMap
+from polygym.errors import LimitError
+
+# A call that says, for the reader of expressions, that two sizes must be equal.
+SAME_SIZE = "__polygym_same_size"
+
+_MOST_CALLS = 2000
+_DEEPEST_CALL = 50
+
+
+class Calls:
+    """Puts the bodies of a file's functions in the place of calls."""
+
+    def __init__(self, tree: Any, source: SourceMap, spelled: set[str]) -> None:
+        """Keep the functions of the file; ``spelled`` are all names that stand in it."""
+        self._source = source
+        self._spelled = spelled
+        self._functions = {
+            node.decl.name: node for node in tree.ext if isinstance(node, c_ast.FuncDef)
+        }
+        self._typedefs = {node.name: node for node in tree.ext if isinstance(node, c_ast.Typedef)}
+        self._global = {
+            node.name: node for node in tree.ext if isinstance(node, c_ast.Decl) and node.name
+        }
+        self._count = 0
+        self._stack: list[str] = []
+        self._single: dict[str, Any] = {}
+        for name, function in self._functions.items():
+            expression = returned(body_of(function.body))
+            if expression is not None:
+                self._single[name] = expression
+                last = c_ast.Return(expression, function.body.coord)
+                function.body = c_ast.Compound([last], function.body.coord)
+
+    def fresh(self, name: str) -> str:
+        """Return a name like another one that stands nowhere in the file."""
+        self._count += 1
+        if self._count > _MOST_CALLS:
+            raise LimitError(f"more than {_MOST_CALLS} names are needed to put calls in place")
+        while (found := f"{name}_{self._count}") in self._spelled:
+            self._count += 1
+        self._spelled.add(found)
+        return found
+
+    def is_call(self, node: Any) -> bool:
+        """Whether a node calls a function that has to be put in place as a block."""
+        return (
+            isinstance(node, c_ast.FuncCall)
+            and isinstance(node.name, c_ast.ID)
+            and node.name.name in self._functions
+            and node.name.name not in self._single
+        )
+
+    def is_known(self, call: Any) -> bool:
+        """Whether a node calls a function of the file."""
+        return getattr(call.name, "name", None) in self._functions
+
+    @contextmanager
+    def inside(self, call: Any) -> Iterator[None]:
+        """Refuse, while the body of a function is read, further calls of the same one."""
+        name = call.name.name
+        if name in self._stack or len(self._stack) >= _DEEPEST_CALL:
+            raise self._source.error(call, f"{name} calls itself")
+        self._stack.append(name)
+        yield
+        self._stack.pop()
+
+    def expression(self, call: Any, declared: Mapping[str, Any]) -> Any:
+        """Return what stands for the call of a function that is one expression.
+
+        That is the call itself, unless the function has an array or pointer argument.
+        """
+        name = getattr(call.name, "name", None)
+        if name not in self._single or name in self._stack:
+            return call
+        function = self._functions[name]
+        arguments, operands = self._arguments(call)
+        if all(isinstance(self._resolved(one.type), c_ast.TypeDecl) for one in arguments):
+            return call
+        values: dict[str, Any] = {}
+        arrays: dict[str, Actual] = {}
+        for argument, operand in zip(arguments, operands, strict=True):
+            if isinstance(self._resolved(argument.type), c_ast.TypeDecl):
+                values[argument.name] = converted(operand, argument.type, call)
+                continue
+            actual, _ = self._actual(operand, call, argument.name, is_kept=True)
+            arrays[argument.name] = actual
+            checks = self._same_shape(argument, operand, actual, {}, declared, call)
+            if next(checks, None) is not None:
+                raise self._source.error(
+                    operand, f"the argument {argument.name} has more than one dimension"
+                )
+        self._refuse_captures(call, function, dict.fromkeys(values, ""), arrays, declared)
+        body = copied(self._single[name], renaming({}, arrays, values))
+        return converted(body, function.decl.type.type, call)
+
+    def _arguments(self, call: Any) -> tuple[list[Any], list[Any]]:
+        """Return the arguments that a function declares, and those that a call has."""
+        name = call.name.name
+        declared = self._functions[name].decl.type.args
+        operands = list(call.args.exprs) if call.args else []
+        arguments = [
+            one for one in (declared.params if declared else ()) if isinstance(one, c_ast.Decl)
+        ]
+        if len(arguments) != len(operands):
+            raise self._source.error(
+                call,
+                f"{name} takes {len(arguments)} argument{'s' * (len(arguments) != 1)} and is given "
+                f"{len(operands)}",
+            )
+        return arguments, operands
+
+    def block(self, call: Any, result: str | None, declared: Mapping[str, Any]) -> Any:
+        """Return the block that a call stands for, which assigns its value to ``result``.
+
+        ``declared`` are the declarations that are seen where the call stands.
+        """
+        name = call.name.name
+        function = self._functions[name]
+        self._count += 1  # nothing ends if functions without names call each other
+        if self._count > _MOST_CALLS:
+            raise LimitError(f"more than {_MOST_CALLS} calls and names are put in place")
+        arguments, operands = self._arguments(call)
+        return self._put_in(call, function, arguments, operands, result, declared)
+
+    def changes_others(self, call: Any, seen: tuple[str, ...] = ()) -> bool:
+        """Whether a function changes anything but its own variables; ``seen`` are looked at."""
+        function = self._functions[call.name.name]
+        own = {one.name for one in walk(function) if isinstance(one, c_ast.Decl)}
+        pointers = {
+            one.name
+            for one in walk(function.decl)
+            if isinstance(one, c_ast.Decl) and not isinstance(one.type, c_ast.TypeDecl)
+        }
+        for base in changed_in(function.body):
+            if not isinstance(base, c_ast.ID) or base.name not in own or base.name in pointers:
+                return True
+        return any(
+            self.changes_others(one, (*seen, call.name.name))
+            for one in walk(function.body)
+            if self.is_call(one) and one.name.name not in (*seen, call.name.name)
+        )
+
+    def result_type(self, call: Any) -> Any:
+        """Return the type of what a function returns, None if it returns nothing."""
+        kind = self._functions[call.name.name].decl.type.type
+        if isinstance(kind, c_ast.TypeDecl) and getattr(kind.type, "names", None) == ["void"]:
+            return None
+        return kind
+
+    def _put_in(
+        self,
+        call: Any,
+        function: Any,
+        arguments: Sequence[Any],
+        operands: Sequence[Any],
+        result: str | None,
+        declared: Mapping[str, Any],
+    ) -> Any:
+        """Return the block of a call whose number of arguments is right."""
+        own: dict[str, str] = {}
+        arrays: dict[str, Actual] = {}
+        items: list[Any] = []
+        checks: list[tuple[Any, Any, Actual]] = []
+        for argument, operand in zip(arguments, operands, strict=True):
+            if isinstance(self._resolved(argument.type), c_ast.TypeDecl):
+                own[argument.name] = self.fresh(argument.name)
+                items.append(declaration(own[argument.name], argument.type, operand, call))
+            else:
+                actual, bound = self._actual(operand, call, argument.name)
+                items += bound
+                arrays[argument.name] = actual
+                checks.append((argument, operand, actual))
+        for node in walk(function.body):
+            if isinstance(node, c_ast.Decl) and node.name and node.name not in own:
+                if "static" in node.storage:
+                    raise self._source.error(
+                        call, f"{function.decl.name} has static variables, which keep their values"
+                    )
+                own[node.name] = self.fresh(node.name)
+                arrays.pop(node.name, None)
+        self._refuse_captures(call, function, own, arrays, declared)
+        for argument, operand, actual in checks:
+            items += self._same_shape(argument, operand, actual, own, declared, call)
+        body = self._body(function, own, arrays, result, call)
+        return c_ast.Compound([*items, *body], call.coord)
+
+    def _resolved(self, kind: Any) -> Any:
+        """Return a type through typedefs."""
+        while (
+            isinstance(kind, c_ast.TypeDecl)
+            and isinstance(kind.type, c_ast.IdentifierType)
+            and len(kind.type.names) == 1
+            and kind.type.names[0] in self._typedefs
+        ):
+            kind = self._typedefs[kind.type.names[0]].type
+        return kind
+
+    def _actual(
+        self, operand: Any, call: Any, name: str, *, is_kept: bool = False
+    ) -> tuple[Actual, list[Any]]:
+        """Return what an array argument is given, and declarations of the subscripts in it.
+
+        Subscripts that are kept stay as they are.
+        """
+        offset: Any = None
+        is_address = False
+        node = operand
+        while isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.ID):
+            raise self._source.error(node, "aliasing through casts is refused")
+        if isinstance(node, c_ast.BinaryOp) and node.op == "+" and is_place(node.left):
+            node, offset = node.left, node.right
+        elif isinstance(node, c_ast.UnaryOp) and node.op == "&":
+            node, is_address = node.expr, True
+        base, subscripts = base_and_subscripts(node)
+        if not isinstance(base, c_ast.ID) or (isinstance(node, c_ast.UnaryOp) and not is_address):
+            raise self._source.error(
+                operand, f"the argument {name} is no array whose elements can be told"
+            )
+        if is_address and subscripts:
+            offset = subscripts.pop()
+        items: list[Any] = []
+
+        def bound(subscript: Any) -> Any:
+            """Give a subscript a variable, for what it consists of may change."""
+            if isinstance(subscript, c_ast.Constant) or is_kept:
+                return subscript
+            new = self.fresh("at")
+            kind = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long"]), call.coord)
+            items.append(declaration(new, kind, subscript, subscript))
+            return c_ast.ID(new, subscript.coord)
+
+        before = tuple(bound(subscript) for subscript in subscripts)
+        if offset is not None:
+            offset = bound(offset)
+        is_scalar = is_address and offset is None
+        return Actual(base.name, before, offset, is_scalar), items
+
+    def _refuse_captures(
+        self,
+        call: Any,
+        function: Any,
+        own: Mapping[str, str],
+        arrays: Mapping[str, Actual],
+        declared: Mapping[str, Any],
+    ) -> None:
+        """Refuse a function that uses a global name which means something else where it is called.
+
+        A declaration that is seen there and stands at file scope is not among ``declared``.
+        """
+        for node in names_in(function.body):
+            name = node.name
+            if name in own or name in arrays or name not in declared:
+                continue
+            raise self._source.error(
+                call,
+                f"{function.decl.name} uses the global {name}, and here {name} is another variable",
+                "give one of them another name",
+            )
+
+    def _same_shape(
+        self,
+        argument: Any,
+        operand: Any,
+        actual: Actual,
+        own: Mapping[str, str],
+        declared: Mapping[str, Any],
+        call: Any,
+    ) -> Iterator[Any]:
+        """Yield checks that an array argument's inner sizes are those of the array it is given."""
+        if actual.is_scalar:
+            return
+        formal = self._resolved(argument.type)
+        given = declared.get(actual.name, self._global.get(actual.name))
+        wanted = sizes(formal, self._resolved)
+        if given is None:
+            if wanted and len(wanted) > 1:
+                yield same(SAME_SIZE, [c_ast.ID(actual.name, call.coord)], call)
+            return
+        found = sizes(self._resolved(given.type), self._resolved)[len(actual.before) :]
+        if len(found) != len(wanted) and not (len(wanted) == 1 and not found):
+            raise self._source.error(
+                operand,
+                f"the argument {argument.name} has {len(wanted)} dimensions and is given "
+                f"{len(found)} of {actual.name}",
+            )
+        if element(formal) != element(self._resolved(given.type)):
+            raise self._source.error(
+                operand,
+                f"the argument {argument.name} has another type than {actual.name}: one element "
+                "would have two types",
+            )
+        for one, other in zip(wanted[1:], found[1:], strict=True):
+            if one is None or other is None:
+                raise self._source.error(
+                    operand, f"the argument {argument.name} has a dimension of unknown size"
+                )
+            renamed = copied(one, renaming(own, {}))
+            yield same(SAME_SIZE, [renamed, copied(other), c_ast.ID(actual.name)], operand)
+
+    def _body(
+        self,
+        function: Any,
+        own: Mapping[str, str],
+        arrays: Mapping[str, Actual],
+        result: str | None,
+        call: Any,
+    ) -> list[Any]:
+        """Return the statements of a function with other names, its last return an assignment."""
+        items = body_of(copied(function.body, renaming(own, arrays)))
+        last = items[-1] if items and isinstance(items[-1], c_ast.Return) else None
+        if last is not None:
+            items = items[:-1]
+            if last.expr is not None and result is not None:
+                target = c_ast.ID(result, last.coord)
+                items.append(c_ast.Assignment("=", target, last.expr, last.coord))
+        elif result is not None:
+            raise self._source.error(
+                call, f"{function.decl.name} does not end with a return of its value"
+            )
+        for item in items:
+            for node in walk(item):
+                if isinstance(node, c_ast.Return):
+                    raise self._source.error(
+                        node,
+                        "return is only understood at the end of a function that is called in the "
+                        "region",
+                        "assign the value to a variable, and return that at the end",
+                    )
+        return items

@@ -1,0 +1,179 @@
+"""What an expression changes or calls, taken out of it: what comes before it, and after it.
+
+``x[i] = (t = e) + f(j++)`` becomes ``t = e;`` and the body of f before, ``j += 1;`` behind, and
+between them an expression without effects. What may not be evaluated, an arm of ``?:`` or the right
+of ``&&``, is refused if it has an effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.calls import Calls
+from polygym.compiler.frontend.c.nodes import (
+    copied,
+    declaration,
+    integer_node,
+    is_change,
+    names_in,
+    walk,
+)
+from polygym.compiler.frontend.c.places import SourceMap
+
+
+class TakesApart(Protocol):
+    """Whatever makes plain statements."""
+
+    @property
+    def calls(self) -> Calls:
+        """The functions of the file."""
+
+    @property
+    def source(self) -> SourceMap:
+        """The way back to the user's text."""
+
+    def statements(self, items: Iterable[Any], scope: dict[str, Any]) -> list[Any]:
+        """Return the plain statements for some."""
+
+    def put_in(
+        self, node: Any, operands: list[Any], result: str | None, scope: dict[str, Any]
+    ) -> Any:
+        """Return the plain block of a call."""
+
+
+class Lift:
+    """Takes assignments and calls out of one expression: what comes before it, and after it."""
+
+    def __init__(self, plain: TakesApart, scope: dict[str, Any], whole: Any) -> None:
+        self._plain = plain
+        self._scope = scope
+        self._whole = whole
+        self.before: list[Any] = []
+        self.after: list[Any] = []
+
+    def read(self, node: Any, *, is_certain: bool = True, is_whole: bool = False) -> Any:
+        """Return an expression without effects.
+
+        One that is not ``is_certain`` may not be evaluated at all; ``is_whole`` says that it is all
+        that is assigned.
+        """
+        if node is None or not has_effect(node, self._plain.calls):
+            return node
+        match node:
+            case c_ast.Assignment():
+                return self._assignment(node, is_certain)
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+                return self._step(node, is_certain)
+            case c_ast.FuncCall():
+                return self._call(node, is_certain, is_whole)
+            case c_ast.BinaryOp(op="&&" | "||"):
+                left = self.read(node.left, is_certain=is_certain)
+                right = self.read(node.right, is_certain=False)
+                return c_ast.BinaryOp(node.op, left, right, node.coord)
+            case c_ast.TernaryOp():
+                return c_ast.TernaryOp(
+                    self.read(node.cond, is_certain=is_certain),
+                    self.read(node.iftrue, is_certain=False),
+                    self.read(node.iffalse, is_certain=False),
+                    node.coord,
+                )
+            case c_ast.ExprList() if is_certain:
+                *first, last = node.exprs
+                for one in first:
+                    self.before += self._plain.statements([one], self._scope)
+                return self.read(last, is_certain=is_certain)
+            case c_ast.UnaryOp(op="sizeof"):
+                return node
+            case _:
+                return copied(
+                    node,
+                    lambda part: None if part is node else self.read(part, is_certain=is_certain),
+                )
+
+    def read_target(self, node: Any) -> Any:
+        """Return what is assigned to, its subscripts without effects."""
+        if not has_effect(node, self._plain.calls):
+            return node
+        return copied(node, lambda part: self._in_target(part))
+
+    def _in_target(self, part: Any) -> Any:
+        return None if isinstance(part, c_ast.ArrayRef) else self.read(part)
+
+    def _uncertain(self, node: Any) -> Exception:
+        return self._plain.source.error(
+            node,
+            "an assignment inside an expression, or a call of a function that is more than an "
+            "expression, must not stand where it may not be evaluated",
+            "write it as a statement, under an if",
+        )
+
+    def _assignment(self, node: Any, is_certain: bool) -> Any:
+        """Assign first, and read what has been assigned."""
+        if not is_certain:
+            raise self._uncertain(node)
+        self.before += self._plain.statements([node], self._scope)
+        return copied(node.lvalue)
+
+    def _step(self, node: Any, is_certain: bool) -> Any:
+        """Count before or after the whole expression."""
+        if not is_certain:
+            raise self._uncertain(node)
+        name = changed_name(node)
+        uses = sum(1 for one in names_in(self._whole) if one.name == name)
+        if not isinstance(node.expr, c_ast.ID) or uses != 1:
+            raise self._plain.source.error(
+                node,
+                f"{node.op.strip('p')} inside an expression is a side effect",
+                "write it as a statement of its own",
+            )
+        operator = f"{node.op.strip('p')[0]}="
+        step = c_ast.Assignment(operator, copied(node.expr), integer_node(1, node), node.coord)
+        (self.after if node.op.startswith("p") else self.before).append(step)
+        return copied(node.expr)
+
+    def _call(self, node: Any, is_certain: bool, is_whole: bool) -> Any:
+        """Put the body of a function in front, and read its result."""
+        calls = self._plain.calls
+        operands = [
+            self.read(one, is_certain=is_certain) for one in (node.args.exprs if node.args else ())
+        ]
+        arguments = c_ast.ExprList(operands, node.coord) if operands else None
+        new = c_ast.FuncCall(node.name, arguments, node.coord)
+        if not calls.is_call(node):
+            found = calls.expression(new, self._scope)
+            return found if found is new else self.read(found, is_certain=is_certain)
+        if not is_certain:
+            raise self._uncertain(node)
+        kind = calls.result_type(node)
+        if kind is None:
+            raise self._plain.source.error(node, f"{node.name.name} returns nothing")
+        if not is_whole and calls.changes_others(node):
+            raise self._plain.source.error(
+                node,
+                f"the call of {node.name.name} may have side effects: C leaves open when they "
+                "happen in this expression",
+                "assign its value to a variable first",
+            )
+        result = calls.fresh("value")
+        self.before.append(declaration(result, kind, None, node))
+        self.before.append(self._plain.put_in(node, operands, result, self._scope))
+        return c_ast.ID(result, node.coord)
+
+
+def has_effect(node: Any, calls: Calls) -> bool:
+    """Whether an expression changes something or calls a function of the file."""
+    return any(
+        is_change(one)
+        or isinstance(one, c_ast.ExprList)
+        or (isinstance(one, c_ast.FuncCall) and calls.is_known(one))
+        for one in walk(node)
+    )
+
+
+def changed_name(node: Any) -> str | None:
+    """Return the name of the variable that an expression changes."""
+    target = getattr(node, "lvalue", None) or getattr(node, "expr", None)
+    return target.name if is_change(node) and isinstance(target, c_ast.ID) else None

@@ -1,0 +1,105 @@
+"""Syntax trees as values: walks, copies with replacements, and the nodes that passes put in.
+
+pycparser's nodes are mutable and know no parents; what is rewritten here is always a copy, which
+keeps the places of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pycparser import c_ast
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield a node and everything below it, parents first."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(child for _, child in reversed(current.children()))
+
+
+def names_in(node: Any) -> Iterator[Any]:
+    """Yield the identifiers in a node that may mean variables."""
+    return (one for one in walk(node) if isinstance(one, c_ast.ID))
+
+
+def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> Any:
+    """Return a copy of a tree; where ``replacement`` returns a node, that stands there instead.
+
+    A replacement is taken as it is: whoever makes it copies what it consists of.
+    """
+    if not isinstance(node, c_ast.Node):
+        return [copied(one, replacement) for one in node] if isinstance(node, list) else node
+    found = replacement(node)
+    if found is not None:
+        return found
+    new: Any = object.__new__(type(node))
+    for name in node.__slots__:
+        if name != "__weakref__":
+            part = getattr(node, name, None)
+            setattr(new, name, part if name == "coord" else copied(part, replacement))
+    return new
+
+
+def integer_node(value: int, like: Any) -> Any:
+    """Return an integer constant at another node's place."""
+    constant = c_ast.Constant("int", str(abs(value)), like.coord)
+    return constant if value >= 0 else c_ast.UnaryOp("-", constant, like.coord)
+
+
+def declaration(name: str, kind: Any, init: Any, like: Any) -> Any:
+    """Return the declaration of a variable of a type (a node without a name) at a node's place."""
+    return c_ast.Decl(name, [], [], [], [], _named(kind, name), init, None, like.coord)
+
+
+def _named(kind: Any, name: str) -> Any:
+    """Return a type's node for a variable of another name, without qualifiers."""
+    if isinstance(kind, c_ast.TypeDecl):
+        return c_ast.TypeDecl(name, [], None, kind.type, kind.coord)
+    if isinstance(kind, c_ast.ArrayDecl):
+        return c_ast.ArrayDecl(_named(kind.type, name), kind.dim, [], kind.coord)
+    return kind
+
+
+def plain_type(word: str, like: Any) -> Any:
+    """Return the node of a type of one word, ``int``."""
+    return c_ast.TypeDecl(None, [], None, c_ast.IdentifierType([word], like.coord), like.coord)
+
+
+def body_of(node: Any) -> list[Any]:
+    """Return the statements of a block, or a single one as a list."""
+    if isinstance(node, c_ast.Compound):
+        return list(node.block_items or ())
+    return [] if node is None else [node]
+
+
+def base_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
+    """Return the root of ``name[e]…[e]`` or ``*name`` and its subscripts."""
+    subscripts: list[Any] = []
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        return node.expr, [c_ast.Constant("int", "0", node.coord)]
+    while isinstance(node, c_ast.ArrayRef):
+        subscripts.insert(0, node.subscript)
+        node = node.name
+    return node, subscripts
+
+
+def is_change(node: Any) -> bool:
+    """Whether an expression's node itself changes a variable."""
+    return isinstance(node, c_ast.Assignment) or (
+        isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+    )
+
+
+def changed_in(node: Any) -> Iterator[Any]:
+    """Yield the root of everything that a statement assigns to."""
+    for one in walk(node):
+        if is_change(one):
+            target = one.lvalue if isinstance(one, c_ast.Assignment) else one.expr
+            base = target
+            while isinstance(base, (c_ast.ArrayRef, c_ast.UnaryOp, c_ast.StructRef)):
+                base = base.expr if isinstance(base, c_ast.UnaryOp) else base.name
+            yield base

@@ -1,0 +1,388 @@
+"""A region in plain form: every statement changes one thing, every loop has one counter.
+
+Before names are resolved, what C allows to stand together is taken apart. The order of effects
+stays as C has it; where C leaves it open (``x[i] = i++``), the statement is refused:
+
+==========================================  ======================================================
+``a = b = e;``                              ``b = e; a = b;``
+``x[j++] = e;``                             ``x[j] = e; j += 1;``
+``if ((t = e) > 0) …``                      ``t = e; if (t > 0) …``
+``a = e, b = f;``                           ``a = e; b = f;``
+``for (i = 0, j = n; i < j; i++, j--) …``   ``j = n; for (i = 0; i < j; i++) { … j--; }``
+``for (; i < n;) { … i++; }``               ``for (i = i; i < n; i++) …``
+``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…c.calls`)
+==========================================  ======================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.accesses import c_text
+from polygym.compiler.frontend.c.calls import Calls
+from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
+from polygym.compiler.frontend.c.nodes import (
+    body_of,
+    changed_in,
+    copied,
+    declaration,
+    integer_node,
+    is_change,
+    names_in,
+    walk,
+)
+from polygym.compiler.frontend.c.parse import Region
+from polygym.compiler.frontend.c.places import SourceMap
+
+_Scope = dict[str, Any]
+
+# Calls that say something about the values of variables, and do nothing.
+_SAY_NOTHING = frozenset({"__pencil_kill", "__pencil_use", "__pencil_def"})
+
+
+def plain(tree: Any, region: Region, source: SourceMap) -> Region:
+    """Return a region in plain form; its function in the tree is changed, too."""
+    spelled = {token.text for token in source.tokens}
+    rewriter = _Plain(Calls(tree, source, spelled), source)
+    scope = _scope_of(region.function, region.begin)
+    items = tuple(rewriter.statements(map(_with_subscripts, region.items), scope))
+    block = _block_of(region.function.body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    block[first + 1 : last] = items
+    return Region(region.name, region.function, items, region.begin, region.end)
+
+
+def _with_subscripts(item: Any) -> Any:
+    """Return a statement with ``a[i]`` for ``*(a + i)``, which C takes to be the same."""
+    if not any(isinstance(one, c_ast.BinaryOp) and one.op == "+" for one in walk(item)):
+        return item
+
+    def replacement(node: Any) -> Any:
+        """Return what stands for a node."""
+        is_sum = isinstance(node, c_ast.UnaryOp) and node.op == "*"
+        if not is_sum or not isinstance(node.expr, c_ast.BinaryOp) or node.expr.op != "+":
+            return None
+        left, right = (copied(one, replacement) for one in (node.expr.left, node.expr.right))
+        if not isinstance(left, c_ast.ID | c_ast.ArrayRef):
+            return None
+        return c_ast.ArrayRef(left, right, node.coord)
+
+    return copied(item, replacement)
+
+
+def _block_of(node: Any, wanted: Any) -> list[Any]:
+    """Return the list of a block's items that holds one of them."""
+    for one in walk(node):
+        for name in ("block_items", "stmts"):
+            items = getattr(one, name, None)
+            if items is not None and any(item is wanted for item in items):
+                found: list[Any] = items
+                return found
+    raise AssertionError("the region is in no block of its function")
+
+
+def _scope_of(function: Any, begin: Any) -> _Scope:
+    """Return the declarations of a function that stand before a place."""
+    declared: _Scope = {}
+    for node in walk(function):
+        if node is begin:
+            break
+        if isinstance(node, c_ast.Decl) and node.name and node is not function.decl:
+            declared[node.name] = node
+    return declared
+
+
+class _Plain:
+    """Takes statements apart."""
+
+    def __init__(self, calls: Calls, source: SourceMap) -> None:
+        self._calls = calls
+        self._source = source
+
+    def statements(self, items: Iterable[Any], scope: _Scope) -> list[Any]:
+        """Return the plain statements for some; ``scope`` gets what they declare."""
+        return [one for item in items for one in self._statement(item, scope)]
+
+    def _statement(self, node: Any, scope: _Scope) -> list[Any]:
+        """Return the plain statements for one."""
+        match node:
+            case c_ast.Compound():
+                inner = self.statements(node.block_items or (), dict(scope))
+                return [c_ast.Compound(inner, node.coord)]
+            case c_ast.Label():
+                return self._labelled(node, scope)
+            case c_ast.If():
+                return self._if(node, scope)
+            case c_ast.For():
+                return self._for(node, scope)
+            case c_ast.ExprList():
+                return self.statements(node.exprs, scope)
+            case c_ast.DeclList():
+                return self.statements(node.decls, scope)
+            case c_ast.Decl():
+                return self._declared(node, scope)
+            case c_ast.Assignment() | c_ast.UnaryOp(op="++" | "p++" | "--" | "p--"):
+                return self._assigned(node, scope)
+            case c_ast.FuncCall():
+                return self._called(node, scope)
+            case c_ast.TernaryOp() if any(map(is_change, (node.iftrue, node.iffalse))):
+                branch = c_ast.If(node.cond, node.iftrue, node.iffalse, node.coord)
+                return self._if(branch, scope)
+            case c_ast.DoWhile() if _is_once(node):
+                return self._statement(node.stmt, scope)
+            case c_ast.Cast(expr=c_ast.ID()) if c_text(node.to_type) == "void":
+                return []
+            case _:
+                return [node]
+
+    def _labelled(self, node: Any, scope: _Scope) -> list[Any]:
+        """Put a label on the last of several statements that change something."""
+        found = self._statement(node.stmt, scope)
+        if isinstance(node.stmt, c_ast.Assignment) and len(found) > 1:
+            wanted = c_text(node.stmt.lvalue)
+            place = next(
+                index
+                for index in reversed(range(len(found)))
+                if isinstance(found[index], c_ast.Assignment)
+                and (c_text(found[index].lvalue) == wanted or index == 0)
+            )
+        elif len(found) == 1:
+            place = 0
+        else:
+            return [c_ast.Label(node.name, c_ast.Compound(found, node.coord), node.coord)]
+        found[place] = c_ast.Label(node.name, found[place], node.coord)
+        return found
+
+    def _if(self, node: Any, scope: _Scope) -> list[Any]:
+        """Take what a condition changes out of it."""
+        lift = Lift(self, scope, node.cond)
+        condition = lift.read(node.cond)
+        then = self._block(node.iftrue, scope, lift.after)
+        otherwise = self._block(node.iffalse, scope, lift.after)
+        if lift.after and otherwise is None:
+            otherwise = c_ast.Compound(lift.after, node.coord)
+        return [*lift.before, c_ast.If(condition, then, otherwise, node.coord)]
+
+    def _block(self, node: Any, scope: _Scope, first: Sequence[Any] = ()) -> Any:
+        """Return a branch or a body, with some statements in front."""
+        if node is None:
+            return None
+        found = [*map(copied, first), *self._statement(node, dict(scope))]
+        return found[0] if len(found) == 1 else c_ast.Compound(found, node.coord)
+
+    def _for(self, node: Any, scope: _Scope) -> list[Any]:
+        """Give a loop one counter."""
+        scope = dict(scope)
+        inits = _parts(node.init)
+        steps = _parts(node.next)
+        body = node.stmt
+        counter = self._counter(node, steps)
+        if not steps and counter is not None:
+            *rest, last = body_of(body)
+            steps, body = [last], c_ast.Compound(rest, body.coord)
+        if counter is None:
+            return [self._simple_for(node, scope)]
+        mine = [one for one in inits if _started(one) == counter]
+        others = [one for one in inits if _started(one) != counter]
+        if len(mine) == 1 and _depend(mine[0], others):
+            mine, others = [], inits  # all in their order, and the loop starts where it stands
+        own = [one for one in steps if _is_change_of(one, counter)]
+        after = [one for one in steps if not _is_change_of(one, counter)]
+        if len(mine) > 1 or len(own) != 1:
+            return [self._simple_for(node, scope)]
+        if after and any(isinstance(one, c_ast.Continue) for one in walk(body)):
+            raise self._source.error(node, "a loop that steps several counters has a continue")
+        before = self.statements(others, scope)
+        init = mine[0] if mine else None
+        if init is None:
+            name = next(one for one in names_in(own[0]) if one.name == counter)
+            init = c_ast.Assignment("=", copied(name), copied(name), name.coord)
+        elif isinstance(init, c_ast.Decl):
+            scope[init.name] = init
+        init, first = self._start(init, scope)
+        lift = Lift(self, scope, node.cond)
+        condition = None if node.cond is None else lift.read(node.cond)
+        if lift.before or lift.after:
+            raise self._source.error(
+                node.cond, "a loop's condition that changes something is not understood"
+            )
+        inside = self._block(body, scope)
+        if after:
+            inside = c_ast.Compound([inside, *self.statements(after, dict(scope))], node.coord)
+        loop = c_ast.For(init, condition, own[0], inside, node.coord)
+        if not before and not first:
+            return [loop]
+        return [c_ast.Compound([*before, *first, loop], node.coord)]
+
+    def _start(self, init: Any, scope: _Scope) -> tuple[Any, list[Any]]:
+        """Take what the first value of a counter changes or calls out of it."""
+        value = init.init if isinstance(init, c_ast.Decl) else init.rvalue
+        if value is None:
+            return c_ast.DeclList([init], init.coord), []
+        lift = Lift(self, scope, value)
+        new = lift.read(value)
+        if lift.after:
+            raise self._source.error(value, "++ inside an expression is a side effect")
+        if isinstance(init, c_ast.Decl):
+            init = copied(init)
+            init.init = new
+            return c_ast.DeclList([init], init.coord), lift.before
+        return c_ast.Assignment("=", init.lvalue, new, init.coord), lift.before
+
+    def _simple_for(self, node: Any, scope: _Scope) -> Any:
+        """Leave the header as it is."""
+        if isinstance(node.init, c_ast.DeclList):
+            scope |= {one.name: one for one in node.init.decls}
+        inside = self._block(node.stmt, scope)
+        return c_ast.For(node.init, node.cond, node.next, inside, node.coord)
+
+    def _counter(self, node: Any, steps: Sequence[Any]) -> str | None:
+        """Return the one variable that a loop changes and asks about."""
+        if node.cond is None:
+            return None
+        asked = {one.name for one in names_in(node.cond)}
+        if not steps:
+            items = body_of(node.stmt)
+            if not items or not is_change(items[-1]):
+                return None
+            steps = items[-1:]
+            changed = [one.name for one in changed_in(node.stmt) if isinstance(one, c_ast.ID)]
+            if changed.count(changed_name(steps[0])) != 1:
+                return None
+        found = [name for name in map(changed_name, steps) if name in asked]
+        started = [name for name in map(_started, _parts(node.init)) if name in found]
+        choice = started if len(found) > 1 and len(started) == 1 else found
+        if len(choice) > 1 and not any(
+            isinstance(one, c_ast.BinaryOp) and one.op in ("&&", "||") for one in walk(node.cond)
+        ):
+            choice = choice[:1]  # one counts, the other's value is known by it
+        return choice[0] if len(choice) == 1 else None
+
+    def _declared(self, node: Any, scope: _Scope) -> list[Any]:
+        """Take what an initialiser changes or calls out of it."""
+        if node.name:
+            scope[node.name] = node
+        if isinstance(node.init, c_ast.InitList):
+            return self._listed(node)
+        if node.init is None:
+            return [node]
+        lift = Lift(self, scope, node.init)
+        value = lift.read(node.init)
+        if not lift.before and not lift.after:
+            new = copied(node)
+            new.init = value
+            scope[node.name] = new
+            return [new]
+        bare = declaration(node.name, node.type, None, node)
+        scope[node.name] = bare
+        target = c_ast.ID(node.name, node.coord)
+        assigned = c_ast.Assignment("=", target, value, node.coord)
+        return [bare, *lift.before, assigned, *lift.after]
+
+    def _listed(self, node: Any) -> list[Any]:
+        """Assign the elements of an array one by one that an initialiser lists in full."""
+        values = node.init.exprs
+        kind = node.type
+        size = kind.dim if isinstance(kind, c_ast.ArrayDecl) else None
+        is_plain = (
+            isinstance(size, c_ast.Constant)
+            and size.value == str(len(values))
+            and isinstance(kind.type, c_ast.TypeDecl)
+            and not any(isinstance(one, c_ast.InitList | c_ast.NamedInitializer) for one in values)
+            and not any(has_effect(one, self._calls) for one in values)
+            and not set(node.storage) & {"static", "extern"}
+        )
+        if not is_plain:
+            return [node]
+        found: list[Any] = [declaration(node.name, kind, None, node)]
+        for place, value in enumerate(values):
+            name = c_ast.ID(node.name, node.coord)
+            target = c_ast.ArrayRef(name, integer_node(place, node), node.coord)
+            found.append(c_ast.Assignment("=", target, value, value.coord))
+        return found
+
+    def _assigned(self, node: Any, scope: _Scope) -> list[Any]:
+        """Take an assignment apart."""
+        lift = Lift(self, scope, node)
+        if isinstance(node, c_ast.UnaryOp):
+            target = lift.read_target(node.expr)
+            return [*lift.before, c_ast.UnaryOp(node.op, target, node.coord), *lift.after]
+        target = lift.read_target(node.lvalue)
+        value = lift.read(node.rvalue, is_whole=True)
+        new = c_ast.Assignment(node.op, target, value, node.coord)
+        return [*lift.before, new, *lift.after]
+
+    def _called(self, node: Any, scope: _Scope) -> list[Any]:
+        """Put the body of a function in the place of a call whose value nobody wants."""
+        if getattr(node.name, "name", "") in _SAY_NOTHING:
+            return []
+        if not self._calls.is_call(node):
+            return [node]
+        lift = Lift(self, scope, node)
+        operands = [lift.read(one) for one in (node.args.exprs if node.args else ())]
+        return [*lift.before, self.put_in(node, operands, None, scope), *lift.after]
+
+    def put_in(self, node: Any, operands: list[Any], result: str | None, scope: _Scope) -> Any:
+        """Return the plain block of a call."""
+        arguments = c_ast.ExprList(operands, node.coord) if operands else None
+        call = c_ast.FuncCall(node.name, arguments, node.coord)
+        with self._calls.inside(node):
+            block = self._calls.block(call, result, scope)
+            return c_ast.Compound(self.statements(block.block_items, dict(scope)), node.coord)
+
+    @property
+    def calls(self) -> Calls:
+        """The functions of the file."""
+        return self._calls
+
+    @property
+    def source(self) -> SourceMap:
+        """The way back to the user's text."""
+        return self._source
+
+
+def _is_once(node: Any) -> bool:
+    """Whether a loop is ``do { … } while (0)``, which macros are made of."""
+    leaves = (c_ast.Break, c_ast.Continue)
+    return (
+        isinstance(node.cond, c_ast.Constant)
+        and node.cond.value == "0"
+        and not any(isinstance(one, leaves) for one in walk(node.stmt))
+    )
+
+
+def _depend(mine: Any, others: Sequence[Any]) -> bool:
+    """Whether one of several parts of a loop's start reads what another one sets."""
+    started = {_started(one) for one in others}
+    counter = _started(mine)
+    return any(one.name in started for one in names_in(mine)) or any(
+        one.name == counter for other in others for one in names_in(other)
+    )
+
+
+def _parts(node: Any) -> list[Any]:
+    """Return the parts of a loop's header."""
+    match node:
+        case None:
+            return []
+        case c_ast.ExprList():
+            return list(node.exprs)
+        case c_ast.DeclList():
+            return list(node.decls)
+        case _:
+            return [node]
+
+
+def _is_change_of(node: Any, name: str) -> bool:
+    return changed_name(node) == name
+
+
+def _started(node: Any) -> str | None:
+    """Return the name of the variable that a part of a loop's first part gives a value."""
+    if isinstance(node, c_ast.Decl):
+        name: str = node.name
+        return name
+    return changed_name(node) if isinstance(node, c_ast.Assignment) and node.op == "=" else None

@@ -1,0 +1,129 @@
+"""Array arguments whose size is not declared: as large as the region uses them.
+
+``double *a``, ``double a[]`` and ``double (*a)[m]`` say nothing of the first size, ``double **a``
+nothing of two. What the caller hands over must hold whatever the function touches, so that the
+largest subscripts say what there is at least (:mod:`polygym.compiler.frontend.c.reach`)::
+
+    void f(int n, double *a, double **b) {          as if it were double a[n + 1], double b[n][3]
+      for (int i = 0; i < n; i++)
+        a[i] = a[i + 1] + b[i][2];
+
+So is a local pointer that gets its memory from ``malloc`` or ``calloc`` where it is declared, and
+never another value. The declarations in the tree are changed. A pointer that is only used as ``*x``
+or ``x[0]`` stays one. The rows of ``double **b`` are taken to be arrays of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_parser import CParser
+
+from polygym.compiler.frontend.c.accesses import Touch
+from polygym.compiler.frontend.c.nodes import base_and_subscripts, is_change, walk
+from polygym.compiler.frontend.c.parse import Region
+from polygym.compiler.frontend.c.reach import sizes_by_use
+from polygym.compiler.frontend.c.translation import Translation
+
+_ENDLESS = f"{2**40}L"
+
+
+def with_sizes(region: Region, translated: Callable[[], Translation]) -> None:
+    """Give the arguments of a region's function the sizes that the region uses.
+
+    ``translated`` reads the region anew.
+    """
+    candidates = [*_arguments(region.function), *_allocated(region)]
+    found = {one.name: rank for one in candidates if (rank := _unsized(one, region)) is not None}
+    if not found:
+        return
+    arguments = {one.name: one for one in candidates}
+    for one in arguments.values():
+        if one.name in found:
+            one.init = None
+    for name, rank in found.items():
+        _declare(arguments[name], [c_ast.Constant("long int", _ENDLESS, None)] * rank)
+    translation = translated()
+    touches: Sequence[Touch] = translation.touched()
+    names = translation.bindings
+    parameters = {names.name(one): one.name for one in names.parameters}
+    for name, rank in found.items():
+        sizes = sizes_by_use(touches, name, rank, parameters, translation.context)
+        if all(size is not None for size in sizes):
+            _declare(arguments[name], [_expression(str(size), arguments[name]) for size in sizes])
+
+
+def _arguments(function: Any) -> list[Any]:
+    """Return the declarations of a function's arguments."""
+    declared = function.decl.type.args
+    return [one for one in (declared.params if declared else ()) if isinstance(one, c_ast.Decl)]
+
+
+def _allocated(region: Region) -> list[Any]:
+    """Return the declarations of pointers to memory of their own, which never change."""
+    body = region.function.body
+    declared = [one for one in walk(body) if isinstance(one, c_ast.Decl)]
+    names = [one.name for one in declared]
+    changed = {
+        target.name
+        for one in walk(body)
+        if is_change(one)
+        for target in [one.lvalue if isinstance(one, c_ast.Assignment) else one.expr]
+        if isinstance(target, c_ast.ID)
+    }
+    return [
+        one
+        for one in declared
+        if isinstance(one.type, c_ast.PtrDecl)
+        and _is_allocation(one.init)
+        and names.count(one.name) == 1
+        and one.name not in changed
+        and one not in region.items
+    ]
+
+
+def _is_allocation(node: Any) -> bool:
+    """Whether an expression is a call that returns new memory."""
+    if isinstance(node, c_ast.Cast):
+        return _is_allocation(node.expr)
+    name = getattr(getattr(node, "name", None), "name", None)
+    return isinstance(node, c_ast.FuncCall) and name in ("malloc", "calloc")
+
+
+def _unsized(argument: Any, region: Region) -> int | None:
+    """Return how many sizes of an argument are not declared, None if it needs none."""
+    rank, kind = 0, argument.type
+    while isinstance(kind, c_ast.PtrDecl) or (isinstance(kind, c_ast.ArrayDecl) and not kind.dim):
+        rank, kind = rank + 1, kind.type
+    if not rank or isinstance(kind, c_ast.FuncDecl):
+        return None
+    for item in region.items:
+        for node in walk(item):
+            base, subscripts = base_and_subscripts(node)
+            if not isinstance(base, c_ast.ID) or base.name != argument.name or not subscripts:
+                continue
+            zero = isinstance(subscripts[0], c_ast.Constant) and subscripts[0].value == "0"
+            if len(subscripts) > 1 or not zero or isinstance(kind, c_ast.ArrayDecl):
+                return rank
+    return None
+
+
+def _declare(argument: Any, sizes: Sequence[Any]) -> None:
+    """Declare an argument as an array of some first sizes."""
+    kind = argument.type
+    for _ in sizes:
+        kind = kind.type
+    for size in reversed(sizes):
+        kind = c_ast.ArrayDecl(kind, size, [], argument.coord)
+    argument.type = kind
+
+
+def _expression(text: str, like: Any) -> Any:
+    """Return the syntax tree of an expression, all of it at the place of a node."""
+    tree = CParser().parse(f"int polygym = {text};", "")
+    expression = tree.ext[0].init
+    for node in walk(expression):
+        node.coord = like.coord
+    return expression

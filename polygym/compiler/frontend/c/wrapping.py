@@ -1,0 +1,75 @@
+"""C's integer conversions of affine values: what wraps around, and the proof that nothing does.
+
+A value v that is converted to a type of w bits becomes the number of that type with the same last w
+bits: ``v mod 2^w`` for an unsigned type, ``(v + 2^(w-1)) mod 2^w - 2^(w-1)`` for a signed one.
+Where the type holds v for everything that is looked at, and that is the usual case, it stays v::
+
+    unsigned i, n;   for (i = 0; i < n; i++) … a[i + 1] …      i + 1, for i >= 0
+    unsigned char c; … a[(unsigned char)(c + 200)] …           (c + 200) mod 256
+
+Parameters have no upper bound here. Types of 32 and 64 bits are taken to hold what only grows with
+a parameter: :mod:`polygym.programs` refuses to run a program with one of 2^31 or more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import islpy as isl
+
+from polygym.compiler.ir.types import ScalarType
+from polygym.compiler.poly.isl_numbers import integer
+
+# Words in a program without which all its integers are int and long.
+NARROW_WORDS = frozenset(
+    "unsigned char short _Bool bool size_t uintptr_t int8_t int16_t uint8_t uint16_t uint32_t "
+    "uint64_t".split()
+)
+
+
+def is_held(value: Any, scalar: ScalarType, domain: Any) -> bool:
+    """Whether a type holds a value everywhere on a domain."""
+    if domain.is_empty():
+        return True
+    if not domain.is_subset(value.ge_set(_constant(value, scalar.lowest))):
+        return False
+    if domain.is_subset(value.le_set(_constant(value, scalar.highest))):
+        return True
+    if scalar.bits < 32:
+        return False
+    largest = value.intersect_domain(domain).max_val()
+    return not largest.is_int() or integer(largest) <= scalar.highest
+
+
+def converted(value: Any, source: ScalarType, target: ScalarType, domain: Any) -> Any:
+    """Return a value of one type converted to another."""
+    if target.holds(source) or not target.is_integer:
+        return value
+    if target is ScalarType.BOOL:
+        zero = _constant(value, 0)
+        one = _constant(value, 1).intersect_domain(value.ne_set(zero))
+        return one.union_add(zero.intersect_domain(value.eq_set(zero)))
+    if target in (ScalarType.INT, ScalarType.LONG) and source.is_signed:
+        return value  # a long that an int does not hold: programs that say so mean that it does
+    return value if is_held(value, target, domain) else wrapped(value, target)
+
+
+def wrapped(value: Any, scalar: ScalarType) -> Any:
+    """Return the number of a type that has the same last bits."""
+    modulus = isl.Val(str(1 << scalar.bits), value.get_ctx())
+    if not scalar.is_signed:
+        return value.mod_val(modulus)
+    half = isl.Val(str(1 << (scalar.bits - 1)), value.get_ctx())
+    shifted = value.add_constant_val(half).mod_val(modulus)
+    return shifted.add_constant_val(half.neg())
+
+
+def within_type(name: str, scalar: ScalarType, context: Any) -> Any:
+    """Return the values that a parameter of a type has: those above a bound, or between two."""
+    upper = f" and {name} <= {scalar.highest}" if scalar.bits < 32 else ""
+    text = f"[{name}] -> {{ [] : {name} >= {scalar.lowest}{upper} }}"
+    return isl.Set.read_from_str(context, text)
+
+
+def _constant(value: Any, number: int) -> Any:
+    return value.scale_val(0).add_constant_val(isl.Val(str(number), value.get_ctx()))

@@ -1,0 +1,7 @@
+// refused: a subscript depends on data
+void f(int n, double a[n], double b[n]) {
+  int j = -1;
+#pragma scop
+  for (int i = 0; i < n; i++) if (a[i] > 0.06) { j++; b[j] = a[i]; }
+#pragma endscop
+}
