@@ -7,7 +7,7 @@ pattern, of which ``proposals`` and ``windows`` tell operator by operator) and `
 in exact arithmetic). ``generate`` finds rules, ``spelling`` tells which are one.
 
     >>> [rule.name for rule in load(["handwritten"])][:2]
-    ['ewadd-commutes', 'ewadd-associates']
+    ['add-of-one-shape', 'conv-tanh']
 """
 
 from __future__ import annotations

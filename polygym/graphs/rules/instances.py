@@ -7,6 +7,7 @@ literals, is met where it is admissible; the others are left to the dice.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,9 @@ __all__ = ["Instance", "attempt", "data_pass", "holds", "instances", "kinds"]
 
 _ATTEMPTS = 60
 """How often data are made before an instance is given up."""
+
+_AGAIN = 4
+"""How often an instance is yielded."""
 
 _FAILURES = 50
 """How many instances are given up, if there was none, before a rule is."""
@@ -99,7 +103,8 @@ def kinds(rule: Rule) -> dict[str, tuple[str, str]]:
 def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
     """Yield instances: of every literal, of every pair of them, and at random, at least so many.
 
-    None is yielded twice, so that there may be fewer.
+    None is yielded more than a few times (with other numbers it may tell more), so that there may
+    be fewer.
     """
     dice = random.Random(f"{seed} {rule.name}")
     literals = _literals(rule)
@@ -112,7 +117,7 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
     dice.shuffle(pairs)
     pins = singles + pairs[:count]
     dice.shuffle(pins)
-    seen: set[Any] = set()
+    seen: Counter[Any] = Counter()
     failed = 0
     for pinned in [{}, *pins, *({} for _ in range(max(count, 2 * count - len(pins))))]:
         found = attempt(rule, dice, pinned, _ATTEMPTS)
@@ -122,8 +127,8 @@ def instances(rule: Rule, seed: int, count: int) -> Iterator[Instance]:
                 return
             continue
         key = tuple(sorted((name, repr(data)) for name, data in found.binding.items()))
-        if key not in seen:
-            seen.add(key)
+        if seen[key] < _AGAIN:
+            seen[key] += 1
             yield found
 
 

@@ -11,7 +11,7 @@ from polygym.graphs.types import Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
-from polygym.rewrite.term import Term, size
+from polygym.rewrite.term import Term, postorder, size
 
 __all__ = ["header", "pruned", "table"]
 
@@ -38,7 +38,7 @@ def pruned(
     for rule in sorted(list(kept), key=_weight, reverse=True):
         if rule.is_multiple:
             continue
-        others = [one for one in kept if one is not rule and not _is_reverse(one, rule)]
+        others = [one for one in kept if one is not rule and not _is_way_back(one, rule)]
         if _follows(rule, others, seed):
             kept.remove(rule)
             progress(f"follows from others: {rule}")
@@ -60,6 +60,21 @@ def _follows(rule: Rule, others: list[Rule], seed: int) -> bool:
 
 def _is_reverse(one: Rule, other: Rule) -> bool:
     return one.sources == other.targets and one.targets == other.sources
+
+
+def _is_way_back(one: Rule, other: Rule) -> bool:
+    """Whether a rule undoes another: with it, of course, the other need not be said."""
+    return _heads(one.sources) == _heads(other.targets) and (
+        _heads(one.targets) == _heads(other.sources)
+    )
+
+
+def _heads(roots: tuple[Term, ...]) -> list[str]:
+    return sorted(
+        str(one.head)
+        for one in postorder(roots)
+        if one.children and not str(one.head).startswith("=")
+    )
 
 
 def _weight(rule: Rule) -> tuple[int, int, str]:
