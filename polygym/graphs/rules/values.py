@@ -1,8 +1,9 @@
 """Arrays for the variables of a rule, and what its sides make of them.
 
-Two kinds of points are tried. *Integers*, small and of both signs, zero among them: sums, products,
-relu and pools of the largest are exact on them in float64, and polynomials that agree on random
-ones agree. *Reals* where a rule has a function that is neither: analytic functions that agree on
+Three kinds of points are tried. *Integers*, small and of both signs, zero among them: sums,
+products, relu and pools of the largest are exact on them in float64, and polynomials that agree on
+random ones agree. *Sixteenths* of both signs around zero, just as exact: what holds on integers
+need not hold between them (x + x² is never negative on integers, and is at -1/2). *Reals* where a rule has a function that is neither: analytic functions that agree on
 random points of an open set agree on all that is connected with it, and relu or the largest have
 finitely many pieces, each of which random points fall into. Numbers that the rule itself names,
 such as the bounds of a ``clip``, are borders: values beyond each of them are among the points.
@@ -49,7 +50,7 @@ def points(
     ]
     dice = np.random.default_rng(seed)
     for largest in (1, 2, 4) if "gather" in heads else (0,) * rounds:
-        kinds = [_whole]
+        kinds = [_whole, _sixteenths]
         if heads & _INEXACT:
             kinds.append(_real)
         if heads & _POSITIVE:
@@ -110,6 +111,11 @@ def _borders(rule: Rule) -> list[float]:
 
 def _whole(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.asarray(dice.integers(-9, 10, shape), np.float64)
+
+
+def _sixteenths(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    # Products of eight of them, and sums of thousands of these, are exact in float64.
+    return np.asarray(dice.integers(-20, 21, shape) / 16)
 
 
 def _real(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
