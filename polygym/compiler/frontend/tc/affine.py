@@ -131,6 +131,7 @@ def affine(expression: Expression, known: frozenset[str]) -> Affine | None:
 def quasi_affine(expression: Expression, known: frozenset[str]) -> Affine | None:
     """Return an expression as an affine one, perhaps with quotients, or None if it is none.
 
+    >>> from polygym.errors import Place
     >>> i = Name("i", Place("a.tc", 1, 1))
     >>> rest = quasi_affine(Infix(Operator.REMAINDER, i, Number(4, "4", i.place)), frozenset("i"))
     >>> rest.text({"i": "i"})
