@@ -133,7 +133,8 @@ def quasi_affine(expression: Expression, known: frozenset[str]) -> Affine | None
 
     >>> from polygym.errors import Place
     >>> i = Name("i", Place("a.tc", 1, 1))
-    >>> rest = quasi_affine(Infix(Operator.REMAINDER, i, Number(4, "4", i.place)), frozenset("i"))
+    >>> four = Number(4, "4", i.place)
+    >>> rest = quasi_affine(Infix(Operator.REMAINDER, i, four, i.place), frozenset("i"))
     >>> rest.text({"i": "i"})
     '(1i - 4*floor((1i)/4))'
     """
