@@ -15,6 +15,11 @@ TEXTS: dict[str, str] = {
     "mv": "def mv(float(M,K) A, float(K) x) -> (C) { C(i) +=! A(i,k) * x(k) }",
     "mv_of_the_paper": "def mv(float(M,K) A, float(K) x) -> (C) { C(i) = 0 C(i) += A(i,k) * x(k) }",
     "mm": "def mm(double(M,K) A, double(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+    "equivalent": """
+        def f(float(M,K) A, float(K,N) B) -> (C) {
+          C(i,j) +=! A(i,k) * B(k,j) <=> matmul(A(i,k), B(k,j)) where k in 1:3
+          C(i,j) = C(i,j) / 2 <=> half()
+        }""",
     "sgemm": """
         def sgemm(float a, float b, float(N,M) A, float(M,K) B, float(N,K) C) -> (C) {
           C(i,j) = b * C(i,j)          # initialization

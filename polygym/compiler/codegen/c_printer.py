@@ -17,6 +17,8 @@ from typing import assert_never
 
 from polygym.compiler.codegen.common.exponential import EXPONENTIALS, exponential_in_c
 from polygym.compiler.codegen.common.loop_annotation import Parallel, annotation_text
+from polygym.compiler.codegen.common.special.definitions import SPECIAL
+from polygym.compiler.codegen.common.special.in_c import special_in_c
 from polygym.compiler.codegen.loops.index import minimum, plus, replaced_in
 from polygym.compiler.codegen.loops.ir import (
     Block,
@@ -44,6 +46,7 @@ from polygym.compiler.ir.expr import Call as MathCall
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.printer import c_expression
 from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.ir.types import ScalarType
 
 _MACROS = {
     IndexOperator.MINIMUM: ("min", "((a) < (b) ? (a) : (b))"),
@@ -102,6 +105,10 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
         for scalar in EXPONENTIALS
         if MathFunction.EXPONENTIAL.c_name(scalar) + "(" in text
     ]
+    for function in sorted(SPECIAL, key=lambda one: one.value):
+        single = function.c_name(ScalarType.FLOAT) + "(" in text
+        if single or function.c_name(ScalarType.DOUBLE) + "(" in text:
+            lines.append(special_in_c(function, single=single))
     if sites(scop):
         lines.append(_CHECK)
     lines += [

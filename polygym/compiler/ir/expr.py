@@ -99,12 +99,31 @@ class MathFunction(Enum):
     ROUND = "round"
     RINT = "rint"
     FMOD = "fmod"
+    REMAINDER = "remainder"
+    FDIM = "fdim"
+    LOGB = "logb"
+    NEXTAFTER = "nextafter"
+    J0 = "j0"
+    J1 = "j1"
+    Y0 = "y0"
+    Y1 = "y1"
     FMIN = "fmin"
     FMAX = "fmax"
     FMA = "fma"
     COPYSIGN = "copysign"
     ABS = "abs"
     EXPONENTIAL = "polygym_exp"  # exp as polygym computes it: codegen/common/exponential.py
+    # What the C library has not: codegen/common/special.
+    EXP10 = "polygym_exp10"
+    SINPI = "polygym_sinpi"
+    COSPI = "polygym_cospi"
+    NORMCDF = "polygym_normcdf"
+    NORMCDFINV = "polygym_normcdfinv"
+    ERFCX = "polygym_erfcx"
+    ERFINV = "polygym_erfinv"
+    ERFCINV = "polygym_erfcinv"
+    BESSEL_I0 = "polygym_cyl_bessel_i0"
+    BESSEL_I1 = "polygym_cyl_bessel_i1"
 
     @property
     def arity(self) -> int:
@@ -127,6 +146,9 @@ _ARITY = {
     MathFunction.HYPOT: 2,
     MathFunction.ATAN2: 2,
     MathFunction.FMOD: 2,
+    MathFunction.REMAINDER: 2,
+    MathFunction.FDIM: 2,
+    MathFunction.NEXTAFTER: 2,
     MathFunction.FMIN: 2,
     MathFunction.FMAX: 2,
     MathFunction.COPYSIGN: 2,

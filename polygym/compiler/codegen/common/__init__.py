@@ -11,6 +11,7 @@
 ``packable``         which reads may go to a turned copy of their array
 ``math_forms``       in which forms functions of math.h can be computed
 ``exponential``      the exponential function as numbers: the same in LLVM IR and in C
+``special``          functions that the C library has not, as lists of operations, and as C
 ===================  ==============================================================================
 """
 

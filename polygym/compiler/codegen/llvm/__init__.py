@@ -8,6 +8,7 @@ module                  what it emits, or does
 ``notes``               what code notes as it runs: subscripts out of range, broken promises
 ``emit_index``          bounds, conditions, subscripts: arithmetic in 64-bit integers
 ``emit_exponential``    exp, for one number or for lanes
+``emit_special``        functions that the C library has not
 ``math_functions``      calls of math.h
 ``emit_expression``     what a statement computes
 ``lane_set``            lanes of a vector, and what an index is in each

@@ -12,7 +12,9 @@ from typing import Any
 from llvmlite import ir
 
 from polygym.compiler.codegen.common.math_forms import EXTREMES, INTRINSICS
+from polygym.compiler.codegen.common.special.definitions import SPECIAL
 from polygym.compiler.codegen.llvm.emit_exponential import emit_exponential
+from polygym.compiler.codegen.llvm.emit_special import emit_special
 from polygym.compiler.ir.expr import MathFunction
 from polygym.compiler.ir.types import ScalarType
 
@@ -30,6 +32,12 @@ def emit_call(
         return _absolute(builder, arguments[0])
     if function is MathFunction.EXPONENTIAL:
         return emit_exponential(builder, type_, arguments[0])
+    if function in SPECIAL:
+
+        def library(inside: ir.IRBuilder, called: MathFunction, values: list[Any]) -> Any:
+            return emit_call(module, inside, called, ScalarType.DOUBLE, values)
+
+        return emit_special(builder, function, type_, arguments[0], library)
     if function in EXTREMES:
         return _extreme(builder, EXTREMES[function], *arguments)
     if function in INTRINSICS:

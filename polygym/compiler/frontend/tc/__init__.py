@@ -3,12 +3,12 @@
 Read top-down: ``tokens``, ``words`` and ``parse`` with ``expressions`` (text to the tree of
 ``syntax``, which ``printer`` turns back; ``canonical`` erases names; ``calls`` puts in what other
 definitions say, whose ``shapes`` have to fit, by ``renaming``), ``resolve`` (what names mean,
-``functions`` and ``values`` among them), then ``lower``, which takes a ``draft`` through its steps:
-``declarations``; ``inference`` (over which values indices run: ``ranges`` and their ``ends``, of
-``affine`` or computed ``subscripts`` of ``tensors``); ``usage`` (what may be read and assigned,
-``inplace`` updates); ``emission`` (the statements: ``environment``, ``types``, ``literals``,
-``translate``); ``assembly`` (the program: ``extents``, ``names``). ``library`` has comprehensions
-by name.
+``functions``, ``compositions`` of these, and ``values`` among them), then ``lower``, which takes a
+``draft`` through its steps: ``declarations``; ``inference`` (over which values indices run:
+``ranges`` and their ``ends``, of ``affine`` subscripts, perhaps with ``quotients``, or computed
+``subscripts`` of ``tensors``); ``usage`` (what may be read and assigned, ``inplace`` updates);
+``emission`` (the statements: ``environment``, ``types``, ``literals``, ``translate``); ``assembly``
+(the program: ``extents``, ``names``). ``library`` has comprehensions by name.
 
 A text is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`.

@@ -1,7 +1,8 @@
 """Affine expressions of a comprehension, and affine conditions, as isl reads them.
 
-``2 * i + kw - 1`` is the sum of 2·i, 1·kw and -1: a mapping from names to coefficients and a
-constant. A product is affine if one of its factors is a constant; a division never is.
+``2 * i + kw - 1`` is the sum of 2·i, 1·kw and -1: coefficients and a constant. A product is affine
+if one of its factors is a constant. In subscripts there are quotients too, by positive constants,
+as further terms of the sum: ``i / 2`` is 1·⌊i/2⌋ where i is not negative, ``i % 2`` is i - 2·⌊i/2⌋.
 
 A condition is affine if it compares affine expressions, or combines such comparisons:
 ``i >= 1 && i <= N`` is the isl text ``((1i + (0)) >= (1) and ...)``.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from polygym.compiler.frontend.tc.syntax import (
     Expression,
@@ -26,23 +28,60 @@ from polygym.compiler.frontend.tc.syntax import (
 LARGEST = 1 << 31
 
 
+class Rounding(Enum):
+    """How a quotient is rounded; where no dividend is negative it is all one."""
+
+    DOWN = "down"
+    TOWARDS_ZERO = "towards zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """An affine expression divided by a positive number, and rounded to an integer."""
+
+    dividend: Affine
+    divisor: int
+
+    def text(self, names: Mapping[str, str], rounding: Rounding) -> str:
+        """Return the text that isl reads."""
+        dividend = self.dividend.text(names, rounding)
+        if rounding is Rounding.DOWN:
+            return f"floor({dividend}/{self.divisor})"
+        above, below = (f"floor(max({sign}{dividend}, 0)/{self.divisor})" for sign in ("", "-"))
+        return f"({above} - {below})"
+
+
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """Coefficients by name, zeros left out, and a constant."""
+    """Coefficients of names and of quotients, zeros left out, and a constant."""
 
-    coefficients: tuple[tuple[str, int], ...]
+    coefficients: tuple[tuple[str | Quotient, int], ...]
     constant: int = 0
 
     @staticmethod
-    def of(coefficients: Mapping[str, int], constant: int) -> Affine:
-        """Return the expression; zeros are dropped, names sorted."""
-        kept = {name: value for name, value in coefficients.items() if value}
-        return Affine(tuple(sorted(kept.items())), constant)
+    def of(coefficients: Mapping[str | Quotient, int], constant: int) -> Affine:
+        """Return the expression; zeros are dropped, terms sorted, quotients last."""
+        kept = {term: value for term, value in coefficients.items() if value}
+
+        def place(one: tuple[str | Quotient, int]) -> tuple[bool, str]:
+            return isinstance(one[0], Quotient), str(one[0])
+
+        return Affine(tuple(sorted(kept.items(), key=place)), constant)
 
     @property
     def names(self) -> frozenset[str]:
         """The names that it depends on."""
-        return frozenset(name for name, _ in self.coefficients)
+        found: set[str] = set()
+        for term, _ in self.coefficients:
+            found |= {term} if isinstance(term, str) else term.dividend.names
+        return frozenset(found)
+
+    @property
+    def quotients(self) -> tuple[Quotient, ...]:
+        """The quotients in it, and in their dividends."""
+        own = [term for term, _ in self.coefficients if isinstance(term, Quotient)]
+        found = (one for outer in own for one in (*outer.dividend.quotients, outer))
+        return tuple(dict.fromkeys(found))
 
     @property
     def is_small(self) -> bool:
@@ -50,7 +89,7 @@ class Affine:
         return all(
             abs(value) < LARGEST
             for value in (self.constant, *(value for _, value in self.coefficients))
-        )
+        ) and all(one.dividend.is_small and one.divisor < LARGEST for one in self.quotients)
 
     def plus(self, other: Affine, factor: int = 1) -> Affine:
         """Return this plus a multiple of another."""
@@ -63,22 +102,41 @@ class Affine:
         """Return a multiple."""
         return Affine.of({n: factor * v for n, v in self.coefficients}, factor * self.constant)
 
-    def text(self, names: Mapping[str, str]) -> str:
+    def text(self, names: Mapping[str, str], rounding: Rounding = Rounding.DOWN) -> str:
         """Return the text that isl reads, with each name as ``names`` has it.
 
         >>> Affine.of({"i": 2, "k": 1}, -1).text({"i": "i0", "k": "i1"})
         '(2i0 + 1i1 - 1)'
         """
-        terms = [f"{value}{names[name]}" for name, value in self.coefficients]
+        terms = [
+            f"{value}{names[term]}"
+            if isinstance(term, str)
+            else f"{value}*{term.text(names, rounding)}"
+            for term, value in self.coefficients
+        ]
         if self.constant or not terms:
             terms.append(str(self.constant))
         return f"({' + '.join(terms)})".replace("+ -", "- ")
 
 
 def affine(expression: Expression, known: frozenset[str]) -> Affine | None:
-    """Return an expression as an affine one, or None if it is none.
+    """Return an expression as an affine one without quotients, or None if it is none.
 
     ``known`` are the names that may stand in it: indices and sizes.
+    """
+    found = quasi_affine(expression, known)
+    return None if found is None or found.quotients else found
+
+
+def quasi_affine(expression: Expression, known: frozenset[str]) -> Affine | None:
+    """Return an expression as an affine one, perhaps with quotients, or None if it is none.
+
+    >>> from polygym.errors import Place
+    >>> i = Name("i", Place("a.tc", 1, 1))
+    >>> four = Number(4, "4", i.place)
+    >>> rest = quasi_affine(Infix(Operator.REMAINDER, i, four, i.place), frozenset("i"))
+    >>> rest.text({"i": "i"})
+    '(1i - 4*floor((1i)/4))'
     """
     found = _affine(expression, known)
     return found if found is not None and found.is_small else None
@@ -105,6 +163,14 @@ def _affine(expression: Expression, known: frozenset[str]) -> Affine | None:
             if not first.coefficients:
                 return second.times(first.constant)
             return None if second.coefficients else first.times(second.constant)
+        case Infix(Operator.DIVIDE | Operator.REMAINDER as operator, left, right):
+            first, second = _affine(left, known), _affine(right, known)
+            if first is None or second is None or second.coefficients or second.constant <= 0:
+                return None
+            quotient = Affine(((Quotient(first, second.constant), 1),))
+            if operator is Operator.DIVIDE:
+                return quotient
+            return first.plus(quotient, -second.constant)
         case _:
             return None
 

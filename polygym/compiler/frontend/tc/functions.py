@@ -1,9 +1,10 @@
-"""The functions that a comprehension may call: C's mathematical ones, and min, max and abs.
+"""The functions that a comprehension may call: C's mathematical ones, CUDA's, min, max and abs.
 
 ``sqrt`` takes the type of its argument; ``sqrtf`` is float, whatever it is given. ``max`` and
 ``min`` work on integers too; on floating numbers they are ``fmax`` and ``fmin``, which prefer a
 number to a NaN. ``exp`` is polygym's own (:mod:`polygym.compiler.codegen.common.exponential`),
-which has a form for vectors.
+which has a form for vectors; so is what the C library has not, ``erfinv`` and the like
+(:mod:`polygym.compiler.codegen.common.special`). Others are made of several (``compositions``).
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from polygym.compiler.frontend.tc.compositions import COMPOSITIONS, Composition
 from polygym.compiler.ir.expr import MathFunction
 from polygym.compiler.ir.types import ScalarType
 
 EXTREMES = {"max": MathFunction.FMAX, "min": MathFunction.FMIN}
+
+INDEX_NAMES = frozenset({"j0", "j1", "y0", "y1"})
+"""Functions that are called as indices often are: without ( behind them they are indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class Callee:
     ``on_integers`` says that it takes integers as they are.
     """
 
-    function: MathFunction
+    function: MathFunction | Composition
     type: ScalarType | None
     on_integers: bool
 
@@ -51,11 +56,15 @@ def function_named(name: str) -> Callee | None:
     return None
 
 
-_BY_NAME = {
-    one.value: one
-    for one in MathFunction
-    if one not in (MathFunction.ABS, MathFunction.EXPONENTIAL)
-} | {"exp": MathFunction.EXPONENTIAL}
+_OWN = "polygym_"
+_BY_NAME: dict[str, MathFunction | Composition] = {
+    **{
+        one.value.removeprefix(_OWN): one
+        for one in MathFunction
+        if one not in (MathFunction.ABS, MathFunction.EXP)
+    },
+    **COMPOSITIONS,
+}
 
 _TRUTH = {"true": 1, "false": 0}
 

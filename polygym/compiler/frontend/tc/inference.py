@@ -17,6 +17,7 @@ from polygym.compiler.frontend.tc.draft import Draft, expected_sizes, scope_of
 from polygym.compiler.frontend.tc.ends import given_range
 from polygym.compiler.frontend.tc.environment import Environment, elements
 from polygym.compiler.frontend.tc.printer import left_text, text_of
+from polygym.compiler.frontend.tc.quotients import check_quotients
 from polygym.compiler.frontend.tc.ranges import Scope, Subscript, infer, outside
 from polygym.compiler.frontend.tc.resolve import Meaning, names_in
 from polygym.compiler.frontend.tc.subscripts import subscripts
@@ -38,8 +39,10 @@ def infer_ranges(
         borrowed = _from_the_next(draft, place, meaning, given)
         if not borrowed:
             raise
-        ranges = infer(scope, {**given, **borrowed}, said)
+        given |= borrowed
+        ranges = infer(scope, given, said)
     _restrict(draft, meaning, scope, said, ranges)
+    check_quotients(scope, given, said, ranges, draft.context)
     return ranges
 
 

@@ -8,9 +8,11 @@
     parameter   = type ["(" [size {"," size}] ")"] name
     output      = [type ["(" [size {"," size}] ")"]] name
     size        = name | number
-    statement   = name ["(" [name {"," name}] ")"] assign expression ["where" where {"," where}]
+    statement   = name ["(" [name {"," name}] ")"] assign expression [equivalent]
+                  ["where" where {"," where}]
                 | (name | "(" name {"," name} ")") "=" definition "(" [argument {"," argument}] ")"
     argument    = name | ["-"] number
+    equivalent  = "<=>" name "(" [expression {"," expression}] ")"
     assign      = "=" | ("+=" | "*=" | "min=" | "max=") ["!"]
     where       = name "in" expression ":" expression | name "=" expression | "exists" expression
     expression  = or ["?" expression ":" expression]
@@ -18,7 +20,8 @@
     primary     = number | name ["(" [expression {"," expression}] ")"] | "(" expression ")"
                 | name "." number
 
-Here ``definition`` is the name of one that stands before; a call of it becomes its statements
+What stands behind ``<=>`` computes the same as the statement, says its author; it is read, and no
+more. Here ``definition`` is the name of one that stands before; a call of it becomes its statements
 (:mod:`polygym.compiler.frontend.tc.calls`). ``A.0`` is the first size that A is declared with.
 
 Nothing separates statements: an expression ends where no operator follows, and the next word is the
@@ -28,6 +31,7 @@ name of the next statement's tensor.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -98,9 +102,13 @@ def _definitions_in(words: tuple[Token, ...]) -> frozenset[str]:
 
 @dataclass
 class _Reader(Expressions):
-    """The words of a text; ``names`` are those of its definitions."""
+    """The words of a text; ``names`` are those of its definitions.
+
+    ``tensors`` are what the definition at hand has declared or assigned so far.
+    """
 
     names: frozenset[str] = field(default_factory=frozenset)
+    tensors: set[str] = field(default_factory=set)
 
     # Definitions
 
@@ -129,6 +137,7 @@ class _Reader(Expressions):
         self.sizes_of = {one.name: one.sizes for one in outputs if one.sizes is not None}
         self.sizes_of |= {one.name: one.sizes for one in parameters}
         own = {*(one.name for one in parameters), *(one.name for one in outputs)}
+        self.tensors = own
         callees = {one: found for one, found in known.items() if one not in own}
         self.definitions = set(self.names - own)
         statements: list[Statement | Call] = []
@@ -282,6 +291,8 @@ class _Reader(Expressions):
             raise self.wrong(f"one of {', '.join(_ASSIGNMENTS)}")
         assign, initialises = _ASSIGNMENTS[self.take().text]
         value = self.expression()
+        if self.skip("<=>"):
+            self.equivalent({*self.tensors, tensor.text})
         where: list[Where] = []
         if self.skip("where"):
             where.append(self.condition())
@@ -290,6 +301,23 @@ class _Reader(Expressions):
         return Statement(
             tensor.text, tuple(indices), assign, initialises, value, tuple(where), tensor.place
         )
+
+    def equivalent(self, tensors: AbstractSet[str]) -> None:
+        """Read ``matmul(A(i, k), B(k, j))``, of which nothing is kept."""
+        name = self.name("the name of what computes the same")
+        if name.text in tensors:
+            raise SourceError(
+                name.place,
+                f"{name.text} is a tensor: expected the name of a function that computes the same, "
+                "behind <=>",
+                "a comparison is <, <=, >, >=, == or !=",
+            )
+        self.expect("(", "and what it is given")
+        while not self.is_next(")"):
+            self.expression()
+            if not self.is_next(")"):
+                self.expect(",", "or ')' after an argument")
+        self.take()
 
     def condition(self) -> Where:
         """Read one entry of a ``where``."""

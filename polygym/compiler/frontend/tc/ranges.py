@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polygym.compiler.frontend.tc.affine import ALWAYS, Affine, Condition
+from polygym.compiler.frontend.tc.affine import ALWAYS, Affine, Condition, Rounding
 from polygym.compiler.frontend.tc.extents import as_c, size_of
 from polygym.errors import Place, SourceError
 
@@ -41,7 +41,7 @@ class Subscript:
     """One subscript of an access: ``value`` has to lie in ``valid``, where ``condition`` holds.
 
     ``valid`` is a set of one dimension. ``said`` is the subscript as people know it, ``i + x``, and
-    ``text`` the access, ``I(i + x)``.
+    ``text`` the access, ``I(i + x)``. ``rounding`` is that of quotients.
     """
 
     value: Affine
@@ -50,6 +50,7 @@ class Subscript:
     said: str
     text: str
     place: Place
+    rounding: Rounding = Rounding.DOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ def outside(
     """
     instances = _reading(scope, indices, one, ranges)
     members = scope.tuple_of(indices)
-    element = scope.sizes.map(f"{{ {members} -> [{one.value.text(scope.isl_names)}] }}")
+    text = one.value.text(scope.isl_names, one.rounding)
+    element = scope.sizes.map(f"{{ {members} -> [{text}] }}")
     return instances.subtract(element.intersect_range(one.valid).domain())
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import assert_never
 
-from polygym.compiler.frontend.tc.functions import function_named
+from polygym.compiler.frontend.tc.functions import INDEX_NAMES, function_named
 from polygym.compiler.frontend.tc.printer import text_of
 from polygym.compiler.frontend.tc.syntax import (
     Assign,
@@ -290,7 +290,7 @@ def _indices(
     found: dict[str, Place] = {}
     for one in names_in(expression):
         if isinstance(one, Name) and one.name not in taken and one.name not in known:
-            if function_named(one.name) is not None:
+            if function_named(one.name) is not None and one.name not in INDEX_NAMES:
                 raise SourceError(one.place, f"{one.name} is a function: expected ( behind it")
             if one.name[0].isdigit():
                 raise SourceError(one.place, f"expected a number or a name, found {one.name}")

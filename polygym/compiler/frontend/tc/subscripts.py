@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polygym.compiler.frontend.tc.affine import Affine, Condition, affine
+from polygym.compiler.frontend.tc.affine import Affine, Condition, quasi_affine
 from polygym.compiler.frontend.tc.environment import Environment
 from polygym.compiler.frontend.tc.printer import text_of
 from polygym.compiler.frontend.tc.ranges import Scope
@@ -19,6 +19,9 @@ from polygym.compiler.frontend.tc.syntax import Element, Expression, Name
 from polygym.compiler.frontend.tc.tensors import Tensor
 from polygym.compiler.frontend.tc.types import named, settled, type_of
 from polygym.errors import SourceError
+
+# Sets with tens of different divisors take isl minutes.
+_MOST_QUOTIENTS = 4
 
 
 def subscripts(
@@ -58,12 +61,19 @@ def _subscript(
                 f"convert it: int({text_of(argument)})",
             )
         return None
-    value = affine(argument, frozenset(scope.isl_names))
+    value = quasi_affine(argument, frozenset(scope.isl_names))
     if value is None:
         raise SourceError(
             element.place,
             f"the subscript {text_of(argument)} of {element.name} is not affine",
-            "subscripts are sums of indices and sizes with whole coefficients, or read a tensor",
+            "subscripts are sums of indices and sizes with whole coefficients, of quotients and "
+            "remainders of these by positive numbers, or read a tensor",
+        )
+    if len(value.quotients) > _MOST_QUOTIENTS:
+        raise SourceError(
+            element.place,
+            f"the subscript {text_of(argument)} of {element.name}: expected at most "
+            f"{_MOST_QUOTIENTS} quotients and remainders in it",
         )
     return value
 

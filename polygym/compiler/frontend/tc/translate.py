@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from typing import assert_never
 
+from polygym.compiler.frontend.tc.compositions import Composition
 from polygym.compiler.frontend.tc.environment import Environment, on_the_right
 from polygym.compiler.frontend.tc.printer import text_of
 from polygym.compiler.frontend.tc.syntax import (
@@ -225,6 +226,8 @@ def _rounded(number: Number, scalar: ScalarType) -> float:
 def _call(call: Element, own: ScalarType, environment: Environment) -> ir.Expression:
     callee = callee_of(call, environment)
     arguments = tuple(translate(argument, own, environment) for argument in call.arguments)
+    if isinstance(callee.function, Composition):
+        return callee.function.of(arguments, own)
     if own.is_floating:
         return ir.Call(callee.function, arguments, own)
     if callee.function is ir.MathFunction.FABS:

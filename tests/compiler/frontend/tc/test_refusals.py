@@ -35,6 +35,22 @@ REFUSED = [
     ("def f(float(N) A) -> (B) { B(i) = not A(i) }", "hint: the opposite is !x"),
     ("def f(float(N) A) -> (B) { for i in 0:N { B(i) = A(i) } }", "hint: an index runs by itself"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) == True }", "hint: a truth value is 1"),
+    (
+        "def f(float(N) A) -> (B) { B(i) = A(i) <=> A(i) }",
+        "A is a tensor: expected the name of a fu",
+    ),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) <=> B(i) }", "hint: a comparison is <, <=, >, >=, =="),
+    ("def f(float(N) A) -> (T, B) { T(i) = A(i) B(i) = A(i) <=> T(i) }", "T is a tensor: expected"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i) <=> 3 }", "expected the name of what computes the sa"),
+    (
+        "def f(float(N) A) -> (B) { B(i) = A(i) <=> g A }",
+        "expected '(' and what it is given, found",
+    ),
+    (
+        "def f(float(N) A) -> (B) { B(i) = A(i) <=> g(A(i) }",
+        "expected ',' or ')' after an argument",
+    ),
+    ("def f(float(N) A) -> (B) { B(i) = (A(i) <=> g(i)) }", "expected ')' to close '('"),
     # names
     ("def f(float(N) A, float(N) A) -> (B) { B(i) = A(i) }", "A is a parameter already"),
     ("def f(float(N) N) -> (B) { B(i) = N(i) }", "N is a size already"),
@@ -149,7 +165,7 @@ REFUSED = [
     ),
     ("def f(float(N) A) -> (B) { B(i) = A(0 - i - 1) }", "is empty"),
     ("def f(float(N) A) -> (B) { B(i) = A(i * i) }", "is not affine"),
-    ("def f(float(N) A) -> (B) { B(i) = A(i / 2) }", "is not affine"),
+    ("def f(float(N) A) -> (B) { B(i) = A(i / N) }", "is not affine"),
     ("def f(float(N) A) -> (B) { B(i) = A(i + 1) where i in 0:N }", "leaves its tensor"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in -1:N }", "begins below 0"),
     ("def f(float(N) A) -> (B) { B(i) = A(i) where i in 3:2 }", "the range of i is empty"),
