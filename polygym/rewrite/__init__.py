@@ -10,4 +10,13 @@ compiled by ``shapes``; ``backtracking`` is the search that does so again and ag
 keeps all that is equal together, and ``extraction`` takes the cheapest term out of it.
 """
 
-__all__ = ["backtracking", "domain", "egraph", "expressions", "extraction", "places", "rule", "term"]
+__all__ = [
+    "backtracking",
+    "domain",
+    "egraph",
+    "expressions",
+    "extraction",
+    "places",
+    "rule",
+    "term",
+]
