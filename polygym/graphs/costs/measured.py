@@ -31,6 +31,7 @@ Node: TypeAlias = tuple[Head, tuple[Any, ...], Data]
 _FASTER = Roofline(operations=250_000.0, bytes=200_000.0, call=0.0)
 """A machine that none is faster than, a core for a core; caches included."""
 
+
 class Costs(Protocol):
     """What an optimiser asks: the cost of nodes; and what has to be measured first."""
 
