@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 
 from polygym.errors import InputError
-from polygym.graphs.domain import TENSORS
+from polygym.graphs.ir.domain import TENSORS
 from polygym.graphs.rules.spelling import spelling
 from polygym.rewrite.rule import Rule, check_words, parse_rules
 

@@ -15,11 +15,11 @@ from itertools import combinations
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.operators import operator
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.operators import operator
+from polygym.graphs.ir.types import DTYPES, Data, Number, Tensor, Text
 from polygym.graphs.rules.proposals import propose
 from polygym.graphs.rules.shapes import LITERALS, Maker, literal_data
-from polygym.graphs.types import DTYPES, Data, Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule

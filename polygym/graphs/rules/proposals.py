@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from math import prod
 
-from polygym.graphs.operators import UNARY, operator
+from polygym.graphs.ir.operators import UNARY, operator
+from polygym.graphs.ir.types import Pair, Tensor, numbers_in, shape_text
 from polygym.graphs.rules.shapes import LITERALS, Maker, Propose, Shape
 from polygym.graphs.rules.windows import conv, pool
-from polygym.graphs.types import Pair, Tensor, numbers_in, shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, is_variable
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.types import Data, Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, is_variable, variables
 

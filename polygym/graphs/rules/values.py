@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.reference import Array, Value, evaluate_node
-from polygym.graphs.types import Data, Number, Pair, Tensor, Text
+from polygym.graphs.ir.reference import Array, Value, evaluate_node
+from polygym.graphs.ir.types import Data, Number, Pair, Tensor, Text
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, is_variable, postorder
 

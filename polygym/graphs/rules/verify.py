@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.domain import TENSORS
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.types import Data, Number, Pair, Tensor, Text
 from polygym.graphs.rules.instances import Instance, attempt, data_pass, instances, kinds
 from polygym.graphs.rules.values import differ, is_exact, points, values_pass
-from polygym.graphs.types import Data, Number, Pair, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule, check_words

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from polygym.graphs.checks import pads_of
+from polygym.graphs.ir.checks import pads_of
+from polygym.graphs.ir.types import Tensor
 from polygym.graphs.rules.shapes import LITERALS, Maker, Shape, literal_data
-from polygym.graphs.types import Tensor
 from polygym.rewrite.term import Head, Term
 
 __all__ = ["conv", "pool"]

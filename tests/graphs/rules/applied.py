@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs import words
-from polygym.graphs.build import node
-from polygym.graphs.operators import infer
-from polygym.graphs.reference import evaluate
-from polygym.graphs.types import Data, Number, Tensor, Text, shape_text
+from polygym.graphs.ir import words
+from polygym.graphs.ir.build import node
+from polygym.graphs.ir.operators import infer
+from polygym.graphs.ir.reference import evaluate
+from polygym.graphs.ir.types import Data, Number, Tensor, Text, shape_text
 from polygym.rewrite.term import Term, is_variable, term
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from polygym.graphs import rules
-from polygym.graphs.domain import TENSORS
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.types import Data
 from polygym.graphs.library import NAMES, model
 from polygym.graphs.rules.generate.derive import concrete, underivable
 from polygym.graphs.rules.instances import instances
 from polygym.graphs.rules.spelling import spelling
 from polygym.graphs.rules.verify import Verified, verify
-from polygym.graphs.types import Data
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.egraph import EGraph, Limits, saturate
 from polygym.rewrite.rule import Rule, parse_rules

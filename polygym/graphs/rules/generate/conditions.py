@@ -13,11 +13,11 @@ from dataclasses import replace
 from itertools import combinations, permutations
 
 from polygym.errors import InputError
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.operators import operator
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.operators import operator
+from polygym.graphs.ir.types import Data
 from polygym.graphs.rules.instances import Instance, data_pass, instances, kinds
 from polygym.graphs.rules.verify import Counterexample, case, verify
-from polygym.graphs.types import Data
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import parse_term, text_of
 from polygym.rewrite.rule import Rule

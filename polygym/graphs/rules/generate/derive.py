@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygym.graphs.build import node
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.types import Data, Number, Tensor, Text, shape_text
+from polygym.graphs.ir.build import node
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.types import Data, Number, Tensor, Text, shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.egraph import CycleFilter, EGraph, Limits, saturate
 from polygym.rewrite.rule import Rule

@@ -14,13 +14,13 @@ from dataclasses import replace
 from itertools import product
 
 from polygym.errors import InputError
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.operators import operator
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.operators import operator
+from polygym.graphs.ir.types import Data, Tensor
 from polygym.graphs.rules.generate.conditions import with_conditions
 from polygym.graphs.rules.instances import data_pass, holds, instances
 from polygym.graphs.rules.shapes import literal_data
 from polygym.graphs.rules.verify import Verified, verify
-from polygym.graphs.types import Data, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule

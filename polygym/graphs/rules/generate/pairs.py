@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from polygym.graphs.build import node
-from polygym.graphs.reference import Array
+from polygym.graphs.ir.build import node
+from polygym.graphs.ir.reference import Array
+from polygym.graphs.ir.types import Data
 from polygym.graphs.rules.generate.generalise import generalised
 from polygym.graphs.rules.generate.terms import Known, Terms, fingerprint
 from polygym.graphs.rules.generate.worlds import World
-from polygym.graphs.types import Data
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, postorder, size, substituted, term, variables

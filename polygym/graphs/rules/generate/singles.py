@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polygym.graphs.ir.types import Data
 from polygym.graphs.rules.generate.derive import concrete, is_derivable, underivable
 from polygym.graphs.rules.generate.generalise import generalised
 from polygym.graphs.rules.generate.terms import Terms
 from polygym.graphs.rules.generate.worlds import World
 from polygym.graphs.rules.spelling import spelling
-from polygym.graphs.types import Data
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term, postorder, size, substituted, term, variables

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polygym.graphs.ir.types import Number, Tensor, Text
 from polygym.graphs.rules.generate.derive import concrete, underivable
 from polygym.graphs.rules.instances import instances
 from polygym.graphs.rules.verify import Verified, verify
-from polygym.graphs.types import Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import text_of
 from polygym.rewrite.rule import Rule

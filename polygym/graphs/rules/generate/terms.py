@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.reference import Array, evaluate_node
+from polygym.graphs.ir.reference import Array, evaluate_node
+from polygym.graphs.ir.types import Data, Number, Tensor, Text
 from polygym.graphs.rules.generate.worlds import World, templates
 from polygym.graphs.rules.instances import data_pass
-from polygym.graphs.types import Data, Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, is_variable, postorder, substituted, term, variables
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.types import Tensor
+from polygym.graphs.ir.types import Tensor
 from polygym.rewrite.expressions import parse_term
 from polygym.rewrite.term import Term
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from polygym.graphs import rules
+from polygym.graphs.ir.types import Data, Number, Tensor
 from polygym.graphs.rules.generate import generate
 from polygym.graphs.rules.generate.conditions import with_conditions
 from polygym.graphs.rules.generate.derive import concrete, is_derivable
@@ -15,7 +16,6 @@ from polygym.graphs.rules.generate.table import pruned, table
 from polygym.graphs.rules.generate.terms import enumerate_terms, fingerprint
 from polygym.graphs.rules.generate.worlds import WORLDS, World
 from polygym.graphs.rules.verify import Verified, verify
-from polygym.graphs.types import Data, Number, Tensor
 from polygym.rewrite.expressions import parse_term, text_of
 from polygym.rewrite.rule import Rule, parse_rules
 
