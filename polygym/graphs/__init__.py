@@ -7,15 +7,12 @@
     >>> compile_model(model)(x).shape
     (1, 10)
 
-The value: ``types`` are the data of nodes, ``operators`` the table of operators with their
-``inference`` and its ``checks``, ``graph`` the value itself, ``build`` has functions that make
-nodes, ``model`` adds weights, ``text`` reads and prints it, ``picture`` draws it, and ``reference``
-computes it in NumPy. Where it comes from: the ``library`` of networks, ``onnx`` files, and folders
-that were ``saved``; ``sources`` tells them apart. What is done with it: ``domain`` and ``words``
-tell rewriting what it has to know, ``rules`` are the tables, ``costs`` says what a node costs,
-``optimize`` saturates and extracts, ``backtracked`` is the search that this is compared with, and
-``envs`` has both as environments. ``running`` compiles and runs it; ``race`` has it run beside
-others (``peers``), timed in turn (``interleaved``). ``study`` makes the paper's tables.
+``ir`` has the value, a graph, and what is known of its operators; ``drawing`` draws it. Where it
+comes from: the ``library`` of networks, ``onnx`` files, and folders that were ``saved``;
+``sources`` tells them apart. What is done with it: ``rules`` are the tables, ``costs`` says what a
+node costs, ``optimize`` saturates and extracts, ``backtracked`` is the search that this is compared
+with, and ``envs`` has both as environments. ``running`` compiles and runs it; ``race`` has it run
+beside others (``peers``), timed in turn (``interleaved``). ``study`` makes the paper's tables.
 """
 
 from __future__ import annotations
@@ -25,8 +22,8 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
-    from polygym.graphs.graph import Graph
-    from polygym.graphs.model import Model
+    from polygym.graphs.ir.graph import Graph
+    from polygym.graphs.ir.model import Model
     from polygym.graphs.running import compile_model
     from polygym.graphs.saved import load, save
     from polygym.graphs.sources import open_source
@@ -34,8 +31,8 @@ else:
     __getattr__ = lazily(
         __name__,
         {
-            "graph": ("Graph",),
-            "model": ("Model",),
+            "ir.graph": ("Graph",),
+            "ir.model": ("Model",),
             "running": ("compile_model",),
             "saved": ("load", "save"),
             "sources": ("open_source",),

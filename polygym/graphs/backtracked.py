@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polygym.graphs.costs.measured import Costs, Measured
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.optimize import Optimized
 from polygym.rewrite.backtracking import backtrack
 from polygym.rewrite.egraph import Report, StopReason

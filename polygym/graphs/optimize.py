@@ -19,8 +19,8 @@ from enum import Enum
 from typing import Any, assert_never
 
 from polygym.graphs.costs.measured import Costs, Measured, Node
-from polygym.graphs.domain import TENSORS, data_of
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.domain import TENSORS, data_of
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.rules import standard
 from polygym.rewrite.egraph import CycleFilter, EGraph, Limits, Report, saturate
 from polygym.rewrite.extraction import CycleConstraints, greedy, ilp

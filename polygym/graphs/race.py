@@ -115,9 +115,9 @@ def race(asked: Race, limit: float = 3600.0) -> dict[str, Finish]:
 def _run(asked: dict[str, Any]) -> dict[str, Any]:
     """Do what is asked, in this process."""
     from polygym.graphs.interleaved import interleaved
-    from polygym.graphs.model import Model, random_inputs
+    from polygym.graphs.ir.model import Model, random_inputs
+    from polygym.graphs.ir.text import parse_graph
     from polygym.graphs.sources import open_source
-    from polygym.graphs.text import parse_graph
 
     source = open_source(asked["target"], asked["shapes"], asked["seed"])
     arrays = random_inputs(source.graph, asked["seed"] + 1)

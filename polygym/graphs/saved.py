@@ -1,6 +1,6 @@
 """An optimised model as a folder: its graph as text, its weights, and what was found about it.
 
-``graph.txt`` is what :mod:`polygym.graphs.text` writes, ``weights.npz`` the arrays by name,
+``graph.txt`` is what :mod:`polygym.graphs.ir.text` writes, ``weights.npz`` the arrays by name,
 ``report.json`` the report, with the threads to run under. :func:`load` gives something that is
 called as a function. Nothing in the folder is run on trust: text is parsed, arrays are read without
 pickles, code is compiled here.
@@ -19,9 +19,9 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.files import put_in_place, write_atomically
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model
-from polygym.graphs.text import parse_graph, text_of
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.text import parse_graph, text_of
 
 if TYPE_CHECKING:
     from polygym.graphs.running import Compiled

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model, random_weights
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model, random_weights
+from polygym.graphs.ir.text import parse_graph
 from polygym.graphs.saved import read_model
-from polygym.graphs.text import parse_graph
 
 __all__ = ["Source", "open_source"]
 

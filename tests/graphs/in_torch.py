@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Head, Term, postorder
 
 Values = Mapping[str, np.ndarray[Any, Any]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from polygym.graphs.build import entering, node, weight
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.graph import Graph
-from polygym.graphs.operators import OPERATORS, operator
-from polygym.graphs.types import Data, Pair, Tensor
+from polygym.graphs.ir.build import entering, node, weight
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.operators import OPERATORS, operator
+from polygym.graphs.ir.types import Data, Pair, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polygym.graphs import build, library
+from polygym.graphs import library
 from polygym.graphs.backtracked import backtracked
 from polygym.graphs.costs import Roofline
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import random_inputs, random_weights
+from polygym.graphs.ir import build
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import random_inputs, random_weights
+from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.optimize import Extraction, Optimized, Options, cost_of, optimize, summary
-from polygym.graphs.reference import evaluate
 from polygym.graphs.rules import standard
 from polygym.rewrite.egraph import Limits
 

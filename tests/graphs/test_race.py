@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs import build
-from polygym.graphs.graph import Graph
 from polygym.graphs.interleaved import Times, interleaved
+from polygym.graphs.ir import build
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.text import text_of
 from polygym.graphs.race import Entrant, Race, Runner, race
-from polygym.graphs.text import text_of
 
 
 def test_equal_graphs_by_several_runners() -> None:

@@ -11,9 +11,9 @@ import torch
 
 import polygym
 from polygym.errors import InputError
-from polygym.graphs import build
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model, random_weights
+from polygym.graphs.ir import build
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model, random_weights
 from polygym.graphs.saved import load, save
 
 

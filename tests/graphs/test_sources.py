@@ -9,9 +9,9 @@ import pytest
 
 from polygym.errors import InputError
 from polygym.graphs import library, onnx
+from polygym.graphs.ir.text import text_of
 from polygym.graphs.saved import save
 from polygym.graphs.sources import open_source
-from polygym.graphs.text import text_of
 
 
 def test_networks_by_name_and_size() -> None:

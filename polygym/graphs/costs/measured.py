@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 from polygym.graphs.costs.roofline import Roofline
 from polygym.graphs.costs.store import CostStore, user_store
 from polygym.graphs.costs.work import Work, work_of
-from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.graphs.ir.types import Data, Number, Tensor, Text
 from polygym.rewrite.term import Head
 
 __all__ = ["Costs", "Measured", "Node", "operator_text"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from polygym.graphs.operators import ELEMENTWISE
-from polygym.graphs.types import Bundle, Data, Number, Pair, Tensor
+from polygym.graphs.ir.operators import ELEMENTWISE
+from polygym.graphs.ir.types import Bundle, Data, Number, Pair, Tensor
 from polygym.rewrite.term import Head
 
 __all__ = ["FREE", "Work", "is_view", "work_of"]
@@ -36,7 +36,7 @@ class Work:
 def work_of(head: Head, children: tuple[Any, ...], data: Data) -> Work:
     """Return what a node does, given what its children and itself are.
 
-    >>> from polygym.graphs.types import Text
+    >>> from polygym.graphs.ir.types import Text
     >>> work_of("matmul", (Text("none"), Tensor((2, 3)), Tensor((3, 4))), Tensor((2, 4)))
     Work(operations=48, bytes=104)
     """

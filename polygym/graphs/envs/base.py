@@ -32,7 +32,7 @@ from polygym.graphs.envs.task import (
     open_graph,
     rules_named,
 )
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.rule import Rule
 
 __all__ = ["Episode", "GraphEnv", "Info"]
@@ -261,8 +261,8 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
         return found
 
     def text(self) -> str:
-        """Return the graph as a text that :func:`polygym.graphs.text.parse_graph` reads."""
-        from polygym.graphs.text import text_of
+        """Return the graph as a text that :func:`polygym.graphs.ir.text.parse_graph` reads."""
+        from polygym.graphs.ir.text import text_of
 
         return text_of(self.graph)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from polygym.graphs.operators import UNARY
+from polygym.graphs.ir.operators import UNARY
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import postorder
 

@@ -24,7 +24,7 @@ from polygym.errors import InputError
 from polygym.graphs.envs.saturation import ACTIONS, Saturation
 from polygym.graphs.envs.substitution import Substitution
 from polygym.graphs.envs.task import DEFAULT_RULES
-from polygym.graphs.text import text_of
+from polygym.graphs.ir.text import text_of
 from polygym.rewrite.rule import text_of_rules
 from polygym.version import __version__
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from polygym.episodes.tables import Array
 from polygym.errors import InputError
-from polygym.graphs.difference import differing
+from polygym.graphs.drawing.difference import differing
+from polygym.graphs.drawing.picture import compare, picture
 from polygym.graphs.envs.saturation import EXTRACT_GREEDILY, Saturation
 from polygym.graphs.envs.substitution import STOP, Substitution, in_text_order
-from polygym.graphs.graph import Graph
-from polygym.graphs.picture import compare, picture
-from polygym.graphs.text import text_of
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.text import text_of
 from polygym.pictures.notes import Column, Note
 from polygym.pictures.page import page
 

@@ -17,7 +17,7 @@ from polygym.graphs.envs.saturation import ACTIONS, Saturation
 from polygym.graphs.envs.substitute import SubstituteEnv
 from polygym.graphs.envs.substitution import STOP, Substitution
 from polygym.graphs.envs.task import DEFAULT_RULES, expect_sound
-from polygym.graphs.text import parse_graph
+from polygym.graphs.ir.text import parse_graph
 from polygym.rewrite.rule import parse_rules, text_of_rules
 
 __all__ = ["replay"]

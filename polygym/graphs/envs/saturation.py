@@ -27,7 +27,7 @@ from polygym.episodes.reward import ILLEGAL, INVALID
 from polygym.graphs.envs.extracting import Extracted, Method, extracted
 from polygym.graphs.envs.groups import Group, operators_of
 from polygym.graphs.envs.task import Task, operator_name
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.egraph import EGraph, StopReason, step
 from polygym.rewrite.rule import Rule
 from polygym.rewrite.term import Term

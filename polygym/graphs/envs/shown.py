@@ -17,12 +17,12 @@ from types import MappingProxyType
 import numpy as np
 
 from polygym.episodes.tables import Array, Table
-from polygym.graphs.checks import ACTIVATIONS
 from polygym.graphs.envs.groups import Group
 from polygym.graphs.envs.task import operator_name
-from polygym.graphs.graph import Graph
-from polygym.graphs.operators import OPERATORS
-from polygym.graphs.types import Pair, Tensor
+from polygym.graphs.ir.checks import ACTIVATIONS
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.operators import OPERATORS
+from polygym.graphs.ir.types import Pair, Tensor
 from polygym.rewrite.term import Head, Term
 
 __all__ = [

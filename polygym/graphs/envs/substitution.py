@@ -23,7 +23,7 @@ from polygym.episodes.episode import MOST_ILLEGAL_ACTIONS
 from polygym.episodes.reward import ILLEGAL, INVALID
 from polygym.graphs.envs.candidates import Candidate, offered
 from polygym.graphs.envs.task import Task
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
 __all__ = [

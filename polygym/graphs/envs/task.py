@@ -18,10 +18,10 @@ from typing import Any
 from polygym.errors import InputError
 from polygym.graphs import library
 from polygym.graphs.costs import Costs, Measured, Roofline
-from polygym.graphs.domain import TENSORS
 from polygym.graphs.envs.groups import Group, divided
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
 from polygym.graphs.rules import load_file, standard
 from polygym.graphs.sources import open_source
 from polygym.lru import Memory

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.build import entering, matmul, relu, reshape, transpose, weight
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.build import entering, matmul, relu, reshape, transpose, weight
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term
 
 __all__ = ["SIZES", "Size", "graph"]

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
 from polygym.graphs.library import bert, inception, nasnet, nasrnn, resnext, squeezenet, vgg
 from polygym.graphs.library.weights import balanced_weights
-from polygym.graphs.model import Model
 
 __all__ = ["NAMES", "SIZES", "describe", "graph", "model"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polygym.graphs.build import binary, concat, conv, entering, pool, shape, weight
-from polygym.graphs.build import relu as relu_of
+from polygym.graphs.ir.build import binary, concat, conv, entering, pool, shape, weight
+from polygym.graphs.ir.build import relu as relu_of
 from polygym.rewrite.term import Term
 
 __all__ = ["Image", "added", "convolved", "image", "joined", "pooled", "rectified", "size_of"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.images import Image, convolved, image, joined, pooled, size_of
 
 __all__ = ["SIZES", "Size", "graph"]

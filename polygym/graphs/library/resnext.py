@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.images import Image, added, convolved, image, pooled, rectified
 
 __all__ = ["SIZES", "Size", "graph"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.graphs.build import reshape
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.build import reshape
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.images import (
     Image,
     convolved,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from polygym.graphs.build import matmul, relu, reshape, transpose, weight
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.build import matmul, relu, reshape, transpose, weight
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.library.images import convolved, image, pooled, rectified, size_of
 
 __all__ = ["SIZES", "Size", "graph"]

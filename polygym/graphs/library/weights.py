@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.graph import Graph, signature_of
-from polygym.graphs.model import random_weights
+from polygym.graphs.ir.graph import Graph, signature_of
+from polygym.graphs.ir.model import random_weights
 from polygym.rewrite.term import Term
 
 __all__ = ["balanced_weights"]

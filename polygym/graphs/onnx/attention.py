@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygym.graphs.build import words
+from polygym.graphs.ir.build import words
 from polygym.graphs.onnx.elementwise import expanded
 from polygym.graphs.onnx.nodes import Node, real
 from polygym.graphs.onnx.products import product

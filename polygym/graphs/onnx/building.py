@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs import build
-from polygym.graphs.domain import TENSORS
+from polygym.graphs.ir import build
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.types import DTYPES, Data, Tensor
 from polygym.graphs.onnx.names import Names
 from polygym.graphs.onnx.tensors import Array
-from polygym.graphs.types import DTYPES, Data, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term
 

@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from polygym.graphs.build import words
+from polygym.graphs.ir.build import words
 from polygym.graphs.onnx.nodes import Node, real
 from polygym.graphs.onnx.rows import Row
 from polygym.rewrite.term import Term

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.types import Tensor
 from polygym.graphs.onnx.library import part_of_onnx
 from polygym.graphs.onnx.names import Names
 from polygym.graphs.onnx.tensors import Array
-from polygym.graphs.types import Tensor
 from polygym.rewrite.term import Term
 
 __all__ = ["Emitter"]

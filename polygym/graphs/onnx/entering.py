@@ -11,10 +11,10 @@ from operator import index
 from typing import Any
 
 from polygym.errors import InputError, printable
+from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.onnx.building import Builder
 from polygym.graphs.onnx.files import Opened
 from polygym.graphs.onnx.tensors import dtype_of
-from polygym.graphs.types import DTYPES
 from polygym.rewrite.term import Term
 
 __all__ = ["entered"]

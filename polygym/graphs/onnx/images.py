@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polygym.graphs.checks import pads_of
+from polygym.graphs.ir.checks import pads_of
+from polygym.graphs.ir.types import Text, shape_text
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
-from polygym.graphs.types import Text, shape_text
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.checks import pads_of
+from polygym.graphs.ir.checks import pads_of
+from polygym.graphs.ir.types import Number, Tensor, Text, numbers_in
 from polygym.graphs.onnx.emitting import Emitter
 from polygym.graphs.onnx.library import part_of_onnx
-from polygym.graphs.types import Number, Tensor, Text, numbers_in
 from polygym.rewrite.term import Term
 
 __all__ = ["OPSET", "TABLE", "emit"]

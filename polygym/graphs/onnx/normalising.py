@@ -13,11 +13,11 @@ from math import prod
 
 import numpy as np
 
-from polygym.graphs.build import words
+from polygym.graphs.ir.build import words
+from polygym.graphs.ir.types import numbers_in
 from polygym.graphs.onnx.nodes import Node, real
 from polygym.graphs.onnx.rows import Row
 from polygym.graphs.onnx.tensors import Array
-from polygym.graphs.types import numbers_in
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError, printable
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model
 from polygym.graphs.onnx.building import Builder
 from polygym.graphs.onnx.entering import entered
 from polygym.graphs.onnx.files import Opened, opened

@@ -6,11 +6,11 @@ from math import prod
 
 import numpy as np
 
+from polygym.graphs.ir.types import DTYPES, shape_text
 from polygym.graphs.onnx.elementwise import expanded
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
 from polygym.graphs.onnx.tensors import dtype_of
-from polygym.graphs.types import DTYPES, shape_text
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]

@@ -15,12 +15,12 @@ import numpy as np
 
 from polygym.errors import InputError, printable
 from polygym.files import put_in_place, write_atomically
-from polygym.graphs.model import Model
+from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.types import Tensor
 from polygym.graphs.onnx.emitting import Emitter
 from polygym.graphs.onnx.leaving import OPSET, emit
 from polygym.graphs.onnx.library import part_of_onnx
 from polygym.graphs.onnx.tensors import Array
-from polygym.graphs.types import Tensor
 from polygym.version import __version__
 
 __all__ = ["write"]

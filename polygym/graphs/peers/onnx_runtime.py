@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.model import Model
+from polygym.graphs.ir.model import Model
 
 __all__ = ["as_onnxruntime"]
 

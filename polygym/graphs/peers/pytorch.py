@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.checks import pads_of
-from polygym.graphs.model import Model
-from polygym.graphs.types import Number, Tensor, Text, numbers_in
+from polygym.graphs.ir.checks import pads_of
+from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.types import Number, Tensor, Text, numbers_in
 from polygym.rewrite.term import Term
 
 __all__ = ["as_torch"]

@@ -3,11 +3,12 @@
 Three kinds of points are tried. *Integers*, small and of both signs, zero among them: sums,
 products, relu and pools of the largest are exact on them in float64, and polynomials that agree on
 random ones agree. *Sixteenths* of both signs around zero, just as exact: what holds on integers
-need not hold between them (x + x² is never negative on integers, and is at -1/2). *Reals* where a rule has a function that is neither: analytic functions that agree on
-random points of an open set agree on all that is connected with it, and relu or the largest have
-finitely many pieces, each of which random points fall into. Numbers that the rule itself names,
-such as the bounds of a ``clip``, are borders: values beyond each of them are among the points.
-Logarithms, roots, quotients and powers are looked at on positive numbers too.
+need not hold between them (x + x² is never negative on integers, and is at -1/2). *Reals* where a
+rule has a function that is neither: analytic functions that agree on random points of an open set
+agree on all that is connected with it, and relu or the largest have finitely many pieces, each of
+which random points fall into. Numbers that the rule itself names, such as the bounds of a ``clip``,
+are borders: values beyond each of them are among the points. Logarithms, roots, quotients and
+powers are looked at on positive numbers too.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polygym.graphs.model import Model
+from polygym.graphs.ir.model import Model
 from polygym.graphs.running.compiled import Compiled
 from polygym.graphs.running.kernels import kernel_of
 from polygym.graphs.running.lowering import traced
@@ -26,8 +26,8 @@ def compile_model(
     that is faster; the results are the same. ``progress`` is called with how many steps are
     compiled and how many there are.
 
-    >>> from polygym.graphs.build import entering, matmul, weight
-    >>> from polygym.graphs.graph import Graph
+    >>> from polygym.graphs.ir.build import entering, matmul, weight
+    >>> from polygym.graphs.ir.graph import Graph
     >>> import numpy as np
     >>> graph = Graph.of("layer", matmul(entering("x", 1, 2), weight("w", 2, 1), "relu"))
     >>> layer = compile_model(Model(graph, {"w": np.array([[5], [-1]], np.float32)}))

@@ -14,11 +14,11 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.types import Tensor
 from polygym.graphs.running.memory import ALIGNMENT, Plan, planned
 from polygym.graphs.running.plan import Copy, Kind, Launch, Layout, Place, Storage
 from polygym.graphs.running.steps import described, with_temporaries
-from polygym.graphs.types import Tensor
 from polygym.tc.addresses import address_of
 from polygym.tc.kernel import Kernel
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.running.bodies import MAIN, Draft, broadcast
 from polygym.graphs.running.functions import ACTIVATION, applied
 from polygym.graphs.running.heads import HEADS, body_of
@@ -30,7 +31,6 @@ from polygym.graphs.running.nests import (
 from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.simpler import simplified
 from polygym.graphs.running.views import Source, View
-from polygym.graphs.types import DTYPES
 
 __all__ = ["Group", "grouped", "nest_of"]
 

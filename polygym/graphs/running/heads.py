@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polygym.graphs.ir.types import numbers_in
 from polygym.graphs.running.bodies import Body, Draft, indices
 from polygym.graphs.running.functions import number
 from polygym.graphs.running.nests import Apply, Select, index
@@ -11,7 +12,6 @@ from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.products import conv, matmul, matmul_row
 from polygym.graphs.running.sums import layer_norm, reduction, softmax
 from polygym.graphs.running.windows import pool, windows
-from polygym.graphs.types import numbers_in
 
 __all__ = ["HEADS", "body_of"]
 

@@ -7,10 +7,10 @@ from math import inf, prod
 
 import numpy as np
 
-from polygym.graphs.checks import pads_of
+from polygym.graphs.ir.checks import pads_of
+from polygym.graphs.ir.types import Number, Tensor, Text
 from polygym.graphs.running.operations import Operations
 from polygym.graphs.running.views import View, plain, reshaped, sliced
-from polygym.graphs.types import Number, Tensor, Text
 from polygym.rewrite.term import Head
 
 __all__ = ["convolution", "pooling"]

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.graph import Graph
-from polygym.graphs.reference import evaluate
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.reference import evaluate
+from polygym.graphs.ir.types import Tensor, numbers_in
 from polygym.graphs.running.images import convolution, pooling
 from polygym.graphs.running.operations import Operation, Operations
 from polygym.graphs.running.views import Source, View, permuted, plain, reshaped, sliced, widened
-from polygym.graphs.types import Tensor, numbers_in
 from polygym.rewrite.term import Head, Term
 
 __all__ = ["Traced", "traced"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.operators import ELEMENTWISE
+from polygym.graphs.ir.operators import ELEMENTWISE
+from polygym.graphs.ir.types import shape_text
 from polygym.graphs.running.functions import ACTIVATION
 from polygym.graphs.running.views import Source, View, plain
-from polygym.graphs.types import shape_text
 from polygym.rewrite.term import Head
 
 __all__ = ["Operation", "Operations"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from polygym.graphs.ir.types import DTYPES
 from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import Traced
@@ -23,7 +24,6 @@ from polygym.graphs.running.nests import Nest
 from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.texts import text_of
 from polygym.graphs.running.views import Source, View, plain, sliced
-from polygym.graphs.types import DTYPES
 
 __all__ = ["Copy", "Kind", "Launch", "Layout", "Place", "Storage", "laid_out"]
 

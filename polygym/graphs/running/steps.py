@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 from polygym.errors import InternalError
+from polygym.graphs.ir.types import DTYPES, Tensor
 from polygym.graphs.running.memory import Block
 from polygym.graphs.running.nests import operations
 from polygym.graphs.running.plan import Copy, Launch, Layout
-from polygym.graphs.types import DTYPES, Tensor
 from polygym.tc.kernel import Kernel, Place
 
 __all__ = ["Step", "described", "with_temporaries"]

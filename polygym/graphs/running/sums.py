@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from polygym.graphs.ir.types import numbers_in
 from polygym.graphs.running.bodies import MAIN, VECTOR, Body, Draft, indices, reduced
 from polygym.graphs.running.functions import number
 from polygym.graphs.running.nests import Access, Affine, Apply, Array, Statement, index
 from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.views import View
-from polygym.graphs.types import numbers_in
 
 __all__ = ["layer_norm", "reduction", "softmax"]
 

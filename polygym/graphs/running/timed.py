@@ -21,7 +21,8 @@ from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.errors import PolygymError
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.types import Number, Pair, Tensor, Text, shape_text
 from polygym.graphs.running.groups import Group, nest_of
 from polygym.graphs.running.kernels import Recipe, builder_of, kernel_of
 from polygym.graphs.running.lowering import traced
@@ -29,7 +30,6 @@ from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.plan import Copy, Launch, laid_out
 from polygym.graphs.running.texts import text_of
 from polygym.graphs.running.views import Source
-from polygym.graphs.types import Number, Pair, Tensor, Text, shape_text
 from polygym.measure.worker.options import WorkerOptions
 from polygym.measure.worker.problem import Buffer, CompiledProgram, Problem
 from polygym.measure.worker.timing import Repetition

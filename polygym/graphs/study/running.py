@@ -9,11 +9,11 @@ from typing import Any, assert_never
 
 from polygym.graphs.backtracked import backtracked
 from polygym.graphs.costs import Costs
+from polygym.graphs.ir.text import text_of
 from polygym.graphs.optimize import Optimized, Options, optimize, summary
 from polygym.graphs.race import Entrant, Race, Runner, race
 from polygym.graphs.sources import open_source
 from polygym.graphs.study.plan import Method, Trial
-from polygym.graphs.text import text_of
 from polygym.rewrite.egraph import CycleFilter, Limits
 from polygym.rewrite.extraction import CycleConstraints
 from polygym.rewrite.rule import Rule

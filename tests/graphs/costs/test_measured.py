@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from polygym.graphs import build
 from polygym.graphs.costs import Measured, Roofline
 from polygym.graphs.costs.measured import operator_text
 from polygym.graphs.costs.store import CostStore
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir import build
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.graph import Graph
 from polygym.graphs.optimize import Options, cost_of, nodes_of, optimize
 from polygym.graphs.rules import standard
 from polygym.graphs.running import timed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polygym.graphs.costs.work import Work, work_of
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.types import Data, Number, Tensor, Text
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.types import Data, Number, Tensor, Text
 
 
 def made(head: str, *children: Data) -> Work:

@@ -8,9 +8,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from polygym.graphs.build import binary, concat, conv, entering, matmul, relu, tanh, weight
 from polygym.graphs.envs.base import GraphEnv
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.build import binary, concat, conv, entering, matmul, relu, tanh, weight
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.rule import parse_rules
 
 SATURATE, SUBSTITUTE = "polygym/Saturate-v0", "polygym/Substitute-v0"

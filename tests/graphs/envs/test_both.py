@@ -18,9 +18,9 @@ from polygym.errors import InputError
 from polygym.graphs.envs import SaturateEnv, SubstituteEnv, replay
 from polygym.graphs.envs.base import GraphEnv
 from polygym.graphs.envs.records import read
-from polygym.graphs.graph import Graph
-from polygym.graphs.reference import evaluate
-from polygym.graphs.text import parse_graph, text_of
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.reference import evaluate
+from polygym.graphs.ir.text import parse_graph, text_of
 from polygym.rewrite.rule import parse_rules, text_of_rules
 from tests.graphs.envs.playing import (
     IDS,
@@ -364,7 +364,7 @@ def test_bad_options_are_refused(name: str) -> None:
 
 @every_id
 def test_a_graph_that_costs_nothing_is_refused(name: str) -> None:
-    from polygym.graphs.build import entering
+    from polygym.graphs.ir.build import entering
 
     with pytest.raises(InputError, match="costs something"):
         make(name, Graph.of("nothing", entering("x", 2))).reset()

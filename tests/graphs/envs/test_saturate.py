@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.build import entering, matmul, weight
-from polygym.graphs.domain import TENSORS
 from polygym.graphs.envs import Steepest, Tensat
 from polygym.graphs.envs.groups import Group, group_of, operators_of
 from polygym.graphs.envs.saturate import GROUP_COLUMNS, PROGRESS
@@ -21,7 +19,9 @@ from polygym.graphs.envs.saturation import (
     EXTRACT_OPTIMALLY,
     started,
 )
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.build import entering, matmul, weight
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.egraph import EGraph, Limits, saturate, step
 from tests.graphs.envs.playing import RULES, SATURATE, SUBSTITUTE, images, make, played, products
 

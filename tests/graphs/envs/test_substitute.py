@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.build import binary, entering, matmul, relu, split, weight
 from polygym.graphs.envs import Steepest
 from polygym.graphs.envs.groups import Group, group_of
 from polygym.graphs.envs.shown import (
@@ -19,8 +18,9 @@ from polygym.graphs.envs.shown import (
     OPERATOR_NAMES,
     SUBSTITUTION_COLUMNS,
 )
-from polygym.graphs.graph import Graph
-from polygym.graphs.text import text_of
+from polygym.graphs.ir.build import binary, entering, matmul, relu, split, weight
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.text import text_of
 from polygym.rewrite.places import apply, matches
 from polygym.rewrite.term import Term
 from tests.graphs.envs.playing import RULES, SUBSTITUTE, images, make, played, products

@@ -10,9 +10,9 @@ import torch
 
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.model import Model, random_inputs
-from polygym.graphs.reference import evaluate
-from polygym.graphs.types import Tensor
+from polygym.graphs.ir.model import Model, random_inputs
+from polygym.graphs.ir.reference import evaluate
+from polygym.graphs.ir.types import Tensor
 from tests.graphs.in_torch import outputs_in_torch, values_in_torch
 from tests.graphs.library.networks import NETWORKS
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from polygym.graphs.model import Model
+from polygym.graphs.ir.model import Model
+from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.onnx import read, write
-from polygym.graphs.reference import evaluate
 
 
 def run(path: Path, arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from polygym.errors import InputError
-from polygym.graphs.model import Model
+from polygym.graphs.ir.model import Model
 from polygym.graphs.onnx import read
 from polygym.graphs.onnx.tensors import array_of
 from tests.graphs.onnx.sessions import evaluated, numbers, save

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("onnx")
 
+from polygym.graphs.ir.operators import OPERATORS
 from polygym.graphs.onnx.leaving import TABLE
 from polygym.graphs.onnx.translations import ROWS
-from polygym.graphs.operators import OPERATORS
 
 
 def test_all_operators_that_are_read_were_tried() -> None:

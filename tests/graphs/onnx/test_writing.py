@@ -17,9 +17,9 @@ import onnx
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented
 
 from polygym.errors import InputError
-from polygym.graphs.build import concat, conv, entering, matmul, node, relu, split, weight
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.build import concat, conv, entering, matmul, node, relu, split, weight
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model, random_inputs, random_weights
 from polygym.graphs.onnx import read, write
 from polygym.rewrite.term import Term
 from tests.graphs.onnx.sessions import assert_close, evaluated, run

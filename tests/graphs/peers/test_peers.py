@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from polygym.graphs import library
-from polygym.graphs.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.reference import evaluate
 from polygym.graphs.peers.onnx_runtime import as_onnxruntime
 from polygym.graphs.peers.pytorch import as_torch
-from polygym.graphs.reference import evaluate
 from tests.graphs.random_graphs import random_graph
 
 

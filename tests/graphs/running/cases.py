@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model, random_inputs, random_weights
 from polygym.graphs.running import Compiled, compile_model
 from polygym.rewrite.term import Term
 from tests.graphs.in_torch import outputs_in_torch

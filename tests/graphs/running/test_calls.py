@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from polygym.errors import InputError, InternalError, OutOfRangeError
-from polygym.graphs.build import entering, matmul, node, pool, relu, tanh, weight
+from polygym.graphs.ir.build import entering, matmul, node, pool, relu, tanh, weight
 from polygym.graphs.running import Compiled, compile_model
 from tests.graphs.running.cases import check, model_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polygym.graphs.build import (
+from polygym.graphs.ir.build import (
     binary,
     conv,
     entering,
@@ -20,7 +20,7 @@ from polygym.graphs.build import (
     unary,
     weight,
 )
-from polygym.graphs.model import random_inputs
+from polygym.graphs.ir.model import random_inputs
 from polygym.graphs.running import compile_model
 from polygym.rewrite.term import Term
 from tests.graphs.running.cases import check, model_of

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.build import binary, concat, entering, matmul, relu, split, tanh, weight
+from polygym.graphs.ir.build import binary, concat, entering, matmul, relu, split, tanh, weight
 from polygym.graphs.running import compile_model
 from polygym.graphs.running.memory import ALIGNMENT, Block, planned
 from polygym.rewrite.term import Term

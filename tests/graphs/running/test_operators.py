@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polygym.graphs.build import (
+from polygym.graphs.ir.build import (
     binary,
     concat,
     conv,
@@ -21,7 +21,7 @@ from polygym.graphs.build import (
     weight,
     words,
 )
-from polygym.graphs.operators import OPERATORS, UNARY
+from polygym.graphs.ir.operators import OPERATORS, UNARY
 from polygym.graphs.running import compile_model
 from polygym.rewrite.term import Term
 from tests.graphs.running.cases import check, model_of

@@ -5,8 +5,18 @@ from __future__ import annotations
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.build import concat, conv, entering, matmul, node, pool, relu, transpose, weight
-from polygym.graphs.build import shape as shape_of
+from polygym.graphs.ir.build import (
+    concat,
+    conv,
+    entering,
+    matmul,
+    node,
+    pool,
+    relu,
+    transpose,
+    weight,
+)
+from polygym.graphs.ir.build import shape as shape_of
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
 from tests.graphs.running.cases import check

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from polygym.graphs.ir.types import Data, Number, Pair, Tensor, Text
 from polygym.graphs.running.timed import recipes_of, seconds_of
-from polygym.graphs.types import Data, Number, Pair, Tensor, Text
 from polygym.measure.worker.worker import Worker
 
 ROWS, KNOWN = Tensor((8, 16)), Tensor((16, 8), constant=True)

@@ -196,8 +196,8 @@ def _confirmed(
     found: Optimized,
 ) -> tuple[Optimized, dict[str, Any]]:
     """Run both graphs end to end; what is wrong, or slower beyond noise, is not kept."""
+    from polygym.graphs.ir.text import text_of
     from polygym.graphs.race import Entrant, Race, race
-    from polygym.graphs.text import text_of
 
     if not found.is_changed:
         return found, {"trouble": "", "kept": True, "note": "no cheaper graph: nothing to compare"}
@@ -236,8 +236,8 @@ def _ratio(before: Finish, after: Finish) -> dict[str, Any]:
 
 
 def _write(out: Path, source: Source, found: Optimized, report: dict[str, Any]) -> None:
-    from polygym.graphs.model import Model
-    from polygym.graphs.picture import compare
+    from polygym.graphs.drawing.picture import compare
+    from polygym.graphs.ir.model import Model
     from polygym.graphs.saved import save
 
     save(out, Model(found.after, source.model.weights), report)

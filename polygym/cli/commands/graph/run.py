@@ -30,7 +30,7 @@ def command(
     as_json: bool,
 ) -> Answer:
     """Compile MODEL, run it on random inputs, and say where its time goes, step by step."""
-    from polygym.graphs.model import random_inputs
+    from polygym.graphs.ir.model import random_inputs
     from polygym.graphs.running import compile_model
     from polygym.graphs.sources import open_source
 

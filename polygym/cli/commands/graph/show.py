@@ -30,10 +30,10 @@ def command(
 ) -> Answer:
     """Say what MODEL consists of: inputs, results, operators; draw it, or print it as text."""
     from polygym.graphs.costs import Roofline
+    from polygym.graphs.drawing.picture import picture
+    from polygym.graphs.ir.text import text_of
     from polygym.graphs.optimize import cost_of, nodes_of
-    from polygym.graphs.picture import picture
     from polygym.graphs.sources import open_source
-    from polygym.graphs.text import text_of
 
     graph = open_source(model, shapes).graph
     if svg is not None:

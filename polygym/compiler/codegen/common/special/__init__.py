@@ -8,3 +8,5 @@
 :mod:`polygym.compiler.codegen.llvm.emit_special` makes LLVM IR of the same lists, so printed C and
 compiled code do the same operations in the same order.
 """
+
+__all__ = ["definitions", "in_c", "pieces", "steps"]

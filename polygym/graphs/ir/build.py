@@ -5,16 +5,16 @@
     >>> text_of(relu(matmul(x, w)))
     '(relu (matmul none (input x@2-3) (weight w@3-4)))'
 
-Whether a node makes sense is seen when a :class:`~polygym.graphs.graph.Graph` is made of it, or by
-:func:`shape`.
+Whether a node makes sense is seen when a :class:`~polygym.graphs.ir.graph.Graph` is made of it, or
+by :func:`shape`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygym.graphs.domain import data_of
-from polygym.graphs.types import Tensor, shape_text
+from polygym.graphs.ir.domain import data_of
+from polygym.graphs.ir.types import Tensor, shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, term
 

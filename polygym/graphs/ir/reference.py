@@ -4,7 +4,7 @@ Elements keep the type that they come with: linear operators, relu, pools of the
 whatever moves elements about are exact on integers, of any width or held in float64, and on objects
 such as fractions. Each node is computed once.
 
-    >>> from polygym.graphs.build import entering, matmul, weight
+    >>> from polygym.graphs.ir.build import entering, matmul, weight
     >>> import numpy as np
     >>> product = matmul(entering("x", 1, 2), weight("w", 2, 1), "relu")
     >>> evaluate([product], {"x": np.array([[2, 3]]), "w": np.array([[5], [-1]])})
@@ -20,9 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.checks import pads_of
-from polygym.graphs.inference import named_tensor
-from polygym.graphs.types import Number, Text, numbers_in
+from polygym.graphs.ir.checks import pads_of
+from polygym.graphs.ir.inference import named_tensor
+from polygym.graphs.ir.types import Number, Text, numbers_in
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 

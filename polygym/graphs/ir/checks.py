@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from polygym.graphs.types import DTYPES, Data, Number, Pair, Tensor, Text, numbers_in
+from polygym.graphs.ir.types import DTYPES, Data, Number, Pair, Tensor, Text, numbers_in
 from polygym.rewrite.domain import Inadmissible
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Graphs as text: one line a node, so that what is shared is written once.
 
-    >>> from polygym.graphs.build import entering, matmul, relu, weight
-    >>> from polygym.graphs.graph import Graph
+    >>> from polygym.graphs.ir.build import entering, matmul, relu, weight
+    >>> from polygym.graphs.ir.graph import Graph
     >>> made = Graph.of("small", relu(matmul(entering("x", 2, 3), weight("w", 3, 4))))
     >>> print(text_of(made), end="")
     graph small
@@ -24,9 +24,9 @@ import json
 from collections.abc import Iterator
 
 from polygym.errors import InputError, SourceError
-from polygym.graphs.domain import TENSORS
-from polygym.graphs.graph import Graph, signature_of
-from polygym.graphs.types import Data, Tensor
+from polygym.graphs.ir.domain import TENSORS
+from polygym.graphs.ir.graph import Graph, signature_of
+from polygym.graphs.ir.types import Data, Tensor
 from polygym.rewrite import expressions
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.expressions import Reader

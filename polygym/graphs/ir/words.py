@@ -1,6 +1,6 @@
 """The words of conditions and computed literals in rules of tensor graphs, as tables.
 
->>> from polygym.graphs.types import Number, Tensor
+>>> from polygym.graphs.ir.types import Number, Tensor
 >>> compute("extent", (Tensor((64, 1024)), Number(1)))
 1024
 >>> holds("same-shape", (Tensor((2, 3)), Tensor((2, 3), constant=True)))
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from polygym.graphs.checks import axis_of, number, numbers, refuse, tensor, whole
-from polygym.graphs.types import shape_text
+from polygym.graphs.ir.checks import axis_of, number, numbers, refuse, tensor, whole
+from polygym.graphs.ir.types import shape_text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 

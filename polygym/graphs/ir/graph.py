@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polygym.errors import InputError
-from polygym.graphs.domain import data_of
-from polygym.graphs.inference import named_tensor
-from polygym.graphs.types import Data, Tensor
+from polygym.graphs.ir.domain import data_of
+from polygym.graphs.ir.inference import named_tensor
+from polygym.graphs.ir.types import Data, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
 

@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.build import entering, node, weight
-from polygym.graphs.domain import TENSORS, data_of
-from polygym.graphs.operators import OPERATORS
-from polygym.graphs.types import Data, Pair, Tensor
+from polygym.graphs.ir.build import entering, node, weight
+from polygym.graphs.ir.domain import TENSORS, data_of
+from polygym.graphs.ir.operators import OPERATORS
+from polygym.graphs.ir.types import Data, Pair, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 from tests.graphs.in_torch import node_in_torch, values_in_torch

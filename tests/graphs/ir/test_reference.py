@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.errors import InputError
-from polygym.graphs.build import entering, node, weight
-from polygym.graphs.operators import OPERATORS, UNARY, operator
-from polygym.graphs.reference import evaluate, evaluate_node
+from polygym.graphs.ir.build import entering, node, weight
+from polygym.graphs.ir.operators import OPERATORS, UNARY, operator
+from polygym.graphs.ir.reference import evaluate, evaluate_node
 from polygym.graphs.rules.shapes import LITERALS
 from polygym.rewrite.domain import Inadmissible
 
@@ -253,7 +253,7 @@ def test_what_is_missing_is_said() -> None:
 
 def test_every_operator_is_there() -> None:
     """Whatever the table has, but for what a graph is given."""
-    import polygym.graphs.reference as module
+    import polygym.graphs.ir.reference as module
 
     assert set(module._OPERATORS) == set(OPERATORS) - {"input", "weight"}
     assert operator("concat7").name == "concat7"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from polygym.graphs import words
-from polygym.graphs.operators import infer
-from polygym.graphs.types import Data, Tensor
+from polygym.graphs.ir import words
+from polygym.graphs.ir.operators import infer
+from polygym.graphs.ir.types import Data, Tensor
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head, Term, postorder
 
@@ -19,7 +19,7 @@ __all__ = ["TENSORS", "TensorDomain", "data_of"]
 
 
 class TensorDomain:
-    """The language of :mod:`polygym.graphs.operators`; implements the protocol of rewriting."""
+    """The language of :mod:`polygym.graphs.ir.operators`; implements the protocol of rewriting."""
 
     def infer(self, head: Head, children: tuple[Any, ...]) -> Data:
         """Return what a node is.

@@ -2,12 +2,12 @@
 
 One function an operator, from the data of all children (literals first, as in the text of a node)
 to the data of the node. A node that makes no sense is refused by an :class:`Inadmissible` with a
-sentence; :mod:`polygym.graphs.operators` puts the operator's name before it.
+sentence; :mod:`polygym.graphs.ir.operators` puts the operator's name before it.
 """
 
 from __future__ import annotations
 
-from polygym.graphs.checks import (
+from polygym.graphs.ir.checks import (
     activated,
     axis_of,
     constant,
@@ -22,7 +22,7 @@ from polygym.graphs.checks import (
     whole,
     word,
 )
-from polygym.graphs.types import Bundle, Data, Pair, Tensor, numbers_in, shape_text
+from polygym.graphs.ir.types import Bundle, Data, Pair, Tensor, numbers_in, shape_text
 
 __all__ = ["named_tensor"]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from matplotlib.textpath import TextPath
 
 from polygym.graphs import library
-from polygym.graphs.build import concat, entering, matmul, relu, tanh, weight
-from polygym.graphs.graph import Graph
-from polygym.graphs.picture import compare, picture
+from polygym.graphs.drawing.picture import compare, picture
+from polygym.graphs.ir.build import concat, entering, matmul, relu, tanh, weight
+from polygym.graphs.ir.graph import Graph
 from polygym.pictures import style
 from tests.graphs.random_graphs import random_graph
 

@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygym.graphs.layers import Grid, nearest, places, sort
-from polygym.graphs.layout import Layout, layered
+from polygym.graphs.drawing.layers import Grid, nearest, places, sort
+from polygym.graphs.drawing.layout import Layout, layered
 
 Sizes = list[tuple[float, float]]
 Edges = list[tuple[int, int]]

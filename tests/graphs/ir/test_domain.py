@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from polygym.graphs.build import entering, matmul, relu, weight
-from polygym.graphs.domain import TENSORS, data_of
-from polygym.graphs.types import Number, Pair, Tensor, Text
-from polygym.graphs.words import CONDITION_SENTENCES, FUNCTION_SENTENCES
+from polygym.graphs.ir.build import entering, matmul, relu, weight
+from polygym.graphs.ir.domain import TENSORS, data_of
+from polygym.graphs.ir.types import Number, Pair, Tensor, Text
+from polygym.graphs.ir.words import CONDITION_SENTENCES, FUNCTION_SENTENCES
 from polygym.rewrite.domain import Domain, Inadmissible
 
 

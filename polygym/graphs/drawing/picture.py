@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from html import escape
 
 from polygym.errors import printable
-from polygym.graphs.difference import differing
-from polygym.graphs.graph import Graph, signature_of
-from polygym.graphs.layout import Layout, Point, layered
+from polygym.graphs.drawing.difference import differing
+from polygym.graphs.drawing.layout import Layout, Point, layered
+from polygym.graphs.ir.graph import Graph, signature_of
 from polygym.pictures import style
 from polygym.rewrite.term import Term
 

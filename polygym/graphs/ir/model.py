@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polygym.errors import InputError
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 
 __all__ = ["Model", "random_inputs", "random_weights"]
 

@@ -16,8 +16,8 @@ from collections import defaultdict
 from collections.abc import Hashable
 from typing import TypeAlias
 
-from polygym.graphs.graph import Graph
-from polygym.graphs.types import Tensor
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.types import Tensor
 from polygym.rewrite.term import Term
 
 __all__ = ["differing"]
@@ -28,7 +28,7 @@ _Kind: TypeAlias = tuple[Hashable, ...]
 def differing(before: Graph, after: Graph) -> tuple[frozenset[Term], frozenset[Term]]:
     """Return the nodes of one graph that nothing in the other corresponds to, of each.
 
-    >>> from polygym.graphs.build import concat, entering, matmul, relu, split, tanh, weight
+    >>> from polygym.graphs.ir.build import concat, entering, matmul, relu, split, tanh, weight
     >>> x, v, w = entering("x", 2, 3), weight("v", 3, 4), weight("w", 3, 5)
     >>> first, second = split(1, 4, matmul(x, concat(1, [v, w])))
     >>> one = Graph.of("g", relu(matmul(x, v)), tanh(matmul(x, w)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.graphs.types import (
+from polygym.graphs.ir.types import (
     DTYPES,
     Bundle,
     Number,

@@ -6,10 +6,10 @@ import inspect
 
 import pytest
 
-from polygym.graphs import build
-from polygym.graphs.build import entering, node, shape, weight
-from polygym.graphs.operators import ELEMENTWISE, OPERATORS, UNARY, infer, operator
-from polygym.graphs.types import Number, Tensor, Text
+from polygym.graphs.ir import build
+from polygym.graphs.ir.build import entering, node, shape, weight
+from polygym.graphs.ir.operators import ELEMENTWISE, OPERATORS, UNARY, infer, operator
+from polygym.graphs.ir.types import Number, Tensor, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import term
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError
 from polygym.graphs import library
-from polygym.graphs.build import binary, entering, matmul, node, relu, split, tanh, weight
-from polygym.graphs.graph import Graph, Signature
-from polygym.graphs.types import Tensor
+from polygym.graphs.ir.build import binary, entering, matmul, node, relu, split, tanh, weight
+from polygym.graphs.ir.graph import Graph, Signature
+from polygym.graphs.ir.types import Tensor
 from polygym.rewrite.term import term
 from tests.graphs.random_graphs import random_graph
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.build import binary, concat, conv, entering, matmul, node, weight
-from polygym.graphs.graph import Graph
-from polygym.graphs.model import Model, random_inputs, random_weights
+from polygym.graphs.ir.build import binary, concat, conv, entering, matmul, node, weight
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.model import Model, random_inputs, random_weights
 
 
 def _graph() -> Graph:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygym.graphs.types import Data, Number, Tensor, Text, numbers_in, shape_text
-from polygym.graphs.words import CONDITION_SENTENCES, FUNCTION_SENTENCES, compute, holds
+from polygym.graphs.ir.types import Data, Number, Tensor, Text, numbers_in, shape_text
+from polygym.graphs.ir.words import CONDITION_SENTENCES, FUNCTION_SENTENCES, compute, holds
 from polygym.rewrite.domain import Inadmissible
 
 _X, _IMAGE, _KERNEL = Tensor((64, 1024)), Tensor((1, 8, 5, 5)), Tensor((16, 2, 3, 3), constant=True)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from polygym.errors import InputError, SourceError
 from polygym.graphs import library
-from polygym.graphs.build import entering, relu, tanh, weight
-from polygym.graphs.graph import Graph
-from polygym.graphs.text import parse_graph, text_of
+from polygym.graphs.ir.build import entering, relu, tanh, weight
+from polygym.graphs.ir.graph import Graph
+from polygym.graphs.ir.text import parse_graph, text_of
 from tests.graphs.random_graphs import random_graph
 
 _NAMES = st.text(min_size=1, max_size=8)

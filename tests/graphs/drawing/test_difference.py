@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from polygym.graphs import library
-from polygym.graphs.build import (
+from polygym.graphs.drawing.difference import differing
+from polygym.graphs.ir.build import (
     binary,
     concat,
     entering,
@@ -16,8 +17,7 @@ from polygym.graphs.build import (
     tanh,
     weight,
 )
-from polygym.graphs.difference import differing
-from polygym.graphs.graph import Graph
+from polygym.graphs.ir.graph import Graph
 from polygym.rewrite.term import Term, rebuilt, term
 from tests.graphs.random_graphs import random_graph
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from polygym.graphs import inference as rules
-from polygym.graphs.types import Data, Number, Text
+from polygym.graphs.ir import inference as rules
+from polygym.graphs.ir.types import Data, Number, Text
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Head
 
