@@ -53,7 +53,7 @@ def random_graph(seed: int, nodes: int, names: tuple[str, ...] = ()) -> Graph:
         entering(name, *random.choice(_SHAPES), dtype=random.choice(["float32"] * 4 + ["int64"]))
         for name in given
     ]
-    terms += [weight(f"w{place}", *shape) for place, shape in enumerate(_SHAPES)]
+    terms += [weight(f"weight {place}", *shape) for place, shape in enumerate(_SHAPES)]
     inputs = tuple(terms[: len(given)])
     data: dict[Term, Data] = {}
     for one in terms:

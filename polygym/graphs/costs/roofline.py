@@ -27,7 +27,7 @@ class Roofline:
     >>> from polygym.graphs.ir.types import Text
     >>> left, right = Tensor((64, 1024)), Tensor((1024, 1024), constant=True)
     >>> round(Roofline().cost("matmul", (Text("none"), left, right), Tensor((64, 1024))), 1)
-    1580.1
+    1580.0
     """
 
     operations: float = 85_000.0

@@ -160,9 +160,17 @@ def pooling(
     return Tensor((count, channels, *sizes), image.dtype, image.constant)
 
 
-def real_pooling(x: Data, *literals: Data) -> Tensor:
+def real_pooling(
+    x: Data,
+    kernel_h: Data,
+    kernel_w: Data,
+    stride_h: Data,
+    stride_w: Data,
+    padding: Data,
+    activation: Data,
+) -> Tensor:
     """The same where the results are no integers."""
-    return real(pooling(x, *literals))
+    return real(pooling(x, kernel_h, kernel_w, stride_h, stride_w, padding, activation))
 
 
 def transpose(x: Data, permutation: Data) -> Tensor:

@@ -102,8 +102,9 @@ def test_the_first_step_of_nasrnn_is_known_ahead_in_part() -> None:
 @pytest.mark.parametrize("name", library.NAMES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_results_neither_vanish_nor_explode(name: str, seed: int) -> None:
-    # VGG-19 has half a gigabyte of weights; its small size stands for it here.
-    for size in ("small",) if name == "vgg19" or seed else library.SIZES:
+    # At the paper's size those alone that take a second; the small ones have the same structure.
+    is_quick = name in ("nasrnn", "squeezenet", "bert") and not seed
+    for size in library.SIZES if is_quick else ("small",):
         model = library.model(name, size, seed)
         graph = model.graph
         found = values_in_torch([one for _, one in graph.outputs], _values(model))

@@ -52,7 +52,7 @@ def test_another_setting_is_another_study(tmp_path: Path) -> None:
 
 
 def test_report_and_figures_of_small_networks() -> None:
-    setting = Setting(Roofline(), standard(), "small", 1, 5.0)
+    setting = Setting(Roofline(), standard(), "small", 1, 0.5)
     wanted = trials([Part.SEARCH, Part.K, Part.ORDER, Part.CYCLES], ["bert", "vgg19"])
     rows = [run_trial(one, setting) for one in wanted]
     json.dumps(rows, allow_nan=False)
