@@ -1,7 +1,8 @@
 """Where the boxes of a drawn graph stand and how its edges run, from above to below.
 
 :mod:`polygym.graphs.drawing.layers` says who stands beside whom. Here layers become rows, what
-would be too long is cut where few edges run and goes on in a column to the right, and edges become lines.
+would be too long is cut where few edges run and goes on in a column to the right, and edges become
+lines.
 """
 
 from __future__ import annotations

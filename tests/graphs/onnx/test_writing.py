@@ -190,5 +190,5 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_integers_of_functions_that_onnx_has_not(tmp_path: Path) -> None:
     one = node("tanh", entering("i", 2, 2, dtype="int64"))
-    with pytest.raises(InputError, match=r"tanh: expected a tensor of real numbers, found 2-2:int64"):
+    with pytest.raises(InputError, match=r"tanh: expected a tensor of real numbers"):
         write(modelled(one), tmp_path / "m.onnx")
