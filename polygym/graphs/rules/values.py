@@ -7,8 +7,8 @@ need not hold between them (x + x² is never negative on integers, and is at -1/
 rule has a function that is neither: analytic functions that agree on random points of an open set
 agree on all that is connected with it, and relu or the largest have finitely many pieces, each of
 which random points fall into. Numbers that the rule itself names, such as the bounds of a ``clip``,
-are borders: values beyond each of them are among the points. Logarithms, roots, quotients and
-powers are looked at on positive numbers too.
+are borders: values beyond each of them are among the points, and numbers of every size.
+Logarithms, roots, quotients and powers are looked at on positive numbers too.
 """
 
 from __future__ import annotations
@@ -44,14 +44,17 @@ def points(
 ) -> Iterator[dict[str, Value]]:
     """Yield values for the variables, as many times as said, of each kind that the rule needs."""
     heads = _heads(rule) | {data.value for data in binding.values() if isinstance(data, Text)}
-    borders = _borders(rule) + [
+    bounded = "clip" in heads
+    borders = _borders(rule, bounded) + [
         data.value
         for data in binding.values()
-        if isinstance(data, Number) and isinstance(data.value, float)
+        if isinstance(data, Number) and (bounded or isinstance(data.value, float))
     ]
     dice = np.random.default_rng(seed)
     for largest in (1, 2, 4) if "gather" in heads else (0,) * rounds:
         kinds = [_whole, _sixteenths]
+        if bounded:
+            kinds.append(_wide)
         if heads & _INEXACT:
             kinds.append(_real)
         if heads & _POSITIVE:
@@ -104,10 +107,11 @@ def _heads(rule: Rule) -> frozenset[Any]:
 
 
 @lru_cache(maxsize=256)
-def _borders(rule: Rule) -> list[float]:
-    """Return the numbers that a rule itself names."""
-    every = postorder((*rule.sources, *rule.targets))
-    return [one.head for one in every if not one.children and isinstance(one.head, float)]
+def _borders(rule: Rule, bounded: bool) -> list[float]:
+    """Return the numbers that a rule itself names; whole ones where some may be bounds."""
+    kinds = (int, float) if bounded else float
+    every = postorder((*rule.sources, *rule.targets, *rule.conditions))
+    return [float(one.head) for one in every if isinstance(one.head, kinds)]
 
 
 def _whole(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -117,6 +121,11 @@ def _whole(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
 def _sixteenths(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
     # Products of eight of them, and sums of thousands of these, are exact in float64.
     return np.asarray(dice.integers(-20, 21, shape) / 16)
+
+
+def _wide(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    # Of every size, since bounds may be: one beyond all numbers that are tried seems to be none.
+    return np.asarray(dice.integers(-9, 10, shape) * 10.0 ** dice.integers(0, 9, shape))
 
 
 def _real(dice: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -156,5 +165,6 @@ def _with_borders(found: Array, dice: np.random.Generator, borders: list[float])
     """Replace a third of the elements by numbers around the borders, if there are any."""
     if not borders:
         return found
-    chosen = dice.choice(borders, found.shape) + dice.integers(-1, 2, found.shape)
+    factors = dice.choice([1.0, 1.0, 2.0, 16.0], found.shape)
+    chosen = dice.choice(borders, found.shape) * factors + dice.integers(-1, 2, found.shape)
     return np.where(dice.random(found.shape) < 0.3, chosen, found)

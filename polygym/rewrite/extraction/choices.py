@@ -95,7 +95,7 @@ def choices_of(
                     rows.append((node, needs.difference(free)))
         kept[name] = _undominated(rows, costs, chosen[name])
         for _, needs in kept[name]:
-            stack.extend(sorted(needs - kept.keys(), reverse=True))
+            stack.extend(sorted((one for one in needs if one not in kept), reverse=True))
     order = {name: place for place, name in enumerate(kept)}
     nodes = [node for rows in kept.values() for node, _ in rows]
     children = [

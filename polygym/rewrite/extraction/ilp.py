@@ -14,6 +14,7 @@ import time
 
 from polygym.errors import InputError
 from polygym.rewrite.egraph.egraph import EGraph
+from polygym.rewrite.extraction.bounding import at_least
 from polygym.rewrite.extraction.choices import Choices, choices_of
 from polygym.rewrite.extraction.costs import (
     Cost,
@@ -79,6 +80,7 @@ def ilp(
         chosen, bound, status, cuts = _search(choices, better, cycles, deadline)
         if is_better and status is Status.GREEDY:
             status = Status.FEASIBLE
+        bound = max(bound, at_least(choices))
     found, nodes = extracted(graph, root, choices.in_graph(chosen))
     total = math.fsum(costs[node] for node in nodes)
     bound = total if status is Status.OPTIMAL else min(max(bound, 0.0), total)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygym.rewrite.egraph import EGraph
+from polygym.rewrite.extraction.bounding import at_least
 from polygym.rewrite.extraction.choices import Choices, choices_of
 from polygym.rewrite.extraction.costs import node_costs
 from polygym.rewrite.extraction.greedy import cheapest_trees
@@ -49,6 +50,7 @@ def test_it_is_between_greedy_and_the_best(seed: int, unions: int) -> None:
     assert is_acyclic(choices, better)
     assert choices.cost(better) <= choices.cost(start)
     best = cheapest(graph, root, lambda head: prices[str(head)])
+    assert at_least(choices) <= best + 1e-9
     assert choices.cost(better) >= best - 1e-9
     for name, node in better.items():
         assert node in choices.members[name]
@@ -73,6 +75,11 @@ def test_what_two_gain_together_is_seen() -> None:
     choices, start = choices_and_start(*halves())
     assert choices.cost(start) == 6.0
     assert choices.cost(improved(choices, start, time.perf_counter() + 10)) == 4.0
+
+
+def test_a_bound_without_a_solver() -> None:
+    choices, _ = choices_and_start(*halves())
+    assert at_least(choices) == 3.0  # either side by itself; both together cost 4
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])

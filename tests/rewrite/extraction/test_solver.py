@@ -48,7 +48,7 @@ def test_no_time_is_greedys_answer_or_better(large: tuple[EGraph, int], seconds:
     assert 0 <= found.bound <= found.cost
     if seconds == 0:
         assert (found.status, found.term) == (Status.GREEDY, first.term)
-        assert found.bound == 0
+        assert found.bound > 0
 
 
 @pytest.mark.parametrize("cycles", list(CycleConstraints))

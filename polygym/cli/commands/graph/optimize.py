@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     "timed",
     default=None,
     help="Run both graphs end to end, compare their results and times. (Default: with measured "
-    "costs.) What is not faster is not kept.",
+    "costs.) What is slower beyond noise is not kept.",
 )
 @seed_option("Weights of the library's models, and the inputs of runs.")
 @json_option
