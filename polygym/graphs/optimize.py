@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, assert_never
 
-from polygym.graphs.costs.measured import Costs, Measured, Node
+from polygym.errors import InputError
+from polygym.graphs.costs.measured import Costs, Measured, Node, operator_text
 from polygym.graphs.ir.domain import TENSORS, data_of
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.rules import standard
@@ -110,6 +111,7 @@ def optimize(
     measured_before = costs.measured_now if isinstance(costs, Measured) else 0
     if isinstance(costs, Measured):
         costs.measure(nodes_of(graph), lambda operator, _: tell(f"measured {operator}"))
+        _expect_running(graph, costs)
     extraction = 0.0
     for round_ in range(_MOST_ROUNDS):
         start = time.monotonic()
@@ -175,6 +177,17 @@ def _extracted(
             )
         case _:
             assert_never(options.extraction)
+
+
+def _expect_running(graph: Graph, costs: Measured) -> None:
+    """Refuse a graph that does not run itself: there would be nothing to compare with."""
+    for head, children, data in nodes_of(graph):
+        if costs.cost(head, children, data) == math.inf:
+            raise InputError(
+                f"graph {graph.name}: expected operators that run here, found "
+                f"{operator_text(head, children)}, which does not (too large for the memory, or "
+                "for 32-bit sizes); --costs static takes no times"
+            )
 
 
 def summary(found: Optimized, costs: Costs) -> dict[str, Any]:

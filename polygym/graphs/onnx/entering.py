@@ -119,6 +119,7 @@ def _shape(
             raise InputError(
                 f"{place}: expected a fixed extent for dimension {number}{title}, found none: say "
                 f"the shape, such as shapes={{{one.name!r}: ({example}{',' * (len(known) == 1)})}}"
+                f", or --shape {printable(one.name)}={example.replace(' ', '')} of a command"
             )
         found.append(extent)
     return tuple(found)

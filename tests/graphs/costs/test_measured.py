@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from polygym.errors import InputError
 from polygym.graphs.costs import Measured, Roofline
 from polygym.graphs.costs.measured import operator_text
 from polygym.graphs.costs.store import CostStore
@@ -66,6 +67,14 @@ def test_what_does_not_run_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(timed, "seconds_of", seconds_of)
     found = optimize(apart, Measured(1, CostStore(None, 1)))
     assert not found.is_changed
+
+
+def test_a_graph_that_does_not_run_is_refused_by_its_operator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timed, "seconds_of", lambda head, children, threads: None)
+    with pytest.raises(InputError, match="found matmul none 8-16 16-16"):
+        optimize(graph(), Measured(1, CostStore(None, 1)))
 
 
 def test_an_operator_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,8 @@ def command(
     from polygym.rewrite.egraph import Limits
 
     source = open_source(model, shapes, seed)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is better known at once
     rules = chosen_rules(rule_files)
     costs = chosen_costs(kind, threads)
     tell = _silent if as_json else _told
