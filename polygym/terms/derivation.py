@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polygym.errors import InputError, PolygymError
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.term import Term
 from polygym.terms.cost import Cost, StaticCost
 from polygym.terms.language.printing import text_of, text_of_program
@@ -28,6 +29,7 @@ VERSION = 1
 _CLOSE = 1e-9
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """A program, and the terms that steps made of its own; ``terms`` begins with that."""

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, overload
 
 from polygym.errors import InputError, LimitError
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import facts, is_lam
 from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
@@ -55,6 +56,7 @@ _MOST = 2_000_000
 _LARGEST = 200_000
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Step:
     """A rule at a place of a term."""

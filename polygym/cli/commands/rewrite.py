@@ -35,7 +35,7 @@ sumbuild, index, tuples. See docs/terms.md.
 Examples:
   polygym rewrite optimize '(div (mul 2.0 (add x y)) (sub (add x y) 1))'
   polygym rewrite optimize gemm.ks --rules extended --search greedy
-  polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules --out found.json
+  polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules
   polygym rewrite replay found.json
 """
 

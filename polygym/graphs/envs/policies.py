@@ -25,10 +25,12 @@ from polygym.graphs.envs.saturation import (
     Saturation,
 )
 from polygym.graphs.envs.substitution import STOP, Substitution
+from polygym.pickles import pickled_by_name
 
 __all__ = ["Steepest", "Tensat"]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Tensat:
     """Saturate-v0 as TENSAT plays it.
@@ -57,6 +59,7 @@ class Tensat:
         return EXTRACT_GREEDILY if self.is_greedy else EXTRACT_OPTIMALLY
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Steepest:
     """Substitute-v0 without looking ahead: the substitution that gains most, while one gains."""

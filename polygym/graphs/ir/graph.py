@@ -15,6 +15,7 @@ from polygym.errors import InputError
 from polygym.graphs.ir.domain import data_of
 from polygym.graphs.ir.inference import named_tensor
 from polygym.graphs.ir.types import Data, Tensor
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term, postorder, term
 
@@ -29,6 +30,7 @@ class Signature:
     tensor: Tensor
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Graph:
     """Inputs (``input`` nodes, in the order of a call) and results, by name.

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polygym.pickles import pickled_by_name
+
 __all__ = ["ALIGNMENT", "Block", "Plan", "planned"]
 
 ALIGNMENT = 64
@@ -25,6 +27,7 @@ class Block:
     last: int
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Where each block begins, how much memory that takes, and how much it would by themselves."""

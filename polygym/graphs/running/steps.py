@@ -11,11 +11,13 @@ from polygym.graphs.ir.types import DTYPES, Tensor
 from polygym.graphs.running.memory import Block
 from polygym.graphs.running.nests import operations
 from polygym.graphs.running.plan import Copy, Launch, Layout
+from polygym.pickles import pickled_by_name
 from polygym.tc.kernel import Kernel, Place
 
 __all__ = ["Step", "described", "with_temporaries"]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Step:
     """What a step does: operators, shapes, the comprehension of its kernel ("" for a copy).

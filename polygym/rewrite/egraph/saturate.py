@@ -27,6 +27,7 @@ from functools import partial
 from itertools import islice
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.egraph.applying import Program, program_of
 from polygym.rewrite.egraph.cycles import (
     CycleFilter,
@@ -55,6 +56,7 @@ class StopReason(Enum):
     TIME = "time"
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How far saturation may go."""
@@ -73,6 +75,7 @@ class Limits:
                 raise InputError(f"limit {name}: expected {least} or more, found {value}")
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Pass:
     """What one iteration did."""
@@ -86,6 +89,7 @@ class Pass:
     """How many nodes were blacklisted."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Report:
     """What saturation came to."""

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.domain import Data
 from polygym.rewrite.egraph.egraph import EGraph
 from polygym.rewrite.term import Head, Term, term
@@ -37,6 +38,7 @@ class Status(Enum):
     """Greedy's: nothing better was looked for, or found in time."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """A term of a class."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 
 __all__ = ["Found", "Plan", "RewriteSystem", "ValueFunction", "Values", "checked"]
 
@@ -56,6 +57,7 @@ class ValueFunction(Protocol[_State_contra]):
         ...
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How much a search may do: steps from the start, states looked at.
@@ -75,6 +77,7 @@ class Plan:
                 raise InputError(f"a search's {name}: expected 1 or more, found {number!r}")
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Found(Generic[State]):
     """The best state that was found, and the way there.

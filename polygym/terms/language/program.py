@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.term import Term
 from polygym.terms.language.types import INTEGER, Function, Pair, Size, Type, Vector
 
 __all__ = ["Program", "resized", "sizes_in"]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Program:
     """A name, parameters with their types, the result's type, and the term.

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 from polygym.terms.language.types import BOOL, FLOAT, Base, Pair, Type, Vector
 
 __all__ = ["Failure", "Value", "close", "from_outside", "is_regular", "numbers_in", "zero_like"]
@@ -23,6 +24,7 @@ Value: TypeAlias = Any
 """float, int, bool, list (a vector) or tuple, nested."""
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Failure:
     """That a term has no value, and why."""

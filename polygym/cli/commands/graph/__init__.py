@@ -34,9 +34,10 @@ once and kept; --costs static takes a roofline instead, the same everywhere.
 \b
 Examples:
   polygym graph optimize nasrnn --costs static
-  polygym graph optimize model.onnx --out fast   then: polygym.graphs.load("fast")(x)
+  polygym graph optimize model.onnx --out fast
+                                     then: polygym.graphs.load("fast")(x)
   polygym graph show bert:small --svg bert.svg
-  polygym graph run model.onnx --threads 2       results, and times by operator
+  polygym graph run model.onnx       results, and times by operator
   polygym graph bench squeezenet --against torch,onnxruntime
   polygym graph rules --check mine.rules
 """

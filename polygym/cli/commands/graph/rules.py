@@ -20,9 +20,9 @@ written.
 
 \b
 Examples:
-  polygym graph rules                          all of them
-  polygym graph rules --check mine.rules       exit code 2 if one does not hold
-  polygym graph rules --generate found.rules   what polygym's own table was made by
+  polygym graph rules                        all of them
+  polygym graph rules --check mine.rules     exit code 2 if one does not hold
+  polygym graph rules --generate my.rules    as polygym's own table was made
 """
 
 

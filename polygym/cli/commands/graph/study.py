@@ -32,7 +32,7 @@ on where it was ended. Tables come to report.md there, figures beside it.
 \b
 Examples:
   polygym graph study --out study
-  polygym graph study search k --models bert,nasrnn --time-limit 60 --out study
+  polygym graph study search k --models bert,nasrnn --out study
 """
 
 

@@ -25,11 +25,13 @@ from polygym.graphs.rules.generate.singles import single_rules
 from polygym.graphs.rules.generate.table import header, pruned, table
 from polygym.graphs.rules.generate.terms import enumerate_terms
 from polygym.graphs.rules.generate.worlds import WORLDS, World
+from polygym.pickles import pickled_by_name
 from polygym.rewrite.rule import Rule, parse_rules, text_of_rules
 
 __all__ = ["Generated", "generate"]
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Generated:
     """What was found, and how much was looked at.
