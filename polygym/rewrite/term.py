@@ -20,7 +20,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "is_variable",
     "postorder",
     "rebuilt",
+    "remembered",
     "size",
     "substituted",
     "term",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 Head: TypeAlias = str | int | float
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -132,6 +134,38 @@ def rebuilt(root: Term, change: Callable[[Term, tuple[Term, ...]], Term]) -> Ter
     for one in postorder([root]):
         made[one] = change(one, tuple(made[child] for child in one.children))
     return made[root]
+
+
+def remembered(root: Term, known: dict[Term, Value], value: Callable[[Term], Value]) -> Value:
+    """Return the value of a node, and remember those of all nodes below that were not known.
+
+    ``value`` makes a node's of its children's, which it looks up in ``known``; as a rule only the
+    root is new, so that is tried first: a ``KeyError`` says that a child is not known.
+
+    >>> depths: dict[Term, int] = {}
+    >>> def depth(one: Term) -> int:
+    ...     return 1 + max((depths[child] for child in one.children), default=0)
+    >>> remembered(term("f", term("g", term("x"))), depths, depth)
+    3
+    """
+    try:
+        found = known[root] = value(root)
+        return found
+    except KeyError:
+        pass
+    stack = [root]
+    while stack:
+        one = stack[-1]
+        if one in known:
+            stack.pop()
+            continue
+        missing = [child for child in one.children if child not in known]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        known[one] = value(one)
+    return known[root]
 
 
 def substituted(root: Term, values: dict[str, Term]) -> Term:

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from polygym.rewrite.term import Term
+from polygym.rewrite.term import Term, remembered
 from polygym.terms.language.nodes import facts
 from polygym.terms.language.types import FLOAT, elements
 
@@ -88,29 +88,12 @@ class StaticCost:
         return round(self._found(root) if found is None else found, 9)
 
     def _found(self, root: Term) -> float:
-        known = self._known
-        if len(known) > _MOST:
-            known.clear()
-        try:
-            found = known[root] = self._of(root, [known[child] for child in root.children])
-            return found  # as a rule only the root is new
-        except KeyError:
-            pass
-        stack = [root]
-        while stack:
-            one = stack[-1]
-            if one in known:
-                stack.pop()
-                continue
-            missing = [child for child in one.children if child not in known]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            known[one] = self._of(one, [known[child] for child in one.children])
-        return known[root]
+        if len(self._known) > _MOST:
+            self._known.clear()
+        return remembered(root, self._known, self._of)
 
-    def _of(self, one: Term, parts: list[float]) -> float:
+    def _of(self, one: Term) -> float:
+        parts = [self._known[child] for child in one.children]
         own = operator_cost(one)
         if len(parts) == 2 and one.head not in _OF_LOOPS:
             return own + parts[0] + parts[1]

@@ -33,7 +33,7 @@ from typing import TypeAlias, overload
 
 from polygym.errors import InputError, LimitError
 from polygym.pickles import pickled_by_name
-from polygym.rewrite.term import Term, term
+from polygym.rewrite.term import Term, remembered, term
 from polygym.terms.language.nodes import facts, is_lam
 from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
 from polygym.terms.rules.rule import (
@@ -117,18 +117,11 @@ class Rewriter:
             return found
         if facts(root).nodes > _LARGEST:
             raise LimitError(f"rewrites of a term: expected at most {_LARGEST} nodes, found more")
-        stack = [root]
-        while stack:
-            one = stack[-1]
-            missing = [child for child in one.children if child not in self._counts]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            self._counts[one] = sum(map(len, self.offers(one))) + sum(
-                self._counts[child] for child in one.children
-            )
-        return self._counts[root]
+        return remembered(root, self._counts, self._counted)
+
+    def _counted(self, one: Term) -> int:
+        below = sum(self._counts[child] for child in one.children)
+        return below + sum(map(len, self.offers(one)))
 
     def steps(self, root: Term) -> Iterator[Step]:
         """Yield the rules and places at which a term can be rewritten."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from polygym.errors import InternalError
-from polygym.rewrite.term import Term, term
+from polygym.rewrite.term import Term, remembered, term
 from polygym.terms.language.operators import IllTyped, result_of
 from polygym.terms.language.types import (
     BOOL,
@@ -167,24 +167,7 @@ def free_variables(root: Term) -> dict[str, Type]:
 def _found(root: Term) -> Facts:
     if len(_KNOWN) > _MOST:  # what is known stays alive: do not keep all of it
         _KNOWN.clear()
-    try:
-        found = _KNOWN[root] = _of(root)  # as a rule only the root is new
-        return found
-    except KeyError:
-        pass
-    stack = [root]
-    while stack:
-        one = stack[-1]
-        if one in _KNOWN:
-            stack.pop()
-            continue
-        missing = [child for child in one.children if child not in _KNOWN]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        _KNOWN[one] = _of(one)
-    return _KNOWN[root]
+    return remembered(root, _KNOWN, _of)
 
 
 def _of(one: Term) -> Facts:

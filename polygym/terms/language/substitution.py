@@ -26,34 +26,12 @@ def replaced(root: Term, image: Callable[[int, Term], Term]) -> Term:
     """
     if facts(root).free == 0:
         return root
-    made: dict[tuple[Term, int], Term] = {}
-    images: dict[tuple[Term, int], Term] = {}
-    stack = [(root, 0)]
-    while stack:
-        key = stack[-1]
-        one, depth = key
-        if key in made:
-            stack.pop()
-            continue
-        if facts(one).free >> depth == 0:
-            made[key] = one
-            stack.pop()
-            continue
-        if not one.children:
-            index = index_of(one) - depth
-            if key not in images:
-                images[key] = shifted(image(index, renumbered(one, index)), depth)
-            made[key] = images[key]
-            stack.pop()
-            continue
-        inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
-        missing = [child for child in inner if child not in made]
-        if missing:
-            stack.extend(missing)
-            continue
-        made[key] = term(one.head, *(made[child] for child in inner))
-        stack.pop()
-    return made[root, 0]
+
+    def leaf(one: Term, depth: int) -> Term:
+        index = index_of(one) - depth
+        return shifted(image(index, renumbered(one, index)), depth)
+
+    return _walked(root, leaf)
 
 
 def renumbered(leaf: Term, index: int) -> Term:
@@ -70,10 +48,14 @@ def shifted(root: Term, by: int) -> Term:
     assert by > 0 or free & ((1 << -by) - 1) == 0, "a variable would lose its binder"
     if not root.children:
         return renumbered(root, index_of(root) + by)
-    return _moved(root, by)
+    return _walked(root, lambda one, _: renumbered(one, index_of(one) + by))
 
 
-def _moved(root: Term, by: int) -> Term:
+def _walked(root: Term, leaf: Callable[[Term, int], Term], *, all_leaves: bool = False) -> Term:
+    """Return a term with something else for its leaves, told under how many binders each stands.
+
+    Unless all leaves are concerned, parts in which nothing is free are left as they are.
+    """
     made: dict[tuple[Term, int], Term] = {}
     stack = [(root, 0)]
     while stack:
@@ -81,11 +63,11 @@ def _moved(root: Term, by: int) -> Term:
         one, depth = key
         if key in made:
             stack.pop()
-        elif facts(one).free >> depth == 0:
+        elif not all_leaves and facts(one).free >> depth == 0:
             made[key] = one
             stack.pop()
         elif not one.children:
-            made[key] = renumbered(one, index_of(one) + by)
+            made[key] = leaf(one, depth)
             stack.pop()
         else:
             inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
@@ -111,26 +93,11 @@ def closed(body: Term, name: Term) -> Term:
     The free variable ``name`` becomes ``%0``, and all that is bound outside counts one more.
     """
     kind = str(name.head).partition(":")[2]
-    made: dict[tuple[Term, int], Term] = {}
-    stack = [(body, 0)]
-    while stack:
-        key = stack[-1]
-        one, depth = key
-        if key in made:
-            stack.pop()
-        elif not one.children:
-            index = index_of(one)
-            if one is name:
-                made[key] = term(f"%{depth}:{kind}")
-            else:
-                made[key] = renumbered(one, index + 1) if index >= depth else one
-            stack.pop()
-        else:
-            inner = [(child, depth + binds(one, place)) for place, child in enumerate(one.children)]
-            missing = [child for child in inner if child not in made]
-            if missing:
-                stack.extend(missing)
-            else:
-                made[key] = term(one.head, *(made[child] for child in inner))
-                stack.pop()
-    return made[body, 0]
+
+    def leaf(one: Term, depth: int) -> Term:
+        if one is name:
+            return term(f"%{depth}:{kind}")
+        index = index_of(one)
+        return renumbered(one, index + 1) if index >= depth else one
+
+    return _walked(body, leaf, all_leaves=True)
