@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from polygym.errors import Place, SourceError
 from polygym.rewrite.term import Head, Term, postorder, term
 
-__all__ = ["Reader", "Token", "parse_term", "text_of", "tokens"]
+__all__ = ["Reader", "Token", "is_integer", "is_real", "parse_term", "text_of", "tokens"]
 
 _TOKEN = re.compile(r"""[ \t\r\f\v]+|;[^\n]*|\n|[()]|"(?:[^"\\\n]|\\.)*"|[^\s()";]+|.""")
 _INTEGER = re.compile(r"[+-]?\d+")
-_REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?|[+-]?inf|nan")
+_REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
+_NO_FINITE_NUMBER = re.compile(r"[+-]?inf|nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +144,26 @@ def text_of(root: Term) -> str:
     return made[root]
 
 
+def is_integer(word: str) -> bool:
+    """Whether a word is an integer."""
+    return bool(_INTEGER.fullmatch(word))
+
+
+def is_real(word: str) -> bool:
+    """Whether a word is a number with a point or an exponent; inf and nan are none.
+
+    >>> [is_real(word) for word in ("1.0", "1e-5", ".5", "1", "inf")]
+    [True, True, True, False, False]
+    """
+    return bool(_REAL.fullmatch(word))
+
+
 def _head(word: str) -> Head:
     if word.startswith('"'):
         return str(json.loads(word))
-    if _INTEGER.fullmatch(word):
+    if is_integer(word):
         return int(word)
-    if _REAL.fullmatch(word):
+    if is_real(word) or _NO_FINITE_NUMBER.fullmatch(word):
         return float(word)
     return word
 

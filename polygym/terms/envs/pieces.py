@@ -16,7 +16,7 @@ import numpy as np
 
 from polygym.episodes.tables import Array
 from polygym.rewrite.term import Term
-from polygym.terms.language.nodes import FALSE, TRUE, binds, index_of, is_lam, name_of
+from polygym.terms.language.nodes import TRUE, binds, index_of, kind_of, name_of
 from polygym.terms.language.operators import OPERATORS
 from polygym.terms.rewriter import Rewriter
 
@@ -90,7 +90,7 @@ class Pieces:
         return rows
 
     def _made(self, one: Term) -> Piece:
-        kind = _kind(one)
+        kind = kind_of(one)
         row = [_NUMBERS[kind], -1, 0, 0, -1, 0]
         number = self._numbers.setdefault(one, len(self._numbers))
         if not one.children:
@@ -142,17 +142,6 @@ class Pieces:
 
 
 _NOTHING = np.zeros(1, np.float32)
-
-
-def _kind(one: Term) -> str:
-    head = one.head
-    if not isinstance(head, str):
-        return "constant"
-    if one.children:
-        return "lam" if is_lam(one) else head
-    if one is TRUE or one is FALSE:
-        return "truth"
-    return "bound" if head.startswith("%") else "variable"
 
 
 def _value(one: Term, kind: str) -> float:

@@ -48,6 +48,7 @@ __all__ = [
     "free_variables",
     "index_of",
     "is_lam",
+    "kind_of",
     "lam",
     "let",
     "name_of",
@@ -121,6 +122,18 @@ def parameter_of(one: Term) -> Type:
 def binds(one: Term, place: int) -> bool:
     """Whether a node binds a variable in one of its children."""
     return place == 1 if one.head == "let" else is_lam(one)
+
+
+def kind_of(one: Term) -> str:
+    """Return a word for what a node is: an operator's name, or a kind of leaf."""
+    head = one.head
+    if not isinstance(head, str):
+        return "constant"
+    if one.children:
+        return "lam" if is_lam(one) else head
+    if one is TRUE or one is FALSE:
+        return "truth"
+    return "bound" if head.startswith("%") else "variable"
 
 
 def index_of(one: Term) -> int:

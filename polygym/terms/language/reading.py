@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from polygym.errors import InputError, LimitError, SourceError
+from polygym.rewrite.expressions import is_integer, is_real
 from polygym.rewrite.term import Term, postorder, term
 from polygym.terms.language.deep import Deep, run
 from polygym.terms.language.nodes import bound, constant, facts, lam, let, variable
@@ -42,8 +43,6 @@ from polygym.terms.language.types import (
 
 __all__ = ["is_name", "parse_program", "parse_programs"]
 
-_INTEGER = re.compile(r"[+-]?\d+")
-_REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 _GET = re.compile(r"get\$(\d+)\$(\d+)")
 _NAME = re.compile(r"[^\s()\";:%?=\d.+*/<>&-][^\s()\";:%?=]*")
 _WORDS = {"lam", "def", "rule", "True", "False"}
@@ -265,12 +264,12 @@ class _Reading:
 
     def _leaf(self, one: Syntax, scope: _Scope) -> _Read:
         word = one.word
-        if _INTEGER.fullmatch(word):
+        if is_integer(word):
             value = int(word)
             if not -_LARGEST - 1 <= value <= _LARGEST:
                 raise self.error(one, f"expected an Integer of 64 bits, found {word}")
             return _Read(term(value), INTEGER, value)
-        if _REAL.fullmatch(word):
+        if is_real(word):
             real = float(word)
             if real in (float("inf"), float("-inf")):
                 raise self.error(one, f"expected a finite number, found {word}")

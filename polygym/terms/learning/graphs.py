@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygym.rewrite.term import Term
-from polygym.terms.language.nodes import FALSE, TRUE, is_lam
+from polygym.terms.language.nodes import kind_of
 from polygym.terms.language.operators import OPERATORS
 
 __all__ = ["EDGE_TYPES", "KINDS", "Batch", "Graphs"]
@@ -84,7 +84,7 @@ def _graph(root: Term) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     while stack:
         one, parent, at = stack.pop()
         here = len(kinds)
-        kinds.append(_NUMBERS[_kind(one)])
+        kinds.append(_NUMBERS[kind_of(one)])
         if parent >= 0:
             place = min(at, 3)
             edges += [(place, parent, here), (4 + place, here, parent)]
@@ -93,14 +93,3 @@ def _graph(root: Term) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             edges += [(_IDENTICAL, same, here), (_IDENTICAL, here, same)]
         stack.extend((child, here, place) for place, child in enumerate(one.children))
     return np.array(kinds), np.array(edges, np.int64).reshape(-1, 3).T
-
-
-def _kind(one: Term) -> str:
-    head = one.head
-    if not isinstance(head, str):
-        return "constant"
-    if one.children:
-        return "lam" if is_lam(one) else head
-    if one is TRUE or one is FALSE:
-        return "truth"
-    return "bound" if head.startswith("%") else "variable"

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable
 
 from polygym.errors import InputError
+from polygym.rewrite.expressions import is_integer, is_real
 from polygym.rewrite.term import term
 from polygym.terms.language.nodes import FALSE, TRUE
 from polygym.terms.language.operators import ALIASES, OPERATORS
@@ -49,8 +50,6 @@ from polygym.terms.rules.rule import (
 
 __all__ = ["parse_rules", "text_of_rules"]
 
-_INTEGER = re.compile(r"[+-]?\d+")
-_REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 _META = re.compile(r"\?[A-Za-z_]\w*")
 _SCHEMES = {str(one("")).removeprefix(": "): one for one in (Binding, Lifting, Selection)}
 _DEEPEST = 60
@@ -206,9 +205,9 @@ class _Reading:
         word = one.word
         if _META.fullmatch(word):
             return Meta(word, scope)
-        if _INTEGER.fullmatch(word):
+        if is_integer(word):
             return Literal(term(int(word)))
-        if _REAL.fullmatch(word):
+        if is_real(word):
             return Literal(term(float(word)))
         if word in ("True", "False"):
             return Literal(TRUE if word == "True" else FALSE)
