@@ -8,7 +8,6 @@ LLVM and the worker process start when a reset or an end needs them.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -27,6 +26,7 @@ from polygym.envs.endings import (
     measured,
     unmeasured,
 )
+from polygym.envs.forks import Forking
 from polygym.episodes import arguments, kernels, reward
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Source, Subject
@@ -39,7 +39,7 @@ from polygym.errors import InputError, InternalError, LimitError
 from polygym.measure.evaluation import Evaluation, evaluator_for
 
 
-class PolygymEnv(gymnasium.Env[Observation, np.int64]):
+class PolygymEnv(Forking[Observation, np.int64]):
     """The common part; use one of the environments."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
@@ -244,20 +244,6 @@ class PolygymEnv(gymnasium.Env[Observation, np.int64]):
     def subject_of(self, target: str) -> Subject:
         """Return a program, as episodes about it have it here."""
         return kernels.subject(kernels.with_target(self._sizes, target), self._options)
-
-    def fork(self) -> PolygymEnv:
-        """Return an independent environment in the same state, for a tree search."""
-        return copy.deepcopy(self)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> PolygymEnv:
-        """Copy what changes (the episode is a value; the random numbers), share what does not."""
-        other = copy.copy(self)
-        other.action_space = copy.deepcopy(self.action_space, memo)
-        other.observation_space = copy.deepcopy(self.observation_space, memo)
-        if self._np_random is not None:
-            other._np_random = copy.deepcopy(self._np_random, memo)
-        memo[id(self)] = other
-        return other
 
     # What a search asks about other episodes of the same program; the environment's own stays
 

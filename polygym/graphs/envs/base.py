@@ -7,7 +7,6 @@ the other environments: it costs 0.1, changes nothing, and the hundredth one end
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +18,7 @@ from gymnasium import spaces
 
 from polygym.envs.base import space_of
 from polygym.envs.endings import INVALID_STATUS
+from polygym.envs.forks import Forking
 from polygym.episodes import arguments
 from polygym.episodes.tables import Array, Observation, Table
 from polygym.errors import InputError
@@ -100,7 +100,7 @@ class Episode(Protocol):
         ...
 
 
-class GraphEnv(gymnasium.Env[Observation, np.int64]):
+class GraphEnv(Forking[Observation, np.int64]):
     """The common part; use one of the environments."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own declaration)
@@ -269,23 +269,6 @@ class GraphEnv(gymnasium.Env[Observation, np.int64]):
     def adopt(self, episode: Any) -> None:
         """Go on from another state, which an episode of this environment has come to."""
         self._episode = episode
-
-    def fork(self) -> Any:
-        """Return an independent environment in the same state, for a tree search."""
-        return copy.deepcopy(self)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> GraphEnv:
-        """Copy what changes (the episode is a value; the random numbers), share what does not."""
-        other = object.__new__(
-            type(self)
-        )  # copy.copy would take the actions again, as a pickle does
-        other.__dict__.update(self.__dict__)
-        other.action_space = copy.deepcopy(self.action_space, memo)
-        other.observation_space = copy.deepcopy(self.observation_space, memo)
-        if self._np_random is not None:
-            other._np_random = copy.deepcopy(self._np_random, memo)
-        memo[id(self)] = other
-        return other
 
     def __reduce__(self) -> Any:
         """Be pickled as the arguments and the actions, which are taken again."""

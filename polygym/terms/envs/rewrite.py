@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from polygym.envs.base import space_of
+from polygym.envs.forks import Forking
 from polygym.episodes import arguments
 from polygym.episodes.tables import Array, Observation
 from polygym.errors import InputError
@@ -39,7 +39,7 @@ _MOST_NODES = 4096
 _REWARDS = ("cost", "relative")
 
 
-class RewriteEnv(gymnasium.Env[Observation, np.int64]):
+class RewriteEnv(Forking[Observation, np.int64]):
     """Make a term cheaper, one rewrite at a time.
 
     ## Description
@@ -234,20 +234,6 @@ class RewriteEnv(gymnasium.Env[Observation, np.int64]):
         found = np.zeros(self.action_space.n, bool)
         found[episode.allowed()] = True
         return tuple(found.tolist())
-
-    def fork(self) -> RewriteEnv:
-        """Return an independent environment in the same state, for a tree search."""
-        return copy.deepcopy(self)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> RewriteEnv:
-        """Copy what changes (the episode is a value; the random numbers), share what does not."""
-        other = copy.copy(self)
-        other.action_space = copy.deepcopy(self.action_space, memo)
-        other.observation_space = copy.deepcopy(self.observation_space, memo)
-        if self._np_random is not None:
-            other._np_random = copy.deepcopy(self._np_random, memo)
-        memo[id(self)] = other
-        return other
 
     def export(self) -> dict[str, Any]:
         """Return the episode as JSON: a derivation, and the actions.
