@@ -1,7 +1,7 @@
 """The ``polygym`` command: one module a subcommand, ``main`` where it begins.
 
-``dispatch`` calls a command of ``group`` and writes its ``answer``; ``failures`` turns exceptions
-into messages. ``output`` and ``tables`` print (colours on a terminal, plain text in a pipe),
+``dispatch`` calls a command of ``group`` (which imports it then, as ``lazy_group`` does) and writes
+its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``tables`` print (colours on a terminal, plain text in a pipe),
 ``text`` makes the user's own words fit for that, ``options`` holds what several commands share,
 ``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where;
 ``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows

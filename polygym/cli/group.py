@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
+from polygym.cli.lazy_group import LazyGroup
 from polygym.version import __version__
 
 COMMANDS = {
@@ -54,28 +53,13 @@ Start here:
 """
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called: `--help` costs nothing."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of use."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"polygym.cli.commands.{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    home="polygym.cli.commands",
+    listed=COMMANDS,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="polygym")
 def polygym() -> None:
     """Hold the subcommands; the help text stands above."""

@@ -6,9 +6,9 @@ when they are called; ``options`` is what they share.
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from polygym.cli.lazy_group import LazyGroup
 
 __all__ = ["command"]
 
@@ -43,27 +43,6 @@ Examples:
 """
 
 
-class _Graph(click.Group):
-    """A group whose commands are imported when they are called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of use."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"{__name__}.{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
-
-
-@click.group("graph", cls=_Graph, help=_HELP)
+@click.group("graph", cls=LazyGroup, home=__name__, listed=_COMMANDS, help=_HELP)
 def command() -> None:
     """Hold the commands."""

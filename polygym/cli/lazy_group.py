@@ -1,0 +1,40 @@
+"""Groups of commands that are imported when they are called: ``--help`` costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+__all__ = ["LazyGroup"]
+
+
+class LazyGroup(click.Group):
+    """A group whose commands stand in modules of a package, each as its ``command``.
+
+    ``listed`` has a sentence about each, in the order of use.
+    """
+
+    def __init__(self, *arguments: Any, home: str, listed: Mapping[str, str], **named: Any) -> None:
+        """Keep where the commands are."""
+        super().__init__(*arguments, **named)
+        self._home, self._listed = home, dict(listed)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of use."""
+        return list(self._listed)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command."""
+        if cmd_name not in self._listed:
+            return None
+        module = importlib.import_module(f"{self._home}.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._listed.items()))
