@@ -115,8 +115,7 @@ def optimize(
     extraction = 0.0
     for round_ in range(_MOST_ROUNDS):
         start = time.monotonic()
-        simple = greedy(egraph, root, costs.cost)
-        found = _extracted(egraph, root, costs, options, simple)
+        found = _extracted(egraph, root, costs, options)
         extraction += time.monotonic() - start
         if not isinstance(costs, Measured):
             break
@@ -125,6 +124,7 @@ def optimize(
             break
         tell(f"round {round_ + 1}: {len(missing)} operators to be measured")
         costs.measure(missing, lambda operator, _: tell(f"measured {operator}"))
+    simple = found if options.extraction is Extraction.GREEDY else greedy(egraph, root, costs.cost)
     initial, final = cost_of(graph.root, costs), cost_of(found.term, costs)
     after = graph.with_root(found.term) if final < initial else graph
     return Optimized(
@@ -161,12 +161,10 @@ def nodes_of(root: Term | Graph) -> list[Node]:
     ]
 
 
-def _extracted(
-    egraph: EGraph, root: int, costs: Costs, options: Options, simple: Extracted
-) -> Extracted:
+def _extracted(egraph: EGraph, root: int, costs: Costs, options: Options) -> Extracted:
     match options.extraction:
         case Extraction.GREEDY:
-            return simple
+            return greedy(egraph, root, costs.cost)
         case Extraction.ILP:
             return ilp(
                 egraph,

@@ -22,6 +22,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from polygym.errors import InputError, PolygymError
+from polygym.graphs.interleaved import Times, interleaved
 
 __all__ = ["TOLERANCE", "Entrant", "Finish", "Race", "Runner", "race"]
 
@@ -69,6 +70,11 @@ class Finish:
     trouble: str = ""
 
     @property
+    def seconds(self) -> float | None:
+        """The median of its calls, None if it was not timed."""
+        return Times(self.samples).median if self.samples else None
+
+    @property
     def is_right(self) -> bool:
         """Whether it ran, and computed what the first did."""
         return not self.trouble and self.error <= TOLERANCE
@@ -114,7 +120,6 @@ def race(asked: Race, limit: float = 3600.0) -> dict[str, Finish]:
 
 def _run(asked: dict[str, Any]) -> dict[str, Any]:
     """Do what is asked, in this process."""
-    from polygym.graphs.interleaved import interleaved
     from polygym.graphs.ir.model import Model, random_inputs
     from polygym.graphs.ir.text import parse_graph
     from polygym.graphs.sources import open_source

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 
 from polygym.graphs.costs.roofline import Roofline
 from polygym.graphs.costs.store import CostStore, user_store
-from polygym.graphs.costs.work import Work, work_of
+from polygym.graphs.costs.work import takes_time
 from polygym.graphs.ir.types import Data, Number, Tensor, Text
 from polygym.rewrite.term import Head
 
@@ -75,7 +75,7 @@ class Measured:
 
     def cost(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
         """Return the time of a node, or an estimate that is too good where there is none."""
-        if not _takes_time(head, children, data):
+        if not takes_time(head, children, data):
             return 0.0
         operator = operator_text(head, children)
         if operator in self.store:
@@ -94,7 +94,7 @@ class Measured:
         """Return the nodes that have no time yet, each operator once."""
         found: dict[str, Node] = {}
         for node in nodes:
-            if _takes_time(*node):
+            if takes_time(*node):
                 operator = operator_text(node[0], node[1])
                 if operator not in self.store:
                     found.setdefault(operator, node)
@@ -133,12 +133,3 @@ def operator_text(head: Head, children: tuple[Any, ...]) -> str:
             case _:
                 words.append("pair")
     return " ".join(words)
-
-
-def _takes_time(head: Head, children: tuple[Any, ...], data: Data) -> bool:
-    if not children or (isinstance(data, Tensor) and data.constant):
-        return False
-    tensors = [one for one in children if isinstance(one, Tensor)]
-    if tensors and all(one.constant for one in tensors):
-        return False
-    return work_of(head, children, data) != Work(0, 0)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from polygym.graphs.costs.work import Work, work_of
-from polygym.graphs.ir.types import Data, Tensor
+from polygym.graphs.costs.work import takes_time, work_of
+from polygym.graphs.ir.types import Data
 from polygym.rewrite.term import Head
 
 __all__ = ["Roofline"]
@@ -24,7 +24,7 @@ class Roofline:
     The usual ones are those of a core of a server with vectors of 16 floats, with its share of the
     memory's bandwidth.
 
-    >>> from polygym.graphs.ir.types import Text
+    >>> from polygym.graphs.ir.types import Tensor, Text
     >>> left, right = Tensor((64, 1024)), Tensor((1024, 1024), constant=True)
     >>> round(Roofline().cost("matmul", (Text("none"), left, right), Tensor((64, 1024))), 1)
     1580.0
@@ -54,11 +54,7 @@ class Roofline:
         return lru_cache(maxsize=1 << 18)(self._computed)
 
     def _computed(self, head: Head, children: tuple[Any, ...], data: Data) -> float:
-        if not children or (isinstance(data, Tensor) and data.constant):
-            return 0.0
-        if all(one.constant for one in children if isinstance(one, Tensor)) and head == "split":
+        if not takes_time(head, children, data):
             return 0.0
         done = work_of(head, children, data)
-        if done == Work(0, 0):
-            return 0.0
         return max(done.operations / self.operations, done.bytes / self.bytes) + self.call

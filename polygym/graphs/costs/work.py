@@ -16,7 +16,7 @@ from polygym.graphs.ir.operators import ELEMENTWISE
 from polygym.graphs.ir.types import Bundle, Data, Number, Pair, Tensor
 from polygym.rewrite.term import Head
 
-__all__ = ["FREE", "Work", "is_view", "work_of"]
+__all__ = ["FREE", "Work", "is_view", "takes_time", "work_of"]
 
 FREE = frozenset({"input", "weight", "noop", "split0", "split1", "reshape"})
 """Operators that never move a byte."""
@@ -55,6 +55,16 @@ def work_of(head: Head, children: tuple[Any, ...], data: Data) -> Work:
         case _:
             pass
     return Work(_operations(str(head), children, tensors, data), moved)
+
+
+def takes_time(head: Head, children: tuple[Any, ...], data: Data) -> bool:
+    """Whether a node does anything when a model runs: what only weights decide is done before."""
+    if not children or (isinstance(data, Tensor) and data.constant):
+        return False
+    tensors = [one for one in children if isinstance(one, Tensor)]
+    if tensors and all(one.constant for one in tensors):
+        return False
+    return work_of(head, children, data) != Work(0, 0)
 
 
 def is_view(head: Head, children: tuple[Any, ...]) -> bool:

@@ -7,6 +7,9 @@ sentence; :mod:`polygym.graphs.ir.operators` puts the operator's name before it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 from polygym.graphs.ir.checks import (
     activated,
     axis_of,
@@ -44,6 +47,16 @@ def named_tensor(identifier: str, is_constant: bool) -> Tensor:
     return Tensor(extents, expect_dtype(dtype or "float32"), is_constant)
 
 
+def of_reals(infer: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the same for operators whose results are no integers: integers are refused."""
+
+    @wraps(infer)
+    def inferred(*children: Data) -> Tensor:
+        return real(infer(*children))
+
+    return inferred
+
+
 def entering(identifier: Data) -> Tensor:
     """``(input x@64-1024)``: what a caller gives."""
     return named_tensor(word(identifier), False)
@@ -67,15 +80,10 @@ def unary(x: Data) -> Tensor:
     return tensor(x)
 
 
-def real_unary(x: Data) -> Tensor:
-    """The same by a function whose values are no integers."""
-    return real(tensor(x))
-
-
 def unary_with(_: Data, x: Data) -> Tensor:
     """The same with a number."""
     number(_)
-    return real(tensor(x))
+    return tensor(x)
 
 
 def clip(low: Data, high: Data, x: Data) -> Tensor:
@@ -105,11 +113,6 @@ def broadcast(x: Data, y: Data) -> Tensor:
             refuse(f"expected shapes that broadcast, found {one} and {other}")
     shape = tuple(max(a, b) for a, b in zip(left, right, strict=True))
     return Tensor(shape, one.dtype, one.constant and other.constant)
-
-
-def real_broadcast(x: Data, y: Data) -> Tensor:
-    """The same where the results are no integers."""
-    return real(broadcast(x, y))
 
 
 def matmul(activation: Data, x: Data, y: Data) -> Tensor:
@@ -158,19 +161,6 @@ def pooling(
         refuse(f"expected pads smaller than the window, found {shape_text(pads)}")
     sizes = _windows(stride_h, stride_w, padding, (height, width), kernel)
     return Tensor((count, channels, *sizes), image.dtype, image.constant)
-
-
-def real_pooling(
-    x: Data,
-    kernel_h: Data,
-    kernel_w: Data,
-    stride_h: Data,
-    stride_w: Data,
-    padding: Data,
-    activation: Data,
-) -> Tensor:
-    """The same where the results are no integers."""
-    return real(pooling(x, kernel_h, kernel_w, stride_h, stride_w, padding, activation))
 
 
 def transpose(x: Data, permutation: Data) -> Tensor:
@@ -267,12 +257,12 @@ def expand(x: Data, shape: Data) -> Tensor:
 def softmax(axis: Data, x: Data) -> Tensor:
     """Shares that add up to 1 along an axis."""
     axis_of(axis, len(tensor(x).shape))
-    return real(tensor(x))
+    return tensor(x)
 
 
 def layer_norm(epsilon: Data, x: Data, scale: Data, bias: Data) -> Tensor:
     """Mean 0 and variance 1 along the last axis, then scaled and moved."""
-    image, one, other = real(tensor(x)), tensor(scale, 1), tensor(bias, 1)
+    image, one, other = tensor(x), tensor(scale, 1), tensor(bias, 1)
     number(epsilon)
     fits = one.shape == other.shape == image.shape[-1:] and one.dtype == other.dtype == image.dtype
     if not fits:
@@ -292,11 +282,6 @@ def reduction(axes: Data, keep: Data, x: Data) -> Tensor:
         if place not in along or stays
     )
     return Tensor(shape, image.dtype, image.constant)
-
-
-def real_reduction(axes: Data, keep: Data, x: Data) -> Tensor:
-    """The same where the results are no integers."""
-    return real(reduction(axes, keep, x))
 
 
 def gather(axis: Data, table: Data, indices: Data) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -84,7 +83,7 @@ def _raced(target: str, found: Optimized, setting: Setting) -> dict[str, Any]:
     )
     return {
         name: {
-            "seconds": statistics.median(one.samples) if one.samples else None,
+            "seconds": one.seconds,
             "samples": list(one.samples),
             "error": one.error,
             "trouble": one.trouble,

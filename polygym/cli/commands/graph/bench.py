@@ -80,8 +80,6 @@ def command(
 
 
 def _finishes(done: Mapping[str, Finish]) -> dict[str, Any]:
-    import statistics
-
     own = done["polygym"]
     found: dict[str, Any] = {}
     for name, one in done.items():
@@ -89,12 +87,10 @@ def _finishes(done: Mapping[str, Finish]) -> dict[str, Any]:
         if not trouble and not one.is_right:
             trouble = f"another result: {one.error:.2g} off"
         found[name] = {
-            "seconds": statistics.median(one.samples) if one.samples else None,
+            "seconds": one.seconds,
             "error": one.error,
             "trouble": trouble,
-            "ratio": statistics.median(one.samples) / statistics.median(own.samples)
-            if one.samples and own.samples
-            else None,
+            "ratio": one.seconds / own.seconds if one.seconds and own.seconds else None,
         }
     return found
 

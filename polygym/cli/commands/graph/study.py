@@ -86,7 +86,7 @@ def command(
     from polygym.graphs.rules import standard
     from polygym.graphs.study.figures import figures
     from polygym.graphs.study.folder import open_study
-    from polygym.graphs.study.plan import Part, trials
+    from polygym.graphs.study.plan import Part, Trial, trials
     from polygym.graphs.study.report import report
     from polygym.graphs.study.running import Setting, run_trial
     from polygym.measure.evaluation.fingerprint import fingerprint
@@ -114,7 +114,7 @@ def command(
             "machine": asdict(machine) | {"caches": list(machine.caches)},
         },
     )
-    done = {_key(row["trial"]) for row in rows}
+    done = {Trial(**row["trial"]).key for row in rows}
     setting = Setting(costs, rules, size, threads, time_limit)
     wanted = trials([Part(name) for name in parts or _PARTS], chosen)
     missing = [one for one in wanted if one.key not in done]
@@ -136,10 +136,6 @@ def command(
     heading(f"{len(rows)} trials; {out / 'report.md'}")
     click.echo(report(rows), nl=False)
     return Answer()
-
-
-def _key(trial: dict[str, object]) -> str:
-    return " ".join(str(value) for name, value in trial.items() if name != "part")
 
 
 def _digest(text: str) -> str:
