@@ -118,6 +118,21 @@ def _document(
 
 def read(text: str, name: str) -> dict[str, Any]:
     """Return a record from a file's text."""
+    return read_as(
+        text,
+        name,
+        FORMAT,
+        VERSION,
+        f'an episode, {{"format": "{FORMAT}", ...}}, as export() and polygym optimize write it',
+    )
+
+
+def read_as(text: str, name: str, kind: str, version: int, expected: str) -> dict[str, Any]:
+    """Return a record of a format and a version from a file's text; ``expected`` says which.
+
+    Raises:
+        InputError: it is none.
+    """
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
@@ -126,14 +141,11 @@ def read(text: str, name: str) -> dict[str, Any]:
         raise InputError(f"{name}: expected JSON: it is too deeply nested") from None
     except ValueError as error:  # an integer of thousands of digits
         raise InputError(f"{name}: expected JSON: {error}") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != kind:
+        raise InputError(f"{name}: expected {expected}")
+    if type(record.get("version")) is not int or record["version"] != version:
         raise InputError(
-            f'{name}: expected an episode, {{"format": "{FORMAT}", ...}}, as export() and '
-            "polygym optimize write it"
-        )
-    if type(record.get("version")) is not int or record["version"] != VERSION:
-        raise InputError(
-            f"{name}: expected version {VERSION} of the format, found {record.get('version')!r}"
+            f"{name}: expected version {version} of the format, found {record.get('version')!r}"
         )
     return record
 

@@ -15,12 +15,11 @@ rule of the table that is not sound (:mod:`polygym.graphs.envs.replaying`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from polygym.errors import InputError
+from polygym.episodes.record import read_as
 from polygym.graphs.envs.saturation import ACTIONS, Saturation
 from polygym.graphs.envs.substitution import Substitution
 from polygym.graphs.envs.task import DEFAULT_RULES
@@ -72,20 +71,8 @@ def read(text: str, name: str) -> dict[str, Any]:
     Raises:
         InputError: it is none; says what is expected.
     """
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: expected JSON: {error}") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(
-            f'{name}: expected an episode on a graph, {{"format": "{FORMAT}", ...}}, as export() '
-            "writes it"
-        )
-    if type(record.get("version")) is not int or record["version"] != VERSION:
-        raise InputError(
-            f"{name}: expected version {VERSION} of the format, found {record.get('version')!r}"
-        )
-    return record
+    expected = f'an episode on a graph, {{"format": "{FORMAT}", ...}}, as export() writes it'
+    return read_as(text, name, FORMAT, VERSION, expected)
 
 
 def _actions(episode: Saturation | Substitution) -> list[dict[str, Any]]:

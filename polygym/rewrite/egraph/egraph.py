@@ -132,10 +132,6 @@ class EGraph:
         """Return the nodes that have a class as child, in no certain order, dead ones too."""
         return self._uses[self.find(name)]
 
-    def is_blacklisted(self, node: int) -> bool:
-        """Whether a node is blacklisted."""
-        return self.states[node] == _BLACK
-
     def is_original(self, node: int) -> bool:
         """Whether a node is part of a term that was added whole."""
         return bool(self.originals[node])

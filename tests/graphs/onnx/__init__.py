@@ -1,1 +1,1 @@
-"""Features and models of time."""
+"""ONNX files in and out."""
