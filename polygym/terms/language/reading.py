@@ -16,17 +16,18 @@ is the second of three parts; Integers that are written where a Float is needed 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.rewrite.expressions import is_integer, is_real
-from polygym.rewrite.term import Term, postorder, term
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.declared import SELECTION, declared, expect_name, is_name, type_of
 from polygym.terms.language.deep import Deep, run
 from polygym.terms.language.nodes import bound, constant, facts, lam, let, variable
 from polygym.terms.language.operators import ALIASES, OPERATORS, IllTyped, result_of
-from polygym.terms.language.program import Program, resized, sizes_in
+from polygym.terms.language.program import Program, sizes_in
+from polygym.terms.language.scope import Read, Scope, as_float, blank, note_sizes, sized, ways
 from polygym.terms.language.syntax import Source, Syntax
 from polygym.terms.language.types import (
     FLOAT,
@@ -34,62 +35,16 @@ from polygym.terms.language.types import (
     Base,
     Function,
     Pair,
-    Size,
     Type,
-    Vector,
     merged,
-    type_named,
 )
 
-__all__ = ["is_name", "parse_program", "parse_programs"]
+__all__ = ["parse_program", "parse_programs"]
 
-_GET = re.compile(r"get\$(\d+)\$(\d+)")
-_NAME = re.compile(r"[^\s()\";:%?=\d.+*/<>&-][^\s()\";:%?=]*")
-_WORDS = {"lam", "def", "rule", "True", "False"}
 _LARGEST = 2**63 - 1
 _MOST = 400_000
 _OVERLOADED = {"add", "sub", "mul", "div", "eq", "ne", "gt", "gte", "lt", "lte", "if"}
 _OF_FLOATS = {"exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "pow", "max", "min"}
-
-
-def is_name(word: str) -> bool:
-    """Whether a word can be the name of a variable."""
-    return (
-        bool(_NAME.fullmatch(word))
-        and word not in _WORDS
-        and word not in OPERATORS
-        and not _GET.fullmatch(word)
-        and word not in ("nan", "inf")
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A term, its type with sizes, and its value if it is the size of something."""
-
-    term: Term
-    kind: Type
-    size: Size = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What names mean: those that are bound, the innermost last; those of sizes; free ones."""
-
-    names: tuple[tuple[str, Type, Size], ...] = ()
-    free: dict[str, Type] = field(default_factory=dict)
-    given: Mapping[str, _Read] = field(default_factory=dict)
-    is_bare: bool = True
-
-    def within(self, name: str, kind: Type, size: Size = None) -> _Scope:
-        names = (*self.names, (name, kind, size))
-        return _Scope(names, self.free, self.given, self.is_bare)
-
-    def known(self, kind: Type) -> Type:
-        """Return a type as it is written in this scope, with what its sizes are called outside."""
-        if not self.given:
-            return kind
-        return resized(kind, lambda name: self.given[name].size if name in self.given else None)
 
 
 def parse_programs(text: str, file: str = "<text>") -> list[Program]:
@@ -135,7 +90,7 @@ def parse_program(text: str, file: str = "<text>", name: str | None = None) -> P
 
 
 def _bare(source: Source, one: Syntax) -> Program:
-    scope = _Scope()
+    scope = Scope()
     read = run(_Reading(source, {}).term(one, scope))
     return Program("it", tuple(scope.free.items()), read.kind, read.term)
 
@@ -152,7 +107,7 @@ def _definition(source: Source, one: Syntax, known: dict[str, _Definition]) -> _
         given = (parts[3],)
     parameters: dict[str, Type] = {}
     for parameter in given:
-        word, kind = _declared(source, parameter)
+        word, kind = declared(source, parameter)
         if word in parameters:
             raise source.error(parameter, f"expected one parameter {word}, found two")
         parameters[word] = kind
@@ -163,45 +118,14 @@ def _definition(source: Source, one: Syntax, known: dict[str, _Definition]) -> _
                 raise source.error(
                     parts[3], f"expected the size {size} to be an Integer, found {free[size]}"
                 )
-    result = _type(source, parts[2])
+    result = type_of(source, parts[2])
     reading = _Reading(source, dict(known))
-    read = run(reading.term(parts[4], _Scope((), free, is_bare=False)))
+    read = run(reading.term(parts[4], Scope((), free, is_bare=False)))
     read = reading.fitted(parts[4], read, result, f"the result of {name}")
     both = merged(result, read.kind)
     assert both is not None
     program = Program(name, tuple(parameters.items()), both, read.term)
     return _Definition(program, parts[4], reading)
-
-
-def _declared(source: Source, one: Syntax) -> tuple[str, Type]:
-    """Return the name and the type of ``(x : TYPE)``."""
-    parts = one.parts or ()
-    if len(parts) < 3 or parts[1].word != ":":
-        raise source.error(one, f"expected (NAME : TYPE), found {one}")
-    _expect_name(source, parts[0])
-    if len(parts) == 3:
-        return parts[0].word, _type(source, parts[2])
-    words = Syntax(parts[2].token, parts[2:])
-    return parts[0].word, _type(source, words)
-
-
-def _expect_name(source: Source, one: Syntax) -> None:
-    if not is_name(one.word):
-        raise source.error(one, f"expected a name, found {one}")
-
-
-def _type(source: Source, one: Syntax) -> Type:
-    text = str(one)
-    if text.endswith("…"):
-        text = _whole(one)
-    try:
-        return type_named(text)
-    except InputError as error:
-        raise source.error(one, str(error)) from None
-
-
-def _whole(one: Syntax) -> str:
-    return " ".join(one._words())
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +146,9 @@ class _Reading:
     def error(self, where: Syntax, message: str, hint: str = "") -> SourceError:
         return self._source.error(where, message, hint)
 
-    def term(self, one: Syntax, scope: _Scope) -> Deep[_Read]:
+    def term(self, one: Syntax, scope: Scope) -> Deep[Read]:
         """Read a term; a generator for :func:`polygym.terms.language.deep.run`."""
-        read: _Read
+        read: Read
         self._source.read += 1
         if self._source.read > _MOST:
             raise LimitError(
@@ -243,7 +167,7 @@ class _Reading:
         if head == "lam":
             read = yield self._lam(one, scope, None)
             return read
-        found = _GET.fullmatch(head)
+        found = SELECTION.fullmatch(head)
         if found:
             read = yield self._get(one, scope, int(found[1]) - 1, int(found[2]))
             return read
@@ -262,38 +186,38 @@ class _Reading:
         near = get_close_matches(word, [*OPERATORS, *self._known, "lam"], 3)
         return f"perhaps {', '.join(near)}" if near else "docs/terms.md lists the operators"
 
-    def _leaf(self, one: Syntax, scope: _Scope) -> _Read:
+    def _leaf(self, one: Syntax, scope: Scope) -> Read:
         word = one.word
         if is_integer(word):
             value = int(word)
             if not -_LARGEST - 1 <= value <= _LARGEST:
                 raise self.error(one, f"expected an Integer of 64 bits, found {word}")
-            return _Read(term(value), INTEGER, value)
+            return Read(term(value), INTEGER, value)
         if is_real(word):
             real = float(word)
             if real in (float("inf"), float("-inf")):
                 raise self.error(one, f"expected a finite number, found {word}")
-            return _Read(term(real), FLOAT)
+            return Read(term(real), FLOAT)
         if word in ("True", "False"):
             made = constant(word == "True")
-            return _Read(made, facts(made).type)
+            return Read(made, facts(made).type)
         for distance, (name, kind, size) in enumerate(reversed(scope.names)):
             if name == word:
-                return _Read(bound(distance, kind), kind, size)
+                return Read(bound(distance, kind), kind, size)
         if word in scope.given:
             return scope.given[word]
         if word in scope.free:
             kind = scope.free[word]
-            return _Read(variable(word, kind), kind, word if kind == INTEGER else None)
+            return Read(variable(word, kind), kind, word if kind == INTEGER else None)
         if not is_name(word):
             raise self.error(one, f"expected a number or a name, found {word}")
         if not scope.is_bare:
             known = ", ".join(dict.fromkeys([*(name for name, *_ in scope.names), *scope.free]))
             raise self.error(one, f"expected one of the names {known or '(none)'}, found {word}")
         scope.free[word] = FLOAT
-        return _Read(variable(word, FLOAT), FLOAT)
+        return Read(variable(word, FLOAT), FLOAT)
 
-    def _let(self, one: Syntax, scope: _Scope) -> Deep[_Read]:
+    def _let(self, one: Syntax, scope: Scope) -> Deep[Read]:
         parts = one.parts or ()
         if len(parts) < 3:
             raise self.error(one, f"expected (let (x a) b), found {one}")
@@ -305,7 +229,7 @@ class _Reading:
             pair = binding.parts or ()
             if len(pair) != 2 or not pair[0].word:
                 raise self.error(binding, f"expected (NAME TERM), found {binding}")
-            _expect_name(self._source, pair[0])
+            expect_name(self._source, pair[0])
             read = yield self.term(pair[1], scope)
             values.append(read.term)
             scope = scope.within(pair[0].word, read.kind, read.size)
@@ -313,20 +237,20 @@ class _Reading:
         made, kind, size = body.term, body.kind, body.size
         for value in reversed(values):
             made = let(value, made)
-        return _Read(made, kind, size)
+        return Read(made, kind, size)
 
-    def _lam(self, one: Syntax, scope: _Scope, wanted: Type | None) -> Deep[_Read]:
+    def _lam(self, one: Syntax, scope: Scope, wanted: Type | None) -> Deep[Read]:
         parts = one.parts or ()
         if len(parts) != 3:
             raise self.error(one, f"expected (lam (x : TYPE) BODY), found {one}")
         if parts[1].parts is not None:
-            name, written = _declared(self._source, parts[1])
+            name, written = declared(self._source, parts[1])
             kind = scope.known(written)
             if wanted is not None and merged(kind, wanted) is None:
                 raise self.error(parts[1], f"expected the argument to be {wanted}, found {kind}")
         else:
             name = parts[1].word
-            _expect_name(self._source, parts[1])
+            expect_name(self._source, parts[1])
             if wanted is None:
                 raise self.error(
                     parts[1],
@@ -335,9 +259,9 @@ class _Reading:
                 )
             kind = wanted
         body = yield self.term(parts[2], scope.within(name, kind))
-        return _Read(lam(kind, body.term), Function(kind, body.kind))
+        return Read(lam(kind, body.term), Function(kind, body.kind))
 
-    def _get(self, one: Syntax, scope: _Scope, place: int, count: int) -> Deep[_Read]:
+    def _get(self, one: Syntax, scope: Scope, place: int, count: int) -> Deep[Read]:
         if len(one.parts or ()) != 2:
             raise self.error(one, f"expected ({one.first} TUPLE), found {one}")
         read = yield self.term((one.parts or ())[1], scope)
@@ -345,7 +269,7 @@ class _Reading:
             raise self.error(one, f"expected a tuple of {count} parts, found {read.kind}")
         return self._part(one, place, read)
 
-    def _part(self, one: Syntax, place: int, read: _Read) -> _Read:
+    def _part(self, one: Syntax, place: int, read: Read) -> Read:
         kind = read.kind
         if not isinstance(kind, Pair):
             raise self.error(one, f"(select 0 t): expected a tuple, found {kind}")
@@ -354,11 +278,11 @@ class _Reading:
                 one,
                 f"(select 0 t): expected a number from 0 to {len(kind.parts) - 1}, found {place}",
             )
-        return _Read(term("select", term(place), read.term), kind.parts[place])
+        return Read(term("select", term(place), read.term), kind.parts[place])
 
-    def _operation(self, one: Syntax, name: str, scope: _Scope) -> Deep[_Read]:
+    def _operation(self, one: Syntax, name: str, scope: Scope) -> Deep[Read]:
         parts = (one.parts or ())[1:]
-        read: list[_Read] = []
+        read: list[Read] = []
         for place, part in enumerate(parts):
             if part.first == "lam":
                 wanted: Type | None = INTEGER if name in ("build", "sumbuild") else None
@@ -383,10 +307,10 @@ class _Reading:
         except IllTyped as error:
             raise self.error(one, str(error), _hint(read)) from None
         made = term(name, *(part.term for part in read))
-        kind, size = _sized(name, read, kind)
-        return _Read(made, kind, size)
+        kind, size = sized(name, read, kind)
+        return Read(made, kind, size)
 
-    def _converted(self, name: str, read: list[_Read]) -> list[_Read]:
+    def _converted(self, name: str, read: list[Read]) -> list[Read]:
         """Return arguments, with Integers that are written out as Floats beside Floats."""
         if name not in _OVERLOADED and name not in _OF_FLOATS:
             return read
@@ -397,9 +321,9 @@ class _Reading:
         )
         if not is_float:
             return read
-        return [*read[:start], *(_as_float(part) for part in read[start:])]
+        return [*read[:start], *(as_float(part) for part in read[start:])]
 
-    def _call(self, one: Syntax, callee: _Definition, scope: _Scope) -> Deep[_Read]:
+    def _call(self, one: Syntax, callee: _Definition, scope: Scope) -> Deep[Read]:
         """Read the body of another definition, with ``let`` for its parameters.
 
         A size is what the argument's type says it is, or else the ``size`` of the argument.
@@ -412,35 +336,35 @@ class _Reading:
                 f"expected {_many(len(parameters), 'argument')} of {callee.program.name}, "
                 f"found {len(parts)}",
             )
-        outer, values = scope, list[_Read]()
+        outer, values = scope, list[Read]()
         names = tuple(("", kind, size) for _, kind, size in scope.names)
-        sizes: dict[str, _Read] = {}
+        sizes: dict[str, Read] = {}
         for part, (name, wanted) in zip(parts, parameters, strict=True):
             read = yield self.term(part, outer)
-            read = self.fitted(part, read, _blank(wanted), f"{name} of {callee.program.name}")
+            read = self.fitted(part, read, blank(wanted), f"{name} of {callee.program.name}")
             values.append(read)
-            _note_sizes(sizes, wanted, read.kind)
+            note_sizes(sizes, wanted, read.kind)
             outer = outer.within("", read.kind)
             names = (*names, (name, read.kind, read.size))
         for at, (_, wanted) in enumerate(parameters):
-            for size, way in _ways(wanted, lambda leaf: leaf):
+            for size, way in ways(wanted, lambda leaf: leaf):
                 if size not in sizes and size in callee.program.sizes:
                     distance = len(values) - 1 - at
                     kind = names[len(scope.names) + at][1]
-                    values.append(_Read(way(bound(distance, kind)), INTEGER))
+                    values.append(Read(way(bound(distance, kind)), INTEGER))
                     names = (*names, (size, INTEGER, None))
                     sizes[size] = values[-1]
         given = {name: read for name, read in sizes.items() if read.size is not None}
-        body = yield callee.reading.term(callee.body, _Scope(names, {}, given, is_bare=False))
+        body = yield callee.reading.term(callee.body, Scope(names, {}, given, is_bare=False))
         made = body.term
         for value in reversed(values):
             made = let(value.term, made)
-        return _Read(made, body.kind, body.size)
+        return Read(made, body.kind, body.size)
 
-    def fitted(self, where: Syntax, read: _Read, wanted: Type, what: str) -> _Read:
+    def fitted(self, where: Syntax, read: Read, wanted: Type, what: str) -> Read:
         """Return what was read as something of a type, or say that it is not."""
         if wanted == FLOAT and read.kind == INTEGER:
-            read = _as_float(read)
+            read = as_float(read)
         if merged(read.kind, wanted) is None:
             raise self.error(
                 where, f"expected {what} to be {wanted}, found {read.kind}", _hint([read])
@@ -448,72 +372,10 @@ class _Reading:
         return read
 
 
-def _as_float(read: _Read) -> _Read:
-    """Return an Integer that is written out (a number, or sums and products of them) as a Float."""
-    if read.kind != INTEGER:
-        return read
-    made: dict[Term, Term] = {}
-    for one in postorder([read.term]):
-        if isinstance(one.head, int) and not one.children:
-            made[one] = term(float(one.head))
-        elif one.head in ("add", "sub", "mul", "neg"):
-            made[one] = term(one.head, *(made[child] for child in one.children))
-        else:
-            return read
-    return _Read(made[read.term], FLOAT)
-
-
-def _hint(read: list[_Read]) -> str:
+def _hint(read: list[Read]) -> str:
     kinds = {part.kind for part in read}
     return "(to_float n) is an Integer as a Float" if {FLOAT, INTEGER} <= kinds else ""
 
 
 def _many(count: int, what: str) -> str:
     return f"one {what}" if count == 1 else f"{count} {what}s"
-
-
-def _sized(name: str, read: list[_Read], kind: Type) -> tuple[Type, Size]:
-    """Return the type of a result with the sizes that are known, and its value if it is a size."""
-    if isinstance(kind, Vector) and name in ("build", "deltaVec", "constVec"):
-        return Vector(kind.element, read[0].size), None
-    vector = read[0].kind
-    if name == "size" and isinstance(vector, Vector):
-        return kind, vector.size
-    return kind, None
-
-
-def _blank(kind: Type) -> Type:
-    """Return a parameter's type as callers see it: sizes that are names may be any."""
-    return resized(kind, lambda name: None)
-
-
-def _note_sizes(sizes: dict[str, _Read], wanted: Type, found: Type) -> None:
-    """Note what the named sizes of a parameter are, where the argument's type says so."""
-    match wanted, found:
-        case Vector(element, size), Vector(its_element, its_size):
-            if isinstance(size, str) and size not in sizes and its_size is not None:
-                leaf = variable(its_size, INTEGER) if isinstance(its_size, str) else term(its_size)
-                sizes[size] = _Read(leaf, INTEGER, its_size)
-            _note_sizes(sizes, element, its_element)
-        case Pair(parts), Pair(its_parts):
-            for part, its_part in zip(parts, its_parts, strict=True):
-                _note_sizes(sizes, part, its_part)
-
-
-_Way = Callable[[Term], Term]
-
-
-def _ways(kind: Type, way: _Way) -> Iterator[tuple[str, _Way]]:
-    """Yield the named sizes of a type, and how they are found in a value of that type."""
-    match kind:
-        case Vector(element, size):
-            if isinstance(size, str):
-                yield size, lambda leaf: term("size", way(leaf))
-            yield from _ways(element, lambda leaf: term("index", term(0), way(leaf)))
-        case Pair(parts):
-            for place, part in enumerate(parts):
-                yield from _ways(part, _selecting(place, way))
-
-
-def _selecting(place: int, way: _Way) -> _Way:
-    return lambda leaf: term("select", term(place), way(leaf))

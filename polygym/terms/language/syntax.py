@@ -44,6 +44,11 @@ class Syntax:
                 return "".join(found) + " …"
         return "".join(found).replace("( ", "(")
 
+    @property
+    def whole(self) -> str:
+        """The text without an end, all words apart."""
+        return " ".join(self._words())
+
     def _words(self) -> Iterator[str]:
         stack: list[Syntax | str] = [self]
         while stack:
