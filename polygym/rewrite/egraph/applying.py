@@ -58,6 +58,34 @@ def program_of(rule: Rule, types: Types) -> Program:
     return found
 
 
+def _making(
+    rule: Rule, prospects: Prospects, types: Types, values: list[str]
+) -> tuple[dict[Term, str], list[str]]:
+    """Return what nodes of the targets are called, and the lines that find or make them."""
+    lines: list[str] = []
+    say = lines.append
+    names: dict[Term, str] = {}
+    nodes = needed(rule.targets)
+    for at, one in enumerate(one for one in postorder(rule.targets) if one in nodes):
+        if is_variable(one):
+            names[one] = values[prospects.variables.index(str(one.head))]
+            continue
+        name = names[one] = f"node{at}"
+        if is_computed(one):
+            key = f"(prospect[{prospects.computed.index(one)}],)"
+        else:
+            operator = types.operator(one.head, len(one.children))
+            key = f"({operator}, {''.join(f'{names[child]}, ' for child in one.children)})"
+        say(f"            key = {key}")
+        say(f"            {name} = table.get(key)")
+        say(f"            if {name} is None:")
+        say(f"                {name} = make(key)")
+        say(f"                if {name} < 0: continue")
+        say("                fresh = 1")
+        say(f"            elif parents[{name}] != {name}: {name} = find({name})")
+    return names, lines
+
+
 def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str, Any]]:
     count, width = len(rule.sources), len(prospects.variables)
     roots = [f"root{place}" for place in range(count)]
@@ -87,25 +115,8 @@ def _text(rule: Rule, prospects: Prospects, types: Types) -> tuple[str, dict[str
             f"join(numbers[{root}], {data}) < 0: continue"
         )
     say("            fresh = 0")
-    names: dict[Term, str] = {}
-    nodes = needed(rule.targets)
-    for at, one in enumerate(one for one in postorder(rule.targets) if one in nodes):
-        if is_variable(one):
-            names[one] = values[prospects.variables.index(str(one.head))]
-            continue
-        name = names[one] = f"node{at}"
-        if is_computed(one):
-            key = f"(prospect[{prospects.computed.index(one)}],)"
-        else:
-            operator = types.operator(one.head, len(one.children))
-            key = f"({operator}, {''.join(f'{names[child]}, ' for child in one.children)})"
-        say(f"            key = {key}")
-        say(f"            {name} = table.get(key)")
-        say(f"            if {name} is None:")
-        say(f"                {name} = make(key)")
-        say(f"                if {name} < 0: continue")
-        say("                fresh = 1")
-        say(f"            elif parents[{name}] != {name}: {name} = find({name})")
+    names, making = _making(rule, prospects, types, values)
+    lines += making
     targets = [names[target] for target in rule.targets]
     if count > 1:
         checks = " or ".join(

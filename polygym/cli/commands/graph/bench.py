@@ -12,7 +12,7 @@ from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options import json_option, seed_option
 from polygym.cli.output import heading, seconds
 from polygym.cli.tables import print_table
-from polygym.cli.text import shorten
+from polygym.cli.text import listed, shorten
 from polygym.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(
     from polygym.graphs.race import Entrant, Race, Runner, race
 
     known = [one.value for one in Runner if one is not Runner.POLYGYM]
-    names = [name.strip() for name in against.split(",") if name.strip()]
+    names = listed(against)
     for name in names:
         if name not in known:
             raise InputError(

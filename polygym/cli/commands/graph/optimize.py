@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from polygym.graphs.sources import Source
 
 
+_ITERATIONS, _STEPS = 15, 100
+"""How far saturation and backtracking go if nothing is said."""
+
+
 @click.command("optimize")
 @click.argument("model")
 @shape_option
@@ -68,7 +72,7 @@ if TYPE_CHECKING:
     "--iterations",
     type=click.IntRange(0, 10_000),
     metavar="N",
-    help="Iterations of saturation (default 15), or of backtracking (default 100).",
+    help=f"Iterations of saturation (default {_ITERATIONS}) or of backtracking ({_STEPS}).",
 )
 @click.option(
     "--alpha",
@@ -151,18 +155,14 @@ def command(
     rules = chosen_rules(rule_files)
     costs = chosen_costs(kind, threads)
     tell = _silent if as_json else _told
+    found: Optimized
     if method == "backtracking":
-        found = backtracked(
-            source.graph,
-            costs,
-            rules,
-            alpha,
-            100 if iterations is None else iterations,
-            time_limit,
-            tell,
-        )
+        steps = _STEPS if iterations is None else iterations
+        found = backtracked(source.graph, costs, rules, alpha, steps, time_limit, tell)
     else:
-        limits = Limits(nodes, 15 if iterations is None else iterations, time_limit, k_multi)
+        limits = Limits(
+            nodes, _ITERATIONS if iterations is None else iterations, time_limit, k_multi
+        )
         options = Options(limits, extraction=Extraction(extract), extraction_seconds=extract_limit)
         found = optimize(source.graph, costs, options, rules, tell)
     report: dict[str, Any] = {"model": model, "threads": threads, "seed": seed, "method": method}

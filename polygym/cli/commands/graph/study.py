@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,9 +13,11 @@ from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import chosen_costs, threads_option
 from polygym.cli.options import json_option
 from polygym.cli.output import heading, say, seconds
+from polygym.cli.text import listed
 from polygym.errors import InputError
 from polygym.files import write_atomically
 
+_REPORT = "report.md"
 _PARTS = ("search", "settings", "k", "order", "cycles", "end")
 _HELP = """Make the tables and figures of the TENSAT paper on this machine, trial by trial.
 
@@ -82,12 +85,9 @@ def command(
     as_json: bool,
 ) -> Answer:
     """Run what is missing, and write the report of all that is there."""
-    from polygym.graphs import library
     from polygym.graphs.rules import standard
-    from polygym.graphs.study.figures import figures
     from polygym.graphs.study.folder import open_study
     from polygym.graphs.study.plan import Part, Trial, trials
-    from polygym.graphs.study.report import report
     from polygym.graphs.study.running import Setting, run_trial
     from polygym.measure.evaluation.fingerprint import fingerprint
     from polygym.rewrite.rule import text_of_rules
@@ -95,10 +95,7 @@ def command(
     for name in parts:
         if name not in _PARTS:
             raise InputError(f"expected parts among {', '.join(_PARTS)}, found {name}")
-    chosen = [one.strip() for one in models.split(",") if one.strip()] or list(library.NAMES)
-    for name in chosen:
-        if name not in library.NAMES:
-            raise InputError(f"--models: expected some of {', '.join(library.NAMES)}, found {name}")
+    chosen = _chosen(models)
     rules = standard()
     costs = chosen_costs(kind, threads)
     machine = fingerprint()
@@ -127,15 +124,36 @@ def command(
             rows.append(row)
             if not as_json:
                 say(f"  {row['cost']:.1f} in {seconds(row['seconds'])}", err=True)
-    write_atomically(out / "report.md", report(rows).encode())
+    tables = _written(out, rows)
+    if as_json:
+        return Answer(document=rows)
+    heading(f"{len(rows)} trials; {out / _REPORT}")
+    click.echo(tables, nl=False)
+    return Answer()
+
+
+def _chosen(models: str) -> list[str]:
+    """Return the models that an option names, all of them if it names none."""
+    from polygym.graphs import library
+
+    chosen = list(listed(models) or library.NAMES)
+    for name in chosen:
+        if name not in library.NAMES:
+            raise InputError(f"--models: expected some of {', '.join(library.NAMES)}, found {name}")
+    return chosen
+
+
+def _written(out: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write the report and the figures; return the report."""
+    from polygym.graphs.study.figures import figures
+    from polygym.graphs.study.report import report
+
+    tables = report(rows)
+    write_atomically(out / _REPORT, tables.encode())
     for name, picture in figures(rows).items():
         write_atomically(out / f"{name}.svg", picture.svg)
         write_atomically(out / f"{name}.png", picture.png)
-    if as_json:
-        return Answer(document=rows)
-    heading(f"{len(rows)} trials; {out / 'report.md'}")
-    click.echo(report(rows), nl=False)
-    return Answer()
+    return tables
 
 
 def _digest(text: str) -> str:

@@ -63,15 +63,7 @@ def read_access(
     Subscripts that are not affine are put into the list ``computed``; without one they are refused.
     """
     source = bindings.source
-    base, subscripts = node, []
-    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
-        base = node.expr
-        subscripts = [c_ast.Constant("int", "0", node.coord)]
-    while isinstance(base, c_ast.ArrayRef):
-        subscripts.insert(0, base.subscript)
-        base = base.name
-    if not isinstance(base, c_ast.ID):
-        raise pointer_arithmetic(node, bindings)
+    base, subscripts = _taken_apart(node, bindings)
     binding = bindings.binding(base, environment, affine.expression)
     if isinstance(binding, Known):
         binding = Variable(binding.symbol, bindings.shape(binding.symbol, base))
@@ -117,6 +109,20 @@ def read_access(
         text=c_text(node),
         node=node,
     )
+
+
+def _taken_apart(node: Any, bindings: Bindings) -> tuple[Any, list[Any]]:
+    """Return the name that an access begins with, and its subscripts; ``*name`` has the one 0."""
+    base, subscripts = node, []
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        base = node.expr
+        subscripts = [c_ast.Constant("int", "0", node.coord)]
+    while isinstance(base, c_ast.ArrayRef):
+        subscripts.insert(0, base.subscript)
+        base = base.name
+    if not isinstance(base, c_ast.ID):
+        raise pointer_arithmetic(node, bindings)
+    return base, subscripts
 
 
 def _refuse_replaced(node: Any, variable: Variable, bindings: Bindings) -> None:
