@@ -10,17 +10,20 @@ The return of a rule's episode is what the environment paid for it; that of a ca
 measured where the environment pays for a measurement, else again what the environment pays.
 
 The training's folder keeps the positions (``demonstrations.npz``) and a table of the episodes
-(``demonstrations.csv``), so that nothing is gathered, nor measured, twice.
+(``demonstrations.csv``), so that nothing is gathered, nor measured, twice; ``left-out.csv`` names
+the cases of a corpus that no episode reaches, with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -54,6 +57,13 @@ _SEED = 3_000_000
 _Shown = tuple[Played, list[Position]]
 
 
+class LeftOut(NamedTuple):
+    """A case of a corpus that teaches nothing, and why."""
+
+    program: str
+    why: str
+
+
 @dataclass(slots=True)
 class _Watched:
     """A policy of which every step is written down: what was seen, allowed and done."""
@@ -81,11 +91,16 @@ def demonstrations(experiment: Experiment, folder: Path) -> Positions:
         found.load(file)
         return found
     options = CloningOptions(**experiment.hyperparameters)
-    teacher = _of_rule if experiment.teacher in POLICIES else _of_corpus
+    left_out: list[LeftOut] = []
+    if experiment.teacher in POLICIES:
+        shown = _of_rule(experiment, found)
+    else:
+        shown = _of_corpus(experiment, found, left_out)
     rows = []
-    for row, positions in islice(teacher(experiment, found), options.demonstrations):
+    for row, positions in islice(shown, options.demonstrations):
         rows.append(row)
         found.extend(positions)
+    _say(left_out, folder)
     if not len(found):
         raise InputError(
             f"teacher: expected decisions to learn from, found none of {experiment.teacher}"
@@ -110,8 +125,25 @@ def _of_rule(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
         )
 
 
-def _of_corpus(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
-    """Yield the best of what a corpus has of every case, as far as there is such."""
+def _say(left_out: Sequence[LeftOut], folder: Path) -> None:
+    """Keep which cases taught nothing, and say how many they are."""
+    if not left_out:
+        return
+    file = folder / "left-out.csv"
+    with file.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(LeftOut._fields)
+        writer.writerows(left_out)
+    print(f"{len(left_out)} cases of the corpus teach nothing: {file} says why", file=sys.stderr)
+
+
+def _of_corpus(
+    experiment: Experiment, into: Positions, left_out: list[LeftOut]
+) -> Iterator[_Shown]:
+    """Yield the best of what a corpus has of every case, as far as there is such.
+
+    What cannot be read any more, is out of isl's reach or of the episodes' goes to ``left_out``.
+    """
     files = (NEAR, SHIPPED) if experiment.teacher == CORPUS else (Path(experiment.teacher),)
     for file in files:
         with opened(file) as corpus:
@@ -120,9 +152,14 @@ def _of_corpus(experiment: Experiment, into: Positions) -> Iterator[_Shown]:
             try:
                 with TemporaryDirectory() as folder:
                     found = _of_case(experiment, group, folder, into)
-            except PolygymError:
-                continue  # what cannot be read any more, or is out of isl's reach, teaches nothing
-            if found is not None:
+            except PolygymError as error:
+                left_out.append(LeftOut(group.visit.case.program, str(error)))
+                continue
+            if found is None:
+                left_out.append(
+                    LeftOut(group.visit.case.program, "no episode leads to a row of it")
+                )
+            else:
                 yield found
 
 

@@ -282,6 +282,8 @@ def test_the_best_of_a_corpus_that_can_be_reached_is_shown(
     (row,) = rows_of(tmp_path / "demonstrations.csv")
     assert (row["kernel"], row["status"]) == ("2mm", "ok")
     assert len(found) == int(row["length"])
+    (left,) = rows_of(tmp_path / "left-out.csv")
+    assert left == {"program": "mvt", "why": "no episode leads to a row of it"}
     if paid is not None:
         assert float(row["reward"]) == paid
     batch = found.batch(range(len(found)))
