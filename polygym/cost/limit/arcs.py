@@ -85,7 +85,8 @@ def value(row: Row, point: Point) -> int:
     >>> value((2, -1, 5), (10, 3))
     22
     """
-    return sum(map(mul, row, point), row[-1])
+    total: int = sum(map(mul, row, point), row[-1])
+    return total
 
 
 def arcs(flows: Flows, sizes: Sizes) -> tuple[Arc, ...]:
@@ -135,7 +136,8 @@ def _convex(where: isl.Set) -> Iterator[tuple[tuple[Row, ...], tuple[Row, ...]]]
     for piece in basic_sets(where.make_disjoint()):
         if piece.dim(isl.dim_type.div):
             continue
-        least, zero = [], []
+        least: list[Row] = []
+        zero: list[Row] = []
         for one in piece.get_constraints():
             row = (*coefficients(one, isl.dim_type.set), constant(one))
             (zero if one.is_equality() else least).append(row)

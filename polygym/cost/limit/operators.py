@@ -121,10 +121,10 @@ def _kind_of_binary(
         case BinaryOperator.MULTIPLY:
             return _of_factors(left, right)
         case BinaryOperator.DIVIDE:
-            value = _value(right, 3.0)
-            if value is None or abs(value) == 1.0:
+            divisor = _value(right, 3.0)
+            if divisor is None or abs(divisor) == 1.0:
                 return None
-            return Kind.ANY if _is_power_of_two(value) else Kind.DIVIDE
+            return Kind.ANY if _is_power_of_two(divisor) else Kind.DIVIDE
         case _:
             return Kind.ANY
 
@@ -158,8 +158,8 @@ def is_constant(node: Expression) -> bool:
 def _value(node: Expression, usual: float) -> float | None:
     """Return a literal's value, None for another constant, and the usual one for what varies."""
     match node:
-        case FloatLiteral(value) | IntegerLiteral(value):
-            return float(value)
+        case FloatLiteral() | IntegerLiteral():
+            return float(node.value)
         case Cast(operand):
             return _value(operand, usual)
         case Unary(UnaryOperator.NEGATE, operand):
