@@ -1,4 +1,4 @@
-"""What ``polygym bench --against limit`` adds: the limit in entries, as entries, and as a picture."""
+"""What ``polygym bench --against limit`` adds: limits in entries, as entries, and as a picture."""
 
 from __future__ import annotations
 
