@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_OFF = "off"
+
 
 @contextmanager
 def put_in_place(path: Path, *, replaces: bool = True) -> Iterator[Path]:
@@ -66,6 +68,20 @@ def write_atomically(path: Path, contents: bytes) -> None:
     """
     with put_in_place(path) as beside:
         beside.write_bytes(contents)
+
+
+def cache_folder() -> Path | None:
+    """Return where polygym keeps what it can make again; None where that is switched off.
+
+    That is ``$POLYGYM_CACHE``, or ``polygym`` in the user's cache folder; ``POLYGYM_CACHE=off``
+    keeps nothing.
+    """
+    given = os.environ.get("POLYGYM_CACHE", "")
+    if given.lower() == _OFF:
+        return None
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polygym"
 
 
 def locked(descriptor: int) -> bool:

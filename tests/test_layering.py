@@ -31,6 +31,7 @@ LAYERS = (
     {"programs", "pictures", "rewrite"},
     {"measure.worker"},
     {"measure.evaluation"},
+    {"measure.machine"},
     {"cost"},
     {"episodes"},
     {"envs", "search.explore", "search.planning"},

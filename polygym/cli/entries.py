@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from polygym.cli.limits import share
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
+from polygym.cost.limit.bound import Limit
 from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
 from polygym.search.explore.means import geometric_mean
+
+Json: TypeAlias = dict[str, Any]
+
+LIMIT = "limit"
+"""What the limit is called among those that are compared."""
 
 _LONGEST_HEADING = 24
 
@@ -19,7 +26,8 @@ _LONGEST_HEADING = 24
 class Entry:
     """One program with one schedule: its outcome, or why there is none.
 
-    ``simplified`` says under which mapping there is code if not under the one asked for.
+    ``simplified`` says under which mapping there is code if not under the one asked for. ``limit``
+    is that of the program, of every entry of one that has it.
     """
 
     program: str
@@ -29,6 +37,14 @@ class Entry:
     error: str
     ratio: float | None
     simplified: str = ""
+    limit: Limit | None = None
+
+    @property
+    def of_limit(self) -> float | None:
+        """Which share of the limit it reaches, where it ran and the limit is known."""
+        if self.limit is None or not isinstance(self.outcome, Ok):
+            return None
+        return share(self.limit, self.outcome.best)
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry with its raw samples."""
@@ -43,6 +59,7 @@ class Entry:
             "seconds": self.outcome.best if isinstance(self.outcome, Ok) else None,
             "samples": list(self.outcome.samples) if isinstance(self.outcome, Ok) else [],
             "speedup": self.ratio,
+            "of_limit": self.of_limit,
         }
 
 
@@ -58,29 +75,44 @@ def mean_speedup(entries: Sequence[Entry]) -> float | None:
     return geometric_mean(entry.ratio for entry in entries if entry.ratio is not None)
 
 
+def mean_of_limit(entries: Sequence[Entry]) -> float | None:
+    """Return the geometric mean of the shares of the limit that entries reach."""
+    return geometric_mean(entry.of_limit for entry in entries if entry.of_limit is not None)
+
+
 def print_entries(
     results: Sequence[Sequence[Entry]], names: Sequence[str], means: dict[str, float | None]
 ) -> None:
     """Write a row for every program; its entries are in the order of the names.
 
-    The first schedule is the one that the ratios refer to.
+    The first schedule is the one that the ratios refer to. Where there are limits, how much of them
+    each reaches stands behind it, and they themselves at the end.
     """
-    columns = ["PROGRAM", names[0].upper()]
+    entries = [entry for row in results for entry in row]
+    limited = any(entry.limit is not None for entry in entries)
+    columns = ["PROGRAM", names[0].upper(), *["OF LIMIT"] * limited]
     for name in names[1:]:
         columns += ["ISL" if name == "isl" else shorten(name, _LONGEST_HEADING), "SPEEDUP"]
+        columns += ["OF LIMIT"] * limited
+    columns += ["LIMIT", "BOUND BY"] * limited
     rows = []
-    for first, *others in results:
-        row = [first.program, _time(first)]
-        for entry in others:
-            row += [_time(entry), _ratio_text(entry.ratio)]
-        rows.append(row)
+    for row in results:
+        cells = [row[0].program]
+        for place, entry in enumerate(row):
+            cells += [_time(entry), *[_ratio_text(entry.ratio)] * (place > 0)]
+            cells += [_share_text(entry.of_limit)] * limited
+        if limited:
+            cells += _limit_cells(row[0].limit)
+        rows.append(cells)
     if rows and len(names) > 1:
-        last = ["geometric mean", ""]
-        for name in names[1:]:
-            last += ["", _ratio_text(means[name])]
-        rows.append(last)
+        last = ["geometric mean"]
+        for place, name in enumerate(names):
+            last += ["", *[_ratio_text(means[name])] * (place > 0)]
+            of_name = [entry for entry in entries if entry.schedule == name]
+            last += [_share_text(mean_of_limit(of_name))] * limited
+        rows.append(last + ["", ""] * limited)
     print_table(columns, rows, "l" + "r" * (len(columns) - 1))
-    for entry in (entry for entries in results for entry in entries):
+    for entry in entries:
         if entry.error:
             say(f"{entry.program}, {shorten(entry.schedule, 60)}: {entry.error}", err=True)
         if entry.simplified:
@@ -89,6 +121,14 @@ def print_entries(
 
 def _ratio_text(value: float | None) -> str:
     return f"{value:.2f}x" if value is not None else "-"
+
+
+def _share_text(value: float | None) -> str:
+    return f"{100 * value:.3g} %" if value is not None else "-"
+
+
+def _limit_cells(limit: Limit | None) -> list[str]:
+    return ["-", "-"] if limit is None else [seconds(limit.seconds), limit.binds.value]
 
 
 def _time(entry: Entry) -> str:

@@ -22,6 +22,7 @@ COMMANDS = {
     "collect": "Measure many candidates of many programs, to learn from.",
     "corpus": "Look at what was collected; check, merge, export it.",
     "cost": "Make models of cost from a corpus; look at them.",
+    "machine": "What this machine does at most; measured once.",
     "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "graph": "Optimise whole models as tensor graphs; run and compare them.",
     "cache": "List, move or forget compiled comprehensions.",

@@ -60,11 +60,13 @@ def duration(seconds: float) -> str:
 def print_summaries(summaries: Sequence[KernelSummary]) -> None:
     """Write a row for every program."""
     names = list(dict.fromkeys(name for one in summaries for name in one.references))
+    limited = any(one.limit for one in summaries)
     print_table(
         (
             "KERNEL",
             "BEST",
             *(name.upper() for name in names),
+            *["OF LIMIT"] * limited,
             "EXPLORED",
             "DISTINCT",
             "OK",
@@ -76,6 +78,7 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
                 shorten(one.label, _LONGEST_NAME),
                 ratio(one.best),
                 *(ratio(one.references.get(name)) for name in names),
+                *[_percent(one.of_limit)] * limited,
                 one.explored,
                 one.distinct,
                 one.ok,
@@ -84,8 +87,12 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
             )
             for one in summaries
         ],
-        "lr" + "r" * (len(names) + 5),
+        "lr" + "r" * (len(names) + 5 + limited),
     )
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.3g} %"
 
 
 def ratio(value: float | None) -> str:

@@ -14,7 +14,7 @@ program's measurements say; ``saved`` reads either from a file, ``chosen`` says 
 ``archives`` keep networks, and ``validation`` asks them about programs that they have not seen.
 ``rows`` are numbers of a schedule alone, without a tree: ``stacked`` loops of the statements in a
 ``stack``, and what their ``ordering`` leaves free, by what dependences demand (``demands``);
-``row_columns`` says which numbers there are.
+``row_columns`` says which numbers there are. ``limit`` is a package: how fast a program could be.
 """
 
 from __future__ import annotations

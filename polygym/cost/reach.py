@@ -219,12 +219,23 @@ def _value(form: isl.Aff) -> Corner:
 
 
 def instances(text: str, sizes: Sizes) -> int:
-    """Return how many points a domain has at given sizes.
+    """Return how many points a domain has at given sizes, a share of its box if need be.
 
     >>> triangle = "[n] -> { S[i, j] : 0 <= j < i < n }"
     >>> instances(triangle, {"n": 5}), instances(triangle, {"n": 2000})
     (10, 1999000)
     """
+    found = exact_instances(text, sizes)
+    if found is not None:
+        return found
+    domain = isl.Set(text)
+    small, _ = _alike(_names(domain, sizes), sizes, domain.dim(isl.dim_type.set))
+    share = Fraction(_counted(domain, small), max(1, _box(text, small)))
+    return max(1, round(share * _box(text, sizes)))
+
+
+def exact_instances(text: str, sizes: Sizes) -> int | None:
+    """Return how many points a domain has at given sizes; None where no polynomial says it."""
     domain = isl.Set(text)
     points = at_sizes(domain, sizes)
     if points.is_empty():
@@ -232,21 +243,24 @@ def instances(text: str, sizes: Sizes) -> int:
     if points.is_box():
         return _box(text, sizes)
     depth = domain.dim(isl.dim_type.set)
-    names = [
+    names = _names(domain, sizes)
+    if max((sizes[name] for name in names), default=0) <= _COUNTED or not depth:
+        return _counted(domain, sizes)
+    small, groups = _alike(names, sizes, depth)
+    found = _by_polynomial(domain, sizes, small, groups, depth)
+    if found is None or found.denominator != 1 or not 0 <= found <= _box(text, sizes):
+        return None
+    return found.numerator
+
+
+def _names(domain: isl.Set, sizes: Sizes) -> list[str]:
+    """Return the sizes on which a domain depends."""
+    return [
         name
         for name in sizes
         if (place := domain.find_dim_by_name(isl.dim_type.param, name)) >= 0
         and domain.involves_dims(isl.dim_type.param, place, 1)
     ]
-    if max((sizes[name] for name in names), default=0) <= _COUNTED or not depth:
-        return _counted(domain, sizes)
-    small, groups = _alike(names, sizes, depth)
-    box = _box(text, sizes)
-    found = _by_polynomial(domain, sizes, small, groups, depth)
-    if found is not None and found.denominator == 1 and 0 <= found <= box:
-        return found.numerator
-    share = Fraction(_counted(domain, small), max(1, _box(text, small)))
-    return max(1, round(share * box))
 
 
 def _by_polynomial(

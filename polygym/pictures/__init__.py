@@ -5,8 +5,8 @@ stands on ``poly``: ``instances`` and ``sizes`` say what is shown, ``order`` whi
 needed, ``plane``, ``arrows`` and ``scale`` where things are; ``domain``, ``frame``, ``legend``,
 ``space`` and ``coordinates`` draw them, ``notes`` writes text in the place of a space, ``style``
 holds colours and letters, ``page`` is the sheet, and ``canvas`` puts all on one. Charts of searches
-share ``chart``: ``convergence`` is that of one search; ``bests``, ``distribution``, ``policies``
-and ``multiples`` are those of sweeps and collections. A ``tree`` is a term.
+share ``chart``: ``convergence`` is that of one search; ``bests``, ``limits``, ``distribution``,
+``policies`` and ``multiples`` are those of sweeps and collections. A ``tree`` is a term.
 """
 
 from __future__ import annotations

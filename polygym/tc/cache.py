@@ -31,11 +31,11 @@ from typing import Any
 
 from polygym.compiler.codegen.common.machine import host
 from polygym.errors import InputError
+from polygym.files import cache_folder
 from polygym.tc.compiler import compiler
 
 FORMAT = 2
 _FILE = f"comprehensions-{FORMAT}.sqlite"
-_OFF = "off"
 _PATIENCE_SECONDS = 10.0
 _TABLE = """CREATE TABLE IF NOT EXISTS kernels (key TEXT NOT NULL, schedule TEXT NOT NULL,
     label TEXT NOT NULL, mapping TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
@@ -128,16 +128,6 @@ def key_of(request: str) -> str:
     """Return the key of what this polygym compiles for a request."""
     document = [FORMAT, request, compiler(), host().llvm]
     return hashlib.sha256(json.dumps(document).encode()).hexdigest()
-
-
-def folder() -> Path | None:
-    """Return where the cache is, None where it is switched off."""
-    given = os.environ.get("POLYGYM_CACHE", "")
-    if given.lower() == _OFF:
-        return None
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polygym"
 
 
 class Cache:
@@ -281,7 +271,7 @@ def _check_owner(path: Path) -> None:
 
 def user_cache() -> Cache | None:
     """Return the user's cache, None where it is switched off."""
-    found = folder()
+    found = cache_folder()
     return None if found is None else Cache(found / _FILE)
 
 

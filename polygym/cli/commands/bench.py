@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
-from polygym.cli.entries import Entry, mean_speedup, print_entries, ratio
+from polygym.cli.entries import (
+    LIMIT,
+    Entry,
+    mean_of_limit,
+    mean_speedup,
+    print_entries,
+    ratio,
+)
 from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
+from polygym.cli.limited import check_figure, draw_limits, limit_entries, with_limit
+from polygym.cli.limits import disturbance
 from polygym.cli.options import (
     EXCLUSION_HELP,
     TARGET_HELP,
@@ -25,7 +35,7 @@ from polygym.cli.options import (
     schedule_maker,
     size_options,
 )
-from polygym.cli.output import progress, say, say_foreign_load
+from polygym.cli.output import progress, say, say_foreign_load, working
 from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
@@ -37,6 +47,7 @@ from polygym.errors import InputError, PolygymError, SourceError
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
 from polygym.measure.evaluation.patience import code_within
+from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
 from polygym.measure.worker.options import MeasureOptions
 from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
@@ -58,6 +69,7 @@ under --mapping and with --threads. Exit code 1: one of them failed. Ctrl-C prin
 --against adds other contenders: isl (its schedule), clang and gcc (-O3 -march=native), and polly
 (clang with Polly: tiled, parallel, the same threads), from the program's own C file. One that is
 not installed is left out with a word. With other compilers outputs are compared to a relative 1e-6.
+And limit: a time below which no code of the program runs on this machine (docs/limit.md).
 
 \b
 Examples:
@@ -67,6 +79,7 @@ Examples:
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
   polygym bench 'all,!stencils,!ludcmp'
+  polygym bench blas --threads 2 --against limit --figure limits.png
 """
 
 _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
@@ -74,12 +87,16 @@ _Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How every program is measured: its schedules, other compilers, the mapping, the rounds."""
+    """How every program is measured: its schedules, other compilers, the mapping, the rounds.
+
+    If it is ``limited``, the limit of every program is computed, too.
+    """
 
     makers: _Makers
     compilers: tuple[str, ...]
     mapping: MachineMapping
     repeat: int
+    limited: bool = False
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -103,7 +120,13 @@ class _How:
     "--against",
     metavar="NAME[,NAME]",
     default="",
-    help="llvm-O3 (the original order, always measured), isl, clang, gcc, polly.",
+    help="llvm-O3 (the original order, always measured), isl, clang, gcc, polly, limit.",
+)
+@click.option(
+    "--figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.png|.svg",
+    help="Draw which share of its limit each program reaches; needs --against limit.",
 )
 @click.option(
     "--repeat",
@@ -121,6 +144,7 @@ def command(
     region: str | None,
     schedules: tuple[str, ...],
     against: str,
+    figure: Path | None,
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
@@ -130,21 +154,30 @@ def command(
 ) -> Answer:
     """Load all programs, measure one after the other, and report what was measured."""
     schedule_names, compilers = _contenders(schedules, against)
+    limited = LIMIT in listed(against)
+    check_figure(figure, limited=limited)
     how = _How(
         {name: schedule_maker(name) for name in schedule_names},
         compilers,
         chosen_mapping(mapping, DEFAULT, threads),
         repeat,
+        limited,
     )
     names = how.contenders
     results: list[tuple[Entry, ...]] = []
+    unlimited: dict[str, str] = {}
     endless: dict[str, list[str]] = {}
     programs = _load(selected(targets), region, dataset, parameters)
+    if limited:
+        with working("measuring the machine"):
+            peaks_of(how.mapping.threads)
     interrupted, machine, load = False, LoadWatch(), None
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
             for label in labels:
                 row, arrays = _measure(worker, label, programs[label], how)
+                if limited:
+                    row = with_limit(row, programs[label], how.mapping, unlimited)
                 results.append(row)
                 if arrays:
                     endless[label] = arrays
@@ -152,16 +185,29 @@ def command(
     except KeyboardInterrupt:
         interrupted = True
     entries = [entry for row in results for entry in row]
-    all_ran = all(isinstance(entry.outcome, Ok) for entry in entries)
+    all_ran = all(isinstance(entry.outcome, Ok) for entry in entries) and not unlimited
     code = INTERRUPTED if interrupted else 0 if all_ran else 1
     means = {
         name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
     }
+    if figure is not None:
+        draw_limits(figure, results, str(dataset or Dataset.LARGE))
     if as_json:
-        return Answer(code, _report(entries, means, endless, dataset, how, load, interrupted))
+        report = _report(entries, means, endless, dataset, how, load, interrupted)
+        if limited:
+            report["entries"] += limit_entries(results, unlimited)
+            report["of_limit"] = {
+                name: mean_of_limit([entry for entry in entries if entry.schedule == name])
+                for name in names
+            }
+        return Answer(code, report)
     print_entries(results, names, means)
     for label, arrays in endless.items():
         say(f"{label}: {remark_on(arrays)}")
+    for label, reason in unlimited.items():
+        say(f"{label}, {LIMIT}: {reason}", err=True)
+    if limited and (warning := disturbance(peaks_of(how.mapping.threads))):
+        say(warning, err=True)
     if how.mapping.caveat:
         say(how.mapping.caveat)
     ran = [one.schedule for one in entries if one.outcome is not None]
@@ -176,7 +222,7 @@ def command(
 def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the schedules and the other compilers that are to be measured."""
     named = listed(against)
-    known = (_LLVM, _ISL, *FOREIGN)
+    known = (_LLVM, _ISL, *FOREIGN, LIMIT)
     for name in named:
         if name not in known:
             raise InputError(f"--against: expected {', '.join(known)}, found {shorten(name)!r}")

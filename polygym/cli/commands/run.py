@@ -10,6 +10,7 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
+from polygym.cli.limits import known_limit, sentence, share
 from polygym.cli.options import (
     TARGET_HELP,
     chosen_mapping,
@@ -33,6 +34,7 @@ from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
+from polygym.cost.limit.bound import Limit
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.patience import code_within
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
@@ -149,10 +151,14 @@ def command(
     mappings = (mapping, mapping if is_original else candidate.done)
     report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
     report["memory_bytes"] = problem.memory
+    limit = known_limit(mapping, program)
+    report["limit"] = None if limit is None else limit.to_json()
+    if limit is not None and isinstance(outcome, Ok):
+        report["of_limit"] = share(limit, outcome.best)
     code = 0 if isinstance(outcome, Ok) else 1
     if as_json:
         return Answer(code, report)
-    _print(report, outcome)
+    _print(report, outcome, limit)
     return Answer(code)
 
 
@@ -203,7 +209,7 @@ def _report(
     }
 
 
-def _print(report: dict[str, Any], outcome: Outcome) -> None:
+def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> None:
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
     say(f"  schedule  {report['schedule']}")
@@ -217,6 +223,8 @@ def _print(report: dict[str, Any], outcome: Outcome) -> None:
         say(f"  time      {seconds(outcome.best)}    (best of {samples})")
         say(f"  original  {seconds(report['baseline_seconds'])}", newline=False)
         say(f"    speedup {report['speedup']:.3g}x")
+        if limit is not None:
+            say(f"  limit     {sentence(limit, outcome.best)}")
     say(f"  compile   {seconds(report['compile_seconds'])}")
     if report["caveat"]:
         say(f"  {report['caveat']}")

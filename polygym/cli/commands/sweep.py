@@ -26,7 +26,7 @@ from polygym.cli.options import (
     seed_option,
     timeout_option,
 )
-from polygym.cli.output import say
+from polygym.cli.output import say, working
 from polygym.cli.stopping import Stop, stoppable
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
@@ -37,6 +37,7 @@ from polygym.episodes.episode import TaskOptions
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.foreign import compared
+from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.selection import selected
 from polygym.search.explore.players import MODEL, check_player, model_name
@@ -44,12 +45,13 @@ from polygym.search.sweep import reading
 from polygym.search.sweep.beginning import begun
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
 from polygym.search.sweep.orders import Orders
-from polygym.search.sweep.rows import ISL
+from polygym.search.sweep.rows import ISL, LIMIT
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.statistics import (
     KernelSummary,
     foreign_note,
     mean_best,
+    mean_of_limit,
     mean_over,
     mean_reference,
     other_compilers,
@@ -132,7 +134,8 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     default="",
     metavar="NAME[,NAME]",
     help="Other compilers to measure beside the schedules, at both sizes: clang, gcc, polly. One "
-    "that is not installed is left out with a word.",
+    "that is not installed is left out with a word. And limit: which share of what this machine "
+    "can do they reach (docs/limit.md).",
 )
 @click.option(
     "--search-dataset",
@@ -237,10 +240,21 @@ def command(
         confirm,
         seconds,
         at_once,
-        found_compilers(listed(against)),
+        _contenders(against, threads),
         asked.file,
     )
     return _sweep(out, setting, orders, plan, as_json)
+
+
+def _contenders(against: str, threads: int) -> tuple[str, ...]:
+    """Return the other compilers that are installed, and the limit; the machine is measured."""
+    named = listed(against)
+    compilers = found_compilers(name for name in named if name != LIMIT)
+    if LIMIT not in named:
+        return compilers
+    with working("measuring the machine"):
+        peaks_of(threads)
+    return (*compilers, LIMIT)
 
 
 def _chosen(kernels: Sequence[str], selection: str) -> tuple[str, ...]:
@@ -334,6 +348,7 @@ def _document(
             "best": mean_best(found),
             ISL: mean_reference(found, ISL),
             "best_over_isl": mean_over(found, ISL),
+            "of_limit": mean_of_limit(found),
         },
         "machine": asdict(this_machine()),
     }

@@ -186,6 +186,14 @@ def reads_without_source(
     return reads.subtract(earlier.apply_range(writes))
 
 
+def exact_flow(
+    reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
+) -> tuple[isl.UnionMap, isl.UnionMap] | None:
+    """Return which write's value each read sees and which reads see none; None where isl fails."""
+    flow = _analysed(reads, writes, order)
+    return None if flow is None else (flow.get_must_dependence(), flow.get_must_no_source())
+
+
 def _analysed(
     reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
 ) -> isl.UnionFlow | None:

@@ -13,9 +13,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from time import time
 
+from polygym.files import cache_folder
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.sqlite_files import explained
-from polygym.tc.cache import folder
 from polygym.tc.compiler import compiler
 
 __all__ = ["CostStore", "user_store"]
@@ -86,5 +86,5 @@ class CostStore:
 
 def user_store(threads: int) -> CostStore:
     """Return the store in the user's cache folder; without one it is kept in memory."""
-    place = folder()
+    place = cache_folder()
     return CostStore(None if place is None else place / "operators.sqlite", threads)

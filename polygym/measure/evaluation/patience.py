@@ -35,6 +35,7 @@ _SCHEDULE_SECONDS = 60.0
 _CHECK_SECONDS = 60.0
 _CODE_SECONDS = 300.0
 _SPACE_SECONDS = 300.0
+_COUNT_SECONDS = 30.0
 
 _LONGER = f"{PATIENCE_VARIABLE}=SECONDS in the environment gives it longer"
 _SCHEDULER = "isl's scheduler"
@@ -47,6 +48,7 @@ _OTHER_CODE = (
     "MEGABYTES more memory"
 )
 _OTHER_SPACE = f"a smaller --limit or fewer --seconds may do; {_LONGER}"
+_NO_LIMIT = f"its limit is not known; {_LONGER}"
 _OTHER_QUESTION = f"a schedule with fewer rows or smaller numbers may take less; {_LONGER}"
 
 
@@ -132,6 +134,11 @@ def code_within(work: Callable[[], Result]) -> Result:
 def decided_within(work: Callable[[], Result]) -> Result:
     """Return what is found about a schedule; raise what that raises, a LimitError if it lasts."""
     return apart("checking the schedule", work, seconds_of(_CHECK_SECONDS), _OTHER_QUESTION)
+
+
+def counted_within(work: Callable[[], Result]) -> Result:
+    """Return what counting a program's work gives; raise what that raises, or a LimitError."""
+    return apart("counting what a program has to do", work, seconds_of(_COUNT_SECONDS), _NO_LIMIT)
 
 
 def space_within(work: Callable[[], Result], seconds: float) -> Result:

@@ -16,7 +16,7 @@ from polygym.search.sweep.claims import claimed
 from polygym.search.sweep.cores import Plan
 from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.orders import Orders
-from polygym.search.sweep.rows import Run
+from polygym.search.sweep.rows import LIMIT, Run
 from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.store import Store, now
 from polygym.version import __version__
@@ -57,5 +57,5 @@ def _check_text(store: Store, name: str) -> None:
 def _this_run(orders: Orders) -> Run:
     """Return where this process is at work."""
     machine = this_machine()
-    compilers = tuple((name, version(name)) for name in orders.against)
+    compilers = tuple((name, version(name)) for name in orders.against if name != LIMIT)
     return Run(now(), __version__, machine.processor, machine.cores, machine.system, compilers)

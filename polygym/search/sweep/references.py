@@ -3,6 +3,8 @@
 A reference is measured at both sizes, beside the original order. Other compilers get the program's
 own C file (:mod:`polygym.measure.evaluation.foreign`); since they may round a sum of products once
 or twice, their outputs are compared to a relative tolerance.
+
+The limit (:mod:`polygym.cost.limit`) is one more: no code, but the time that none goes below.
 """
 
 from __future__ import annotations
@@ -12,16 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL
+from polygym.cost.limit.bound import limit
+from polygym.cost.limit.demand import demand_of
 from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.apart import never
 from polygym.measure.evaluation.foreign import compile_foreign
-from polygym.measure.evaluation.patience import schedule_within
+from polygym.measure.evaluation.patience import counted_within, schedule_within
+from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.outcome import Ok, Outcome, Status
 from polygym.measure.worker.problem import CompiledProgram
 from polygym.programs import Program
 from polygym.search.explore.tried_again import again
-from polygym.search.sweep.rows import Timing
+from polygym.search.sweep.rows import LIMIT, Timing
 
 ORIGINAL_SEED, ISL_SEED = "original", "isl"
 SEEDS = (ORIGINAL_SEED, ISL_SEED)
@@ -61,6 +66,9 @@ def compiler_timings(
     for name in names:
         if is_stopped():
             return
+        if name == LIMIT:
+            yield name, _limit_timing(evaluator)
+            continue
         try:
             codes[name] = compile_foreign(name, evaluator.program, evaluator.options.threads)
         except PolygymError as error:
@@ -75,6 +83,18 @@ def compiler_timings(
         return [_timing(outcome, base) for outcome in found]
 
     yield from zip(codes, again(tuple(codes.values()), measure), strict=True)
+
+
+def _limit_timing(evaluator: Evaluator) -> Timing:
+    """Return the limit as if code had reached it; the detail says what it is bound by."""
+    options, baseline = evaluator.options, evaluator.baseline_seconds
+    try:
+        demand = counted_within(lambda: demand_of(evaluator.program))
+        peaks = peaks_of(options.threads)
+    except PolygymError as error:
+        return Timing(Status.DOES_NOT_COMPILE, detail=str(error))
+    found = limit(demand, peaks, reassociates=options.mapping.tolerance is not None)
+    return Timing(Status.OK, found.seconds, baseline, detail=found.binds.value)
 
 
 def _timing(outcome: Outcome, base: Outcome) -> Timing:

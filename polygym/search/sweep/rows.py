@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polygym.measure.evaluation import Evaluation
 from polygym.measure.worker.outcome import Status
 
-LLVM, ISL = "llvm-O3", "isl"
+LLVM, ISL, LIMIT = "llvm-O3", "isl", "limit"
 
 # What the clock can tell.
 _TICK = 1e-9
@@ -87,7 +87,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What there is to compare with: ``name`` is :data:`ISL`, or a compiler's."""
+    """What there is to compare with: ``name`` is :data:`ISL`, :data:`LIMIT`, or a compiler's."""
 
     kernel: str
     dataset: str

@@ -19,7 +19,7 @@ from polygym.pickles import pickled_by_name
 from polygym.programs import is_path
 from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.reading import Contents
-from polygym.search.sweep.rows import ISL, Episode, Outcome
+from polygym.search.sweep.rows import ISL, LIMIT, Episode, Outcome
 
 # So many programs are named where there may be many.
 _NAMED = 5
@@ -35,7 +35,8 @@ class KernelSummary:
     ``is_confirmed``, else to the search's size, as do ``speedups`` (of every distinct schedule that
     ran) and ``search_references``. ``defects`` has isl's schedule too, and what went wrong when the
     best were confirmed. ``foreign`` is how many cores others had at most while it was
-    measured. ``uncompared`` says of other compilers why they have no speedup.
+    measured. ``uncompared`` says of other compilers why they have no speedup. ``limit`` is the
+    speedup of code that reaches the limit, at ``dataset``; ``bound_by`` says what it is due to.
     """
 
     kernel: str
@@ -56,6 +57,8 @@ class KernelSummary:
     drift: float | None
     foreign: float
     uncompared: Mapping[str, str] = field(default_factory=dict)
+    limit: float | None = None
+    bound_by: str = ""
 
     @property
     def ok(self) -> int:
@@ -67,6 +70,19 @@ class KernelSummary:
         """How many times faster than isl's schedule the best is."""
         isl = self.references.get(ISL)
         return None if self.best is None or not isl else self.best / isl
+
+    @property
+    def of_limit(self) -> float | None:
+        """Which share of its limit the best reaches."""
+        return self._share(self.best)
+
+    @property
+    def isl_of_limit(self) -> float | None:
+        """Which share of its limit isl's schedule reaches."""
+        return self._share(self.references.get(ISL))
+
+    def _share(self, speedup: float | None) -> float | None:
+        return speedup / self.limit if speedup and self.limit else None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -89,6 +105,10 @@ class KernelSummary:
             "drift": self.drift,
             "foreign_cores": self.foreign,
             "uncompared": dict(self.uncompared),
+            "limit": self.limit,
+            "of_limit": self.of_limit,
+            "isl_of_limit": self.isl_of_limit,
+            "bound_by": self.bound_by or None,
         }
 
 
@@ -115,6 +135,11 @@ def mean_over(found: Sequence[KernelSummary], name: str) -> float | None:
     """Return the geometric mean of the best over a reference, where there are both."""
     pairs = [(one.best, one.references.get(name)) for one in found]
     return geometric_mean(best / other for best, other in pairs if best and other)
+
+
+def mean_of_limit(found: Sequence[KernelSummary]) -> float | None:
+    """Return the geometric mean of the shares of their limits that the best reach."""
+    return geometric_mean(one.of_limit for one in found if one.of_limit)
 
 
 def other_compilers(found: Sequence[KernelSummary]) -> tuple[str, ...]:
@@ -209,6 +234,7 @@ def _summary(contents: Contents, kernel: str, error: str) -> KernelSummary:
             for one in contents.references
             if one.kernel == kernel and not one.timing.is_ok
         },
+        *_limit(contents, kernel, dataset),
     )
 
 
@@ -265,8 +291,17 @@ def _references(contents: Contents, kernel: str, dataset: str) -> dict[str, floa
         one.name: speedup
         for one in contents.references
         if (one.kernel, one.dataset) == (kernel, dataset)
+        and one.name != LIMIT
         and (speedup := one.timing.speedup) is not None
     }
+
+
+def _limit(contents: Contents, kernel: str, dataset: str) -> tuple[float | None, str]:
+    """Return the speedup that the limit is, and what it is due to."""
+    for one in contents.references:
+        if (one.kernel, one.dataset, one.name) == (kernel, dataset, LIMIT) and one.timing.is_ok:
+            return one.timing.speedup, one.timing.detail
+    return None, ""
 
 
 def _foreign(contents: Contents, kernel: str) -> float:

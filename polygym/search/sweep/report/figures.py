@@ -1,4 +1,4 @@
-"""The three pictures of a report, with what is to be read beside each.
+"""The pictures of a report, with what is to be read beside each.
 
 They are drawn of what there is: a sweep that has just begun has pictures with less in them.
 """
@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from polygym.pictures.bests import Group, bests_picture
 from polygym.pictures.chart import Picture
 from polygym.pictures.distribution import Distribution, distribution_picture
+from polygym.pictures.limits import Reached, limits_picture
 from polygym.pictures.policies import policies_picture
 from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.reading import Contents
+from polygym.search.sweep.rows import ISL
 from polygym.search.sweep.statistics import (
     KernelSummary,
     mean_best,
+    mean_of_limit,
     mean_reference,
 )
 
@@ -36,7 +39,8 @@ class Figure:
 
 def figures(contents: Contents, found: Sequence[KernelSummary]) -> tuple[Figure, ...]:
     """Return the pictures of a sweep."""
-    return (_distribution(contents, found), _bests(found), _policies(contents, found))
+    drawn = (_distribution(contents, found), _bests(found), _policies(contents, found))
+    return (*drawn, _limits(found)) if any(one.limit for one in found) else drawn
 
 
 def _distribution(contents: Contents, found: Sequence[KernelSummary]) -> Figure:
@@ -73,6 +77,24 @@ def _bests(found: Sequence[KernelSummary]) -> Figure:
     )
     title = "The best schedule of each program"
     return Figure("best", title, text if shown else _NOTHING, picture)
+
+
+def _limits(found: Sequence[KernelSummary]) -> Figure:
+    shown = [one for one in found if one.of_limit is not None]
+    programs = []
+    for one in shown:
+        shares = {"best schedule": one.of_limit, ISL: one.isl_of_limit}
+        known = {name: value for name, value in shares.items() if value is not None}
+        programs.append(Reached(one.label, known, one.bound_by))
+    size = " and ".join(sorted({one.dataset for one in shown})) or "no size yet"
+    mean = mean_of_limit(shown)
+    text = (
+        f"Which share of its limit each program reaches ({many(len(shown), 'program')}; "
+        f"geometric mean of the best: {100 * (mean or 0):.3g} %). No schedule, storage or mapping "
+        "is faster than the limit on this machine; docs/limit.md says how it is computed."
+    )
+    title = "Every program under its roof"
+    return Figure("limits", title, text if shown else _NOTHING, limits_picture(programs, size))
 
 
 def _measured_again(confirmed: int, programs: int) -> str:

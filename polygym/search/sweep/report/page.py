@@ -24,6 +24,7 @@ from polygym.search.sweep.statistics import (
     KernelSummary,
     foreign_note,
     mean_best,
+    mean_of_limit,
     mean_over,
     mean_reference,
     other_compilers,
@@ -184,6 +185,9 @@ def _numbers(found: Sequence[KernelSummary]) -> str:
             f"no slower in {count} of {len(both)}",
         ]
         cards.append((_ratio(mean_over(found, name)), notes))
+    if (reached := mean_of_limit(found)) is not None:
+        count = sum(one.of_limit is not None for one in found)
+        cards.append((_percent(reached), ["of the limit", f"the best of {many(count, 'program')}"]))
     shown = "".join(
         f'<div class="number"><b>{escape(value)}</b>'
         + "".join(f"<span>{escape(note)}</span>" for note in notes)
@@ -221,7 +225,9 @@ def _table(found: Sequence[KernelSummary]) -> str:
         if status not in (Status.OK, Status.WRONG_OUTPUT, Status.CRASH)
         and any(one.statuses.get(status.value) for one in found)
     ]
-    head = ["program", "at", "best", *names, "over isl", "explored", "distinct", "ok", *kinds]
+    limited = any(one.limit for one in found)
+    head = ["program", "at", "best", *names, "over isl", *["of limit", "bound by"] * limited]
+    head += ["explored", "distinct", "ok", *kinds]
     head += ["wrong output", "crash", "drift", "others"]
     rows = []
     for one in found:
@@ -231,6 +237,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
             _ratio(one.best),
             *(_ratio(one.references.get(name)) for name in names),
             _ratio(one.over_isl),
+            *[_percent(one.of_limit), one.bound_by or "-"] * limited,
             str(one.explored),
             str(one.distinct),
             str(one.ok),
@@ -250,6 +257,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         _ratio(mean_best(found)),
         *(_ratio(mean_reference(found, name)) for name in names),
         _ratio(mean_over(found, ISL)),
+        *[_percent(mean_of_limit(found)), ""] * limited,
     ]
     sums = [
         sum(one.explored for one in found),
@@ -267,7 +275,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         '<p class="faint">Drift: the slowest of the original order\'s times during the search over '
         "the fastest. Others: cores that anything else had on average while the program was "
         "measured. Distinct schedules are measured once, whoever found them. Together: the "
-        "geometric means of speedups, the sums of counts.</p>"
+        "geometric means of speedups and of shares of the limit, the sums of counts.</p>"
     )
 
 
@@ -317,6 +325,10 @@ def _each(texts: Iterable[str]) -> str:
 
 def _cells(cells: Iterable[str]) -> str:
     return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.3g} %"
 
 
 def _ratio(value: float | None) -> str:

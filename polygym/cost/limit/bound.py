@@ -1,0 +1,175 @@
+"""The limit: a time below which no schedule, storage or mapping of a program runs on a machine.
+
+Of a program's demand (:mod:`polygym.cost.limit.demand`) and a machine's peaks
+(:mod:`polygym.measure.machine`) it is the largest of three::
+
+    compute   max over kinds of  operations / rate
+    memory    max over levels of bytes from and to there / bandwidth
+    chain     max over chains of steps · latency, where sums are in the order of the source
+
+*Compute.* Additions, multiplications, both together, divisions and roots each need their units; a
+multiply-add counts as one of each, and rates have it so. Times of floats and doubles add up, since
+they are for the same units; integers have units of their own.
+
+*Memory.* Before a program runs its inputs may be in caches, and its outputs may stay there. Let
+C be the bytes of all caches nearer to the cores than a level: of R bytes read and W written at
+least (R - C) and (W - C) pass between that level and the cores.
+
+*Chain.* Under ``reassociate=on`` sums may be taken apart, so that it does not count.
+
+Example: gemm with 1000 by 1100 by 1200 and two threads at 59 · 10^9 multiplications a second has
+1.322 · 10^9 of them: 22 ms. Its 38 MB take 1 ms at 50 GB/s, its chain of 1,200 additions 1 µs. So
+22 ms is the limit, and compute is what binds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, assert_never
+
+from polygym.cost.limit.demand import Chain, Demand
+from polygym.cost.limit.operators import Kind, Operation
+from polygym.cost.limit.paths import Step
+from polygym.measure.machine.peaks import Latencies, Peaks, Rates
+from polygym.pickles import pickled_by_name
+
+
+class Bind(Enum):
+    """What a program is bound by; the value is how tables and JSON call it."""
+
+    COMPUTE = "compute"
+    MEMORY = "memory"
+    CHAIN = "chain"
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The three bounds in seconds, and what they are of."""
+
+    compute: float
+    memory: float
+    chain: float
+    demand: Demand
+    peaks: Peaks
+
+    @property
+    def seconds(self) -> float:
+        """The largest of the bounds that are taken into account."""
+        return max(self.compute, self.memory, self.chain)
+
+    @property
+    def binds(self) -> Bind:
+        """Which one that is."""
+        bounds = {
+            Bind.COMPUTE: self.compute,
+            Bind.MEMORY: self.memory,
+            Bind.CHAIN: self.chain,
+        }
+        return max(bounds, key=lambda one: bounds[one])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        longest: Chain = max(
+            self.demand.chains, key=lambda one: _chain_seconds(one, self.peaks), default=()
+        )
+        return {
+            "seconds": self.seconds,
+            "binds": self.binds.value,
+            "compute_seconds": self.compute,
+            "memory_seconds": self.memory,
+            "chain_seconds": self.chain,
+            "operations": [
+                {"kind": one.kind.value, "type": one.type.value, "number": number}
+                for one, number in self.demand.operations
+            ],
+            "bytes_read": self.demand.traffic.read,
+            "bytes_written": self.demand.traffic.written,
+            "chain": [
+                {"step": one.step.value, "type": one.type.value, "number": number}
+                for one, number in longest
+            ],
+            "threads": self.peaks.threads,
+            "disturbed": self.peaks.disturbed,
+        }
+
+
+def limit(demand: Demand, peaks: Peaks, *, reassociates: bool = False) -> Limit:
+    """Return the limit of a program on a machine, with chains unless sums may be taken apart."""
+    chain = max((_chain_seconds(one, peaks) for one in demand.chains), default=0.0)
+    return Limit(
+        _compute_seconds(demand, peaks),
+        _memory_seconds(demand, peaks),
+        0.0 if reassociates else chain,
+        demand,
+        peaks,
+    )
+
+
+def _compute_seconds(demand: Demand, peaks: Peaks) -> float:
+    return max(_units_seconds(demand, peaks, floating=floating) for floating in (True, False))
+
+
+def _units_seconds(demand: Demand, peaks: Peaks, *, floating: bool) -> float:
+    """Return how long the units for floating numbers, or for integers, take at least."""
+    own = [(one, n) for one, n in demand.operations if one.type.is_floating == floating]
+    sums: dict[str, float] = {}
+    for operation, number in own:
+        for unit, rate in _rates(operation, peaks.rates_of(operation.type)).items():
+            sums[unit] = sums.get(unit, 0.0) + number / rate
+    return max(sums.values(), default=0.0)
+
+
+def _rates(operation: Operation, rates: Rates) -> dict[str, float]:
+    """Return which units an operation needs, with how many they do a second."""
+    match operation.kind:
+        case Kind.ADD:
+            return {"add": rates.add, "any": rates.any}
+        case Kind.MULTIPLY:
+            return {"multiply": rates.multiply, "any": rates.any}
+        case Kind.ANY:
+            return {"any": rates.any}
+        case Kind.DIVIDE:
+            return {"divide": rates.divide}
+        case Kind.ROOT:
+            return {"root": rates.root}
+        case _:
+            assert_never(operation.kind)
+
+
+def _memory_seconds(demand: Demand, peaks: Peaks) -> float:
+    nearer, longest = 0, 0.0
+    for number, level in enumerate(peaks.levels):
+        moved = max(0, demand.traffic.read - nearer) + max(0, demand.traffic.written - nearer)
+        # What is farther away is not faster, whatever was measured of it.
+        fastest = max(one.bandwidth for one in peaks.levels[number:])
+        longest = max(longest, moved / fastest)
+        nearer += level.size
+    return longest
+
+
+def _chain_seconds(chain: Chain, peaks: Peaks) -> float:
+    return sum(
+        number * _latency(wait.step, peaks.latencies_of(wait.type)) for wait, number in chain
+    )
+
+
+def _latency(step: Step, one: Latencies) -> float:
+    """Return how long a step takes at least."""
+    least = min(one.add, one.multiply)
+    match step:
+        case Step.ADD:
+            return one.add
+        case Step.MULTIPLY:
+            return one.multiply
+        case Step.ANY:
+            return least
+        case Step.MULTIPLY_ADD:
+            return min(one.multiply_add, least + one.add)
+        case Step.DIVIDE:
+            return one.divide
+        case Step.ROOT:
+            return one.root
+        case _:
+            assert_never(step)

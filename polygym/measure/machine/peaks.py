@@ -1,0 +1,145 @@
+"""The peaks of a machine, as values: what it did at most, in each of a few plain loops.
+
+A peak is what no code passes: of everything that was measured the best counts, also where it was
+another loop than one would think of. How many additions a second there are, for example, is the
+best of a loop of additions, of one of multiply-adds, and of one of both (some processors have units
+of their own for additions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from polygym.compiler.ir.types import ScalarType
+from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Operations a second on numbers of a type, all threads together.
+
+    ``any`` is how many additions and multiplications there are together. Of integers only that is
+    told apart from divisions, and roots are 0.
+    """
+
+    type: ScalarType
+    add: float
+    multiply: float
+    any: float
+    divide: float
+    root: float
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Seconds that an operation on floating numbers takes which waits for the one before.
+
+    ``multiply_add`` is that from a factor of a multiply-add to its result, ``add`` the lesser one
+    of a sum and of the third operand of a multiply-add.
+    """
+
+    type: ScalarType
+    add: float
+    multiply: float
+    multiply_add: float
+    divide: float
+    root: float
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level of memory: how many bytes it holds for all threads, and how many it moves a second.
+
+    Main memory holds everything, and has 0.
+    """
+
+    name: str
+    size: int
+    bandwidth: float
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """What a machine does at most with a number of threads.
+
+    ``levels`` go from the cores to main memory. ``disturbed`` is how many cores others had while it
+    was measured, 0 where that is not worth a word; then peaks may be too low. ``moment`` is in
+    seconds since 1970.
+    """
+
+    threads: int
+    rates: tuple[Rates, ...]
+    latencies: tuple[Latencies, ...]
+    levels: tuple[Level, ...]
+    disturbed: float = 0.0
+    moment: float = 0.0
+
+    def rates_of(self, scalar: ScalarType) -> Rates:
+        """Return the rates of a type."""
+        return next(one for one in self.rates if one.type is scalar)
+
+    def latencies_of(self, scalar: ScalarType) -> Latencies:
+        """Return the latencies of a type."""
+        return next(one for one in self.latencies if one.type is scalar)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        found = asdict(self)
+        for one in (*found["rates"], *found["latencies"]):
+            one["type"] = one["type"].value
+        return found
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Peaks:
+        """Return what :meth:`to_json` wrote.
+
+        Raises:
+            InputError: it is something else.
+        """
+        try:
+            return Peaks(
+                int(data["threads"]),
+                tuple(Rates(**{**one, "type": ScalarType(one["type"])}) for one in data["rates"]),
+                tuple(
+                    Latencies(**{**one, "type": ScalarType(one["type"])})
+                    for one in data["latencies"]
+                ),
+                tuple(Level(**one) for one in data["levels"]),
+                float(data["disturbed"]),
+                float(data["moment"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "the peaks of a machine: expected what polygym machine writes, found something "
+                f"else ({type(error).__name__}: {error})"
+            ) from None
+
+
+def best_of(first: Peaks, second: Peaks) -> Peaks:
+    """Return the better of two measurements of one machine, number by number.
+
+    What disturbed one of them less is what may still be in the result.
+    """
+
+    def better(one: Any, other: Any, choose: Any) -> Any:
+        numbers = {
+            name: choose(value, getattr(other, name)) if isinstance(value, float) else value
+            for name, value in ((name, getattr(one, name)) for name in one.__slots__)
+        }
+        return type(one)(**numbers)
+
+    return Peaks(
+        first.threads,
+        tuple(better(a, b, max) for a, b in zip(first.rates, second.rates, strict=True)),
+        tuple(better(a, b, min) for a, b in zip(first.latencies, second.latencies, strict=True)),
+        tuple(better(a, b, max) for a, b in zip(first.levels, second.levels, strict=True)),
+        min(first.disturbed, second.disturbed),
+        max(first.moment, second.moment),
+    )
