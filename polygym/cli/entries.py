@@ -9,17 +9,20 @@ from typing import Any
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
+from polygym.compiler.poly.strategy import AUTO, ISL
 from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
 from polygym.search.explore.means import geometric_mean
 
 _LONGEST_HEADING = 24
+_WORDS = (str(ISL), str(AUTO))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One program with one schedule: its outcome, or why there is none.
 
-    ``simplified`` says under which mapping there is code if not under the one asked for.
+    ``simplified`` says under which mapping there is code if not under the one asked for, ``choice``
+    what a schedule was chosen among, if it was.
     """
 
     program: str
@@ -29,6 +32,7 @@ class Entry:
     error: str
     ratio: float | None
     simplified: str = ""
+    choice: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry with its raw samples."""
@@ -36,6 +40,7 @@ class Entry:
             "program": self.program,
             "schedule": self.schedule,
             "text": self.text,
+            "choice": self.choice,
             "status": self.outcome.status.value if self.outcome is not None else "error",
             "error": self.error or None,
             "simplified": self.simplified or None,
@@ -67,7 +72,8 @@ def print_entries(
     """
     columns = ["PROGRAM", names[0].upper()]
     for name in names[1:]:
-        columns += ["ISL" if name == "isl" else shorten(name, _LONGEST_HEADING), "SPEEDUP"]
+        word = name.upper() if name in _WORDS else shorten(name, _LONGEST_HEADING)
+        columns += [word, "SPEEDUP"]
     rows = []
     for first, *others in results:
         row = [first.program, _time(first)]
