@@ -13,8 +13,7 @@ and the greatest promise is taken if it is more than :data:`LEAST`; otherwise is
 one model alone changes nothing, and where both know of no difference nothing changes either.
 
 Example, atax: trees say 2^0.36, the network 2^0.11 for isl's schedule without fusion; the promise
-is 0.2, and it is taken (it is 1.25 times as fast). For gramschmidt's order of the text it is 3 and
-more: isl fuses what differs in depth there, and what it fuses is no longer parallel.
+is 0.2, and it is taken (it is 1.25 times as fast).
 
 Measured on programs that neither model had seen (55 random ones, two threads) this gains 1.11 in
 geometric mean where knowing everything would gain 1.39; trees alone gain as much and lose three
@@ -34,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.ir.scop import Scop
@@ -102,24 +102,37 @@ class Choice:
         }
 
 
-def choose(scop: Scop, sizes: Sizes, mapping: Mapping) -> Choice:
+def choose(scop: Scop, sizes: Sizes, mapping: Mapping, machine: Machine | None = None) -> Choice:
     """Return the few candidates of a program under a mapping, ranked; it is remembered.
+
+    Loops are planned for ``machine``, for this one if none is given.
 
     Where isl has no usual schedule, the first that there is stands in for it. Without all sizes
     nothing is promised.
     """
-    return _choose(scop, tuple(sorted(sizes.items())), mapping)
+    return _choose(scop, tuple(sorted(sizes.items())), mapping, machine or this_machine())
 
 
 @lru_cache(maxsize=64)
-def _choose(scop: Scop, sizes: tuple[tuple[str, int], ...], mapping: Mapping) -> Choice:
+def _choose(
+    scop: Scop, sizes: tuple[tuple[str, int], ...], mapping: Mapping, machine: Machine
+) -> Choice:
     found = few(scop)
-    promises = _promises(scop, list(found.values()), dict(sizes), mapping)
+    promises = _promises(scop, list(found.values()), _Setting(dict(sizes), mapping, machine))
     ranking = tuple(
         Ranked(strategy, schedule, promise)
         for (strategy, schedule), promise in zip(found.items(), promises, strict=True)
     )
     return Choice(ranking, _taken(promises))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """For what loops are planned."""
+
+    sizes: Sizes
+    mapping: Mapping
+    machine: Machine
 
 
 def _taken(promises: list[float | None]) -> int:
@@ -131,16 +144,14 @@ def _taken(promises: list[float | None]) -> int:
     return taken
 
 
-def _promises(
-    scop: Scop, schedules: list[Schedule], sizes: Sizes, mapping: Mapping
-) -> list[float | None]:
+def _promises(scop: Scop, schedules: list[Schedule], setting: _Setting) -> list[float | None]:
     """Return what is promised of schedules beside the first one."""
     nothing: list[float | None] = [None] * len(schedules)
     model = trees.walked()
-    has_sizes = {one.name for one in scop.parameters} <= set(sizes)
+    has_sizes = {one.name for one in scop.parameters} <= set(setting.sizes)
     if len(schedules) == 1 or model is None or not networks.digest() or not has_sizes:
         return nothing
-    seen = [_vector(LegalSchedule(scop, one), mapping, sizes) for one in schedules]
+    seen = [_vector(LegalSchedule(scop, one), setting) for one in schedules]
     if seen[0] is None:
         return nothing
     there = [place for place, one in enumerate(seen) if one is not None]
@@ -165,10 +176,11 @@ def promise_of(first: float, second: float) -> float:
     return min(first, second)
 
 
-def _vector(legal: LegalSchedule, mapping: Mapping, sizes: Sizes) -> Floats | None:
+def _vector(legal: LegalSchedule, setting: _Setting) -> Floats | None:
     """Return the features of a schedule under the mapping; None where they are out of reach."""
     try:
-        (found,) = Candidates(legal, sizes).features([mapping])
+        known = Candidates(legal, setting.sizes, setting.machine)
+        (found,) = known.features([setting.mapping])
     except PolygymError:
         return None
     return None if isinstance(found, PolygymError) else found.vector

@@ -1,4 +1,4 @@
-"""A few schedules of every program: legal, different, and isl is asked a bounded number of times."""
+"""A few schedules of every program: legal, different, and isl is asked three times at most."""
 
 from unittest.mock import patch
 
@@ -19,12 +19,11 @@ MINIMUM, PARALLEL = IslOptions(Fusion.MINIMUM), IslOptions(Fusion.PARALLEL)
 
 # isl takes a second for each schedule of these.
 _SLOW = ("heat-3d", "deriche", "adi")
+SLOW = pytest.mark.slow
 QUICK = [one.name for one in polybench.KERNELS if one.name not in _SLOW]
 
 
-@pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in _SLOW)]
-)
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(n, marks=SLOW) for n in _SLOW)])
 def test_few_are_legal_and_different(name: str) -> None:
     scop = load_scop(name)
     found = few(scop)
