@@ -10,6 +10,7 @@ from polygym.cli.limits import share
 from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
+from polygym.compiler.poly.strategy import AUTO, ISL
 from polygym.cost.limit.bound import Limit
 from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
 from polygym.search.explore.means import geometric_mean
@@ -20,14 +21,16 @@ LIMIT = "limit"
 """What the limit is called among those that are compared."""
 
 _LONGEST_HEADING = 24
+_WORDS = (str(ISL), str(AUTO))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One program with one schedule: its outcome, or why there is none.
 
-    ``simplified`` says under which mapping there is code if not under the one asked for. ``limit``
-    is that of the program, of every entry of one that has it.
+    ``simplified`` says under which mapping there is code if not under the one asked for, ``choice``
+    what a schedule was chosen among, if it was. ``limit`` is that of the program, of every entry of
+    one that has it.
     """
 
     program: str
@@ -37,6 +40,7 @@ class Entry:
     error: str
     ratio: float | None
     simplified: str = ""
+    choice: dict[str, Any] | None = None
     limit: Limit | None = None
 
     @property
@@ -52,6 +56,7 @@ class Entry:
             "program": self.program,
             "schedule": self.schedule,
             "text": self.text,
+            "choice": self.choice,
             "status": self.outcome.status.value if self.outcome is not None else "error",
             "error": self.error or None,
             "simplified": self.simplified or None,
@@ -92,8 +97,8 @@ def print_entries(
     limited = any(entry.limit is not None for entry in entries)
     columns = ["PROGRAM", names[0].upper(), *["OF LIMIT"] * limited]
     for name in names[1:]:
-        columns += ["ISL" if name == "isl" else shorten(name, _LONGEST_HEADING), "SPEEDUP"]
-        columns += ["OF LIMIT"] * limited
+        word = name.upper() if name in _WORDS else shorten(name, _LONGEST_HEADING)
+        columns += [word, "SPEEDUP", *["OF LIMIT"] * limited]
     columns += ["LIMIT", "BOUND BY"] * limited
     rows = []
     for row in results:

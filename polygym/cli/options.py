@@ -1,12 +1,10 @@
-"""What several commands share: targets, sizes, schedules as text, file or name."""
+"""What several commands share: targets, sizes, mappings."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,18 +13,13 @@ from click.core import ParameterSource
 
 from polybench import Dataset
 from polygym.cli.output import say
-from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.loader import is_parallel
-from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.schedule import Schedule, from_json, parse
-from polygym.compiler.poly.strategy import is_strategy, parse_strategy
 from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
 from polygym.measure.evaluation.evaluation import LEAST_MEMORY, MEMORY_VARIABLE
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
-from polygym.measure.evaluation.patience import schedule_within
 from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
 
@@ -239,21 +232,6 @@ def _checked_threads(context: click.Context, _: click.Parameter, value: int | No
     return threads
 
 
-def mapping_in(schedule_text: str) -> Mapping | None:
-    """Return the mapping that a schedule's file names, as `best.json` does; None if none does.
-
-    Its threads are those of the command, unless that leaves them open.
-    """
-    if is_strategy(schedule_text) or "{" in schedule_text:
-        return None
-    try:
-        data = json.loads(_read(schedule_text))
-        found = data.get("mapping") or (data.get("outcome") or {}).get("mapping")
-        return parse_mapping(found) if isinstance(found, str) else None
-    except (ValueError, AttributeError, RecursionError, InputError):
-        return None
-
-
 def chosen_mapping(mapping: Mapping | None, usual: Mapping, threads: int) -> Mapping:
     """Return the mapping that was asked for, or the usual one, with what other options say."""
     found = mapping or usual
@@ -308,38 +286,6 @@ def _parse_parameters(
         return parse_sizes(",".join(values)) if values else {}
     except InputError as error:
         raise click.BadParameter(shorten(str(error), 300)) from None
-
-
-def resolve_schedule(text: str, scop: Scop) -> Schedule:
-    """Return the schedule that a word, a file or isl text stands for."""
-    return schedule_maker(text)(scop)
-
-
-def schedule_maker(text: str) -> Callable[[Scop], Schedule]:
-    """Return what makes the schedule of a program from a word, a file or isl text.
-
-    A file is read now, so that one that is missing is found before there is any program.
-    """
-    if is_strategy(text):
-        return partial(schedule_within, parse_strategy(text))
-    return partial(_parse_either, text if "{" in text else _read(text))
-
-
-def _read(name: str) -> str:
-    """Return the text of a schedule's file."""
-    instead = "original, isl, 'isl fusion=minimum', a file, or isl text such as '{ S[i] -> [i] }'"
-    return read_small_file(name, "a schedule", instead)
-
-
-def _parse_either(text: str, scop: Scop) -> Schedule:
-    """Read isl text or JSON (the schedule itself, or an object with the key ``schedule``)."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return parse(text, scop)
-    if isinstance(data, dict) and "schedule" in data:
-        data = data["schedule"]
-    return parse(data, scop) if isinstance(data, str) else from_json(data, scop)
 
 
 def found_compilers(names: Iterable[str]) -> tuple[str, ...]:

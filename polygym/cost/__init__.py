@@ -7,7 +7,8 @@ tree; ``columns`` says which numbers of these there are, ``nest_columns`` works 
 many nests, by what all of them touch (``touches``); ``candidate`` has the numbers of a schedule
 under a mapping; ``loop_tree`` keeps the loops themselves, ``configuration`` the entries of the
 mapping. ``model`` says what models are and learn from; ``trees`` are the boosted ones, one of which
-is ``shipped`` with the package; ``tree_gru`` is the network that walks over loops
+is ``shipped`` with the package (``tree_files`` are their files; as ``walked_trees`` they are asked
+without LightGBM); ``tree_gru`` is the network that walks over loops
 (``tree_network``); a ``network`` of a few layers, which NumPy asks and PyTorch trains
 (``network_training``), is what policies learn by; a ``correction`` adds to either what one
 program's measurements say; ``saved`` reads either from a file, ``chosen`` says which one is asked,

@@ -19,6 +19,7 @@ from polygym.compiler.codegen.common.machine import Machine, this_machine
 from polygym.cost.model import Card
 from polygym.cost.saved import digest_of
 from polygym.cost.trees import TreeModel
+from polygym.cost.walked_trees import WalkedTrees
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
 
@@ -44,6 +45,13 @@ def shipped() -> TreeModel | None:
     """Return the model for this machine; None in a package without any."""
     found = path()
     return None if found is None else TreeModel.load(found)
+
+
+@cache
+def walked() -> WalkedTrees | None:
+    """Return the same model, to be asked without LightGBM; None in a package without any."""
+    found = path()
+    return None if found is None else WalkedTrees.load(found)
 
 
 def expect_path() -> Path:

@@ -13,13 +13,9 @@ with t = 1 a pair whose faster one has half of the best's speed counts half.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 import time
-import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,13 +24,11 @@ import numpy as np
 
 from polygym.cost.candidate import NAMES
 from polygym.cost.loop_tree import Forest
-from polygym.cost.model import NOISE, VERSION, Card, Kind, Objective, Samples, bootstraps
+from polygym.cost.model import NOISE, Card, Kind, Objective, Samples, bootstraps
 from polygym.cost.nests import Floats
+from polygym.cost.tree_files import TreeFile
 from polygym.errors import InputError
-from polygym.files import write_atomically
 from polygym.pickles import pickled_by_name
-
-_FORMAT = "polygym trees"
 
 
 @pickled_by_name
@@ -86,17 +80,8 @@ class TreeModel:
 
     def save(self, path: Path) -> None:
         """Write the model to one file."""
-        members = [member.model_to_string() for member in self.members]
-        document = {
-            "format": _FORMAT,
-            "version": VERSION,
-            "names": list(self.names),
-            "card": asdict(self.made),
-            "members": members,
-            "sum": _sum(members),
-        }
-        packed = gzip.compress(json.dumps(document).encode(), mtime=0)
-        write_atomically(path, packed)
+        texts = tuple(member.model_to_string() for member in self.members)
+        TreeFile(texts, self.made, self.names).write(path)
 
     @staticmethod
     def load(path: Path) -> TreeModel:
@@ -108,38 +93,12 @@ class TreeModel:
         expect_lightgbm()
         import lightgbm
 
+        file = TreeFile.read(path)
         try:
-            document = json.loads(gzip.decompress(path.read_bytes()))
-            if document["format"] != _FORMAT:
-                raise ValueError
-            version, names = document["version"], tuple(document["names"])
-            if version != VERSION or names != NAMES:
-                raise InputError(
-                    f"{path}: expected a model of the {len(NAMES)} features of version {VERSION}, "
-                    f"found one of {len(names)} of version {version}; it has to be trained again"
-                )
-            card = Card.from_json(document["card"])
-            texts = list(map(str, document["members"]))
-            if not texts:
-                raise ValueError("a model without trees")
-            # LightGBM ends the process where a text is cut, and follows what is changed for ever.
-            if document["sum"] != _sum(texts):
-                raise ValueError("trees that are not as they were written")
-            members = [_booster(one) for one in texts]
-        except (
-            OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, zlib.error,
-            lightgbm.basic.LightGBMError,
-        ) as error:  # fmt: skip
+            members = tuple(map(_booster, file.texts))
+        except (ValueError, lightgbm.basic.LightGBMError) as error:
             raise InputError(f"{path}: expected a model of trees, found: {error}") from None
-        return TreeModel(tuple(members), card, names)
-
-
-def _sum(members: Sequence[str]) -> str:
-    """Return the check sum of trees as texts."""
-    found = hashlib.sha256()
-    for one in members:
-        found.update(f"{len(one)}\0{one}".encode())
-    return found.hexdigest()
+        return TreeModel(members, file.card, file.names)
 
 
 def _booster(text: str) -> Any:

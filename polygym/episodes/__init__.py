@@ -7,7 +7,8 @@ changes a schedule and ``decisions`` asks about the mapping, nest by nest (``nes
 what no action changes, ``nests`` the loops that statements share; ``observe_decisions`` and
 ``decision_tables`` do so for mappings), and ``policies`` names who decides: ``rules``, and the
 policy that has ``learned`` from measurements, whose ``learned_weights`` come with polygym and give
-a ``promise`` of schedules and mappings. Every state is an immutable value, so a copy for a tree
+a ``promise`` of schedules and mappings. An ``automatic`` schedule to begin with is one of a few, by
+these weights and a model of cost. Every state is an immutable value, so a copy for a tree
 search costs nothing.
 
 ``kernels`` resolves which programs episodes are about and keeps what is computed once for each;

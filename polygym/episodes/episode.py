@@ -35,7 +35,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.completion import complete
 from polygym.compiler.poly.spaces.construct import Dimension
 from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
-from polygym.compiler.poly.strategy import Strategy
+from polygym.compiler.poly.strategy import Settled, Strategy
 from polygym.episodes import exploration as exploring
 from polygym.episodes.construction import (
     Construction,
@@ -79,6 +79,7 @@ class Decides:
     """What is decided beside a schedule: a mapping, which begins with one.
 
     With ``start`` the schedule of that strategy is edited; without, one is built from nothing.
+    Where it is to be chosen among a few, it is chosen for that mapping.
     """
 
     mapping: Mapping
@@ -154,14 +155,21 @@ class Task:
     @cached_property
     def beginning(self) -> Schedule:
         """The schedule that episodes begin to edit; the original order where isl gives up."""
-        decides = self.options.decides
-        assert decides is not None
-        assert decides.start is not None
         try:
-            found = schedule_by(decides.start, self.scop)
+            found = schedule_by(self.begins, self.scop)
         except (InputError, LimitError):
             found = original(self.scop)
         return LegalSchedule(self.scop, found).schedule
+
+    @cached_property
+    def begins(self) -> Settled:
+        """The strategy whose schedule episodes begin to edit."""
+        decides = self.options.decides
+        assert decides is not None
+        assert decides.start is not None
+        from polygym.episodes.automatic import settled
+
+        return settled(decides.start, self.scop, self.sizes, decides.mapping)
 
     def nests(self, schedule: Schedule) -> tuple[NestShape, ...]:
         """Return the nests of a legal schedule about which mappings are decided."""

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject, subject
-from polygym.episodes.recorded import GIVEN, Recorded, recorded
+from polygym.episodes.recorded import GIVEN, START, Recorded, recorded
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.pickles import pickled_by_name
@@ -79,6 +79,14 @@ def of_given(
     return _document(environment, arguments, subject, written, evaluation)
 
 
+def _settled(arguments: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+    """Return arguments with the strategy that an automatic start stood for, not to ask again."""
+    decides = subject.options.decides
+    if arguments.get(START) is None or decides is None or decides.start is None:
+        return dict(arguments)
+    return {**arguments, START: str(subject.task.begins)}
+
+
 def _document(
     environment: str,
     arguments: Mapping[str, Any],
@@ -93,7 +101,7 @@ def _document(
         "version": VERSION,
         "polygym": __version__,
         "environment": environment,
-        "arguments": dict(arguments),
+        "arguments": _settled(arguments, subject),
         "program": {
             "target": subject.source.target,
             "file": subject.file,

@@ -72,7 +72,11 @@ class Builder:
         if (again := self._compiled_again(sizes, asked, scop, own)) is not None:
             return again
         chosen = asked.schedule
-        schedule = chosen if isinstance(chosen, Schedule) else usual_schedule(scop, chosen)
+        schedule = (
+            chosen
+            if isinstance(chosen, Schedule)
+            else usual_schedule(scop, chosen, own, asked.mapping)
+        )
         kernel = self._compiled(scop, own, schedule, asked.mapping)
         self._keep(sizes, asked, kernel, Options(schedule, asked.mapping), None)
         return kernel

@@ -24,8 +24,6 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import (
     ISL,
-    IslOptions,
-    Original,
     Strategy,
     is_strategy,
     parse_strategy,
@@ -63,7 +61,8 @@ def define(
     same with ``double`` in the place of ``float``. It comes with its gradient, where there is one.
 
     ``schedule`` says in which order it runs as long as it is not tuned, such as ``isl
-    fusion=maximum``; ``mapping`` and ``threads`` what is done for the machine's sake.
+    fusion=maximum``, or ``auto`` for the one of a few that a model of cost takes for the best.
+    ``mapping`` and ``threads`` say what is done for the machine's sake.
 
     Raises:
         SourceError: the text is no comprehension; says where and why.
@@ -368,7 +367,7 @@ def _unpickled(version: str, state: bytes) -> Comprehension:
 def _strategy(given: Strategy | str) -> Strategy:
     if isinstance(given, str):
         return parse_strategy(given)
-    if not isinstance(given, Original | IslOptions):
+    if not isinstance(given, Strategy):
         raise InputError(f"schedule: expected a strategy such as 'isl skew=off', found {given!r}")
     return given
 

@@ -22,8 +22,8 @@ from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, Strategy
 from polygym.compiler.poly.uninitialised import self_sufficient
+from polygym.episodes.automatic import strategy_within
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
-from polygym.measure.evaluation.patience import schedule_within
 from polygym.native import memory
 from polygym.native.calls import Entry, block
 from polygym.programs.outputs import DTYPES
@@ -202,14 +202,16 @@ class Kernel:
         return array
 
 
-def usual_schedule(scop: Scop, strategy: Strategy = ISL) -> Schedule:
+def usual_schedule(
+    scop: Scop, strategy: Strategy, sizes: Mapping[str, int], mapping: MachineMapping
+) -> Schedule:
     """Return a strategy's schedule; for isl's usual one the order of the text where isl has none.
 
     Raises:
         InputError: isl has none of the kind that was asked for.
     """
     try:
-        return schedule_within(strategy, scop)
+        return strategy_within(strategy, scop, sizes, mapping)
     except PolygymError:
         if strategy != ISL:
             raise

@@ -200,7 +200,7 @@ def test_observations_do_not_know_names(tmp_path: Any) -> None:
     assert traces[0] == traces[1]
 
 
-@pytest.mark.parametrize("start", [None, "isl", "original"])
+@pytest.mark.parametrize("start", [None, "isl", "original", "auto"])
 def test_records_are_played_again_with_their_mapping(start: str | None) -> None:
     env = optimize(start=start, reward="static")
     for seed in range(3):
@@ -215,6 +215,17 @@ def test_records_are_played_again_with_their_mapping(start: str | None) -> None:
         assert played.episode.actions == env.episode.actions
         assert played.schedule == env.episode.schedule()
         assert str(played.measuring.mapping) == info["mapping"]
+
+
+def test_a_record_names_what_an_automatic_start_stood_for() -> None:
+    env = optimize(start="auto", kernel="gesummv", reward="static")
+    env.reset(seed=0)
+    begins = env.episode.schedule()
+    assert begins != isl_schedule(env.subject.program.scop)
+    answer(env, DONE)
+    exported = env.export()
+    assert exported["arguments"]["start"] == "isl fusion=minimum"
+    assert record.replay(exported, "episode.json").schedule == begins
 
 
 def test_a_record_that_was_measured_under_another_mapping_is_refused() -> None:
@@ -240,7 +251,7 @@ def test_a_record_that_was_measured_under_another_mapping_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"start": "polly"}, "start: expected None or original, or isl"),
+        ({"start": "polly"}, "start: expected None or original, auto, or isl"),
         ({"start": 3}, "start: expected a text"),
         ({"start": "isl fusion=all"}, "start: expected None or balanced"),
         ({"features": 1}, "features: expected True or False"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,17 +32,15 @@ from polygym.cli.options import (
     function_option,
     json_option,
     mapping_options,
-    schedule_maker,
     size_options,
 )
 from polygym.cli.output import progress, say, say_foreign_load, working
 from polygym.cli.outputs import figures_of, not_finite, remark_on
+from polygym.cli.schedules import Given, Maker, schedule_maker
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
-from polygym.compiler.poly.schedule import Schedule
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
@@ -82,7 +80,7 @@ Examples:
   polygym bench blas --threads 2 --against limit --figure limits.png
 """
 
-_Makers: TypeAlias = Mapping[str, Callable[[Scop], Schedule]]
+_Makers: TypeAlias = Mapping[str, Maker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +102,15 @@ class _How:
         return (*self.makers, *self.compilers)
 
 
+@dataclass(slots=True)
+class _Said:
+    """What there is to say about contenders, by name: texts, why there is no code, choices."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
 @click.command(
     "bench", help=_HELP, epilog=f"{TARGET_HELP.replace('TARGET', 'Each target')} {EXCLUSION_HELP}"
 )
@@ -111,10 +118,11 @@ class _How:
 @click.option(
     "--schedules",
     multiple=True,
-    default=("original,isl",),
+    default=("original,isl,auto",),
     metavar="NAME[,NAME]",
-    help="original, isl, files with schedules, or isl text; may be repeated. Ratios are to the "
-    "original order, which is always measured. (Default: original,isl.)",
+    help="original, isl, auto (one of a few by a model of cost), files with schedules, or isl "
+    "text; may be repeated. Ratios are to the original order, which is always measured. (Default: "
+    "original,isl,auto.)",
 )
 @click.option(
     "--against",
@@ -283,11 +291,10 @@ def _measure(
     """
     endless: list[str] = []
     outcomes: dict[str, Outcome] = {}
-    texts: dict[str, str] = {}
-    errors: dict[str, str] = {}
+    said = _Said()
     candidates: dict[str, CompiledProgram] = {}
     try:
-        problem, candidates = _compile(program, how, texts, errors)
+        problem, candidates = _compile(program, how, said)
         try:
             session = worker.open(problem, Repetition(minimum=1))
             programs = tuple(candidates.values())
@@ -300,19 +307,20 @@ def _measure(
         except ProblemError as error:
             outcomes = dict.fromkeys(candidates, error.outcome)
     except (PolygymError, MemoryError, RecursionError) as error:
-        errors = dict.fromkeys(how.contenders, failure_of(error).message)
+        said.errors = dict.fromkeys(how.contenders, failure_of(error).message)
     base = outcomes.get(_ORIGINAL)
     entries = tuple(
         Entry(
             label,
             name,
-            texts.get(name, ""),
+            said.texts.get(name, ""),
             outcomes.get(name),
-            errors.get(name, ""),
+            said.errors.get(name, ""),
             ratio(base, outcomes.get(name)),
             how.mapping.simplified(candidates[name].done)
             if name in candidates and name != _ORIGINAL
             else "",
+            said.choices.get(name),
         )
         for name in how.contenders
     )
@@ -320,44 +328,48 @@ def _measure(
 
 
 def _compile(
-    program: Program, how: _How, texts: dict[str, str], errors: dict[str, str]
+    program: Program, how: _How, said: _Said
 ) -> tuple[Problem, dict[str, CompiledProgram]]:
-    """Compile all contenders; add their texts, and why there is no code for some, by name."""
+    """Compile all contenders; add what there is to say about them."""
     with held_back():
         dependences(program.scop)  # what all of them need
     problem = code_within(lambda: compile_problem(program))
     candidates = {}
     for name, make in how.makers.items():
         try:
-            texts[name], found = code_within(
-                partial(_generated, program, make, None if name == _ORIGINAL else how.mapping)
+            given, found = code_within(
+                partial(_generated, program, make, how.mapping, name == _ORIGINAL)
             )
+            said.texts[name] = str(given.schedule)
+            if (choice := given.to_json()) is not None:
+                said.choices[name] = choice
             if isinstance(found, str):
-                errors[name] = found
+                said.errors[name] = found
             else:
                 candidates[name] = found or problem.original
         except (PolygymError, MemoryError, RecursionError) as error:
-            errors[name] = failure_of(error).message
+            said.errors[name] = failure_of(error).message
     for name in how.compilers:
-        texts[name] = " ".join(FOREIGN[name].flags(how.mapping.threads))
+        said.texts[name] = " ".join(FOREIGN[name].flags(how.mapping.threads))
         try:
             with held_back():
                 candidates[name] = compile_foreign(name, program, how.mapping.threads)
         except PolygymError as error:
-            errors[name] = failure_of(error).message
+            said.errors[name] = failure_of(error).message
     return problem, candidates
 
 
 def _generated(
-    program: Program, make: Callable[[Scop], Schedule], mapping: MachineMapping | None
-) -> tuple[str, CompiledProgram | str | None]:
-    """Return a schedule's text with its code or why there is none; without a mapping no code."""
-    schedule = make(program.scop)
+    program: Program, make: Maker, mapping: MachineMapping, is_original: bool
+) -> tuple[Given, CompiledProgram | str | None]:
+    """Return a schedule with its code or why there is none; of the original there is code."""
+    given = make(program.scop, dict(program.parameters), mapping)
+    if is_original:
+        return given, None
     try:
-        code = None if mapping is None else compile_schedule(program, schedule, mapping)
+        return given, compile_schedule(program, given.schedule, mapping)
     except (PolygymError, MemoryError, RecursionError) as error:
-        return str(schedule), failure_of(error).message
-    return str(schedule), code
+        return given, failure_of(error).message
 
 
 def _report(

@@ -12,10 +12,11 @@ from polygym.cli.options import (
     function_option,
     json_option,
     parameters_option,
-    resolve_schedule,
     target_argument,
 )
 from polygym.cli.output import say
+from polygym.cli.schedules import schedule_maker
+from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.legality import Violation, find_violation
 from polygym.measure.evaluation.patience import decided_within
 from polygym.programs import load_scop
@@ -39,7 +40,7 @@ Examples:
     "--schedule",
     "schedule_text",
     required=True,
-    metavar="TEXT|FILE|original|isl",
+    metavar="TEXT|FILE|original|isl|auto",
     help="The schedule: isl text, a file with it, or a name.",
 )
 @parameters_option
@@ -53,7 +54,8 @@ def command(
 ) -> Answer:
     """Decide whether the schedule is legal."""
     scop = load_scop(target, region, parameters)
-    schedule = resolve_schedule(schedule_text, scop)
+    sizes = parameters if len(parameters) == len(scop.parameters) else None
+    schedule = schedule_maker(schedule_text)(scop, sizes, DEFAULT).schedule
     violation = decided_within(lambda: find_violation(scop, schedule))
     code = 0 if violation is None else 1
     if as_json:

@@ -16,9 +16,7 @@ from polygym.cli.options import (
     chosen_mapping,
     function_option,
     json_option,
-    mapping_in,
     mapping_options,
-    resolve_schedule,
     size_options,
     target_argument,
 )
@@ -30,6 +28,7 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
+from polygym.cli.schedules import mapping_in, schedule_maker
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
@@ -60,6 +59,7 @@ Examples:
   polygym run gemm --dataset small
   polygym run my.c -p n=500 --schedule '{ S0[i,j] -> [j,i] }'
   polygym run gemm --schedule isl --json > result.json
+  polygym run gramschmidt --schedule auto --threads 2
   polygym run jacobi-2d --schedule 'isl fusion=maximum skew=off'
   polygym run gemm --schedule result.json
 """
@@ -82,9 +82,10 @@ _MOST_MEGABYTES = 2**27
     "schedule_text",
     default="original",
     show_default=True,
-    metavar="original|isl|FILE|TEXT",
-    help="The order to run in; isl may be followed by words such as fusion=minimum or skew=off "
-    "(docs/schedules.md); FILE holds isl text, JSON, or the output of `run --json`.",
+    metavar="original|isl|auto|FILE|TEXT",
+    help="The order to run in; isl may be followed by words such as fusion=minimum or skew=off, "
+    "auto is one of a few by a model of cost (docs/schedules.md); FILE holds isl text, JSON, or "
+    "the output of `run --json`.",
 )
 @click.option(
     "--repeat",
@@ -115,10 +116,13 @@ def command(
 ) -> Answer:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
-    schedule = resolve_schedule(schedule_text, program.scop)
-    in_order = schedule == original(program.scop)
-    usual = mapping_in(schedule_text) or (SEQUENTIAL if in_order else DEFAULT)
-    mapping = chosen_mapping(mapping, usual, threads)
+    said = mapping_in(schedule_text)
+    tuned = chosen_mapping(mapping, said or DEFAULT, threads)
+    given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), tuned)
+    schedule, in_order = given.schedule, given.schedule == original(program.scop)
+    # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
+    as_it_stands = in_order and given.choice is None and said is None
+    mapping = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
     is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
     start = time.perf_counter()
     with working("compiling"):
@@ -150,7 +154,7 @@ def command(
             baseline = outcome = error.outcome
     mappings = (mapping, mapping if is_original else candidate.done)
     report = _report(program, schedule, mappings, baseline, outcome, compile_seconds, arrays)
-    report["memory_bytes"] = problem.memory
+    report |= {"memory_bytes": problem.memory, "choice": given.to_json()}
     limit = known_limit(mapping, program)
     report["limit"] = None if limit is None else limit.to_json()
     if limit is not None and isinstance(outcome, Ok):
@@ -213,6 +217,9 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
     say(f"  schedule  {report['schedule']}")
+    if report["choice"]:
+        count, taken = len(report["choice"]["ranking"]), report["choice"]["strategy"]
+        say(f"            that of `{taken}`, of {count} by a model of cost")
     say(f"  mapping   {report['mapping']}")
     if report["simplified"]:
         say(f"            {report['simplified']}")

@@ -15,11 +15,11 @@ from polygym.cli.options import (
     mapping_option,
     parameters_option,
     reassociate_option,
-    resolve_schedule,
     target_argument,
     threads_option,
 )
 from polygym.cli.output import heading, say
+from polygym.cli.schedules import schedule_maker
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
@@ -63,8 +63,9 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     "schedule_text",
     default="original",
     show_default=True,
-    metavar="original|isl|FILE|TEXT",
-    help="Whose C to show: the source's order, isl's, or one from a file or isl text.",
+    metavar="original|isl|auto|FILE|TEXT",
+    help="Whose C to show: the source's order, isl's, the one of a few that a model takes for the "
+    "best, or one from a file or isl text.",
 )
 @click.option("--c", "only_c", is_flag=True, help="Print the C function alone, to save or compile.")
 @click.option(
@@ -107,9 +108,9 @@ def command(
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
     scop = load_scop(target, region, parameters)
-    schedule = resolve_schedule(schedule_text, scop)
     sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
+    schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
     if shown is not None:
         stage = code_within(
             lambda: _stage(stage_after(shown, LegalSchedule(scop, schedule), chosen, sizes))

@@ -127,7 +127,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     default="original,isl",
     show_default=True,
     metavar="NAME[,NAME]",
-    help="Orders with which every policy begins: original, isl, or none.",
+    help="Orders with which every policy begins: original, isl, auto, or none.",
 )
 @click.option(
     "--against",

@@ -4,10 +4,14 @@ isl's scheduler is told what to fuse and whether it may skew; the order of the t
 Example, mvt: whatever isl is told, it finds the same schedule of the two products, so there are
 two, with the order of the text. 2mm has four.
 
+A *few* of them are what a default is chosen among (:mod:`polygym.episodes.automatic`): what isl
+usually finds, what it finds told to fuse nothing, or to begin with a parallel loop, and the text.
+
 isl takes its time for each, so it is not asked in vain: not to schedule without skewing where it
 has not skewed anyway (of 170 such schedules of kernels and random programs, told so it found two
 others, of a loop with one iteration), and of programs with very many dependences not for more
-fusion than its own.
+fusion than its own. Of a few none but the usual one is asked for more than once: where isl skews a
+stencil, the order of the text is the one whose loops inside of time are parallel.
 """
 
 from __future__ import annotations
@@ -20,18 +24,26 @@ from polygym.compiler.poly.baselines import schedule_by
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
+from polygym.compiler.poly.strategy import ISL, ORIGINAL, Fusion, IslOptions, Settled
 from polygym.errors import InputError, LimitError
 
 _MANY_DEPENDENCES = 100
-_OF_LARGE = (ORIGINAL, IslOptions(), IslOptions(Fusion.MINIMUM))
+_OF_LARGE = (ORIGINAL, ISL, IslOptions(Fusion.MINIMUM))
 
-ALTERNATIVES: tuple[Strategy, ...] = (
+ALTERNATIVES: tuple[Settled, ...] = (
     ORIGINAL,
     *(IslOptions(fusion) for fusion in Fusion),
     *(IslOptions(fusion, skew=False) for fusion in (Fusion.BALANCED, Fusion.MINIMUM)),
 )
 """The strategies, whose places are what an agent chooses by."""
+
+FEW: tuple[Settled, ...] = (
+    ISL,
+    IslOptions(Fusion.MINIMUM),
+    IslOptions(Fusion.PARALLEL),
+    ORIGINAL,
+)
+"""The strategies of :func:`few`, the usual one first; of equals the first one is taken."""
 
 
 @lru_cache(maxsize=64)
@@ -41,7 +53,7 @@ def alternatives(scop: Scop) -> dict[int, Schedule]:
     What isl does not find, or not in as many operations as it may take, is left out; which that is
     depends on the program alone.
     """
-    known: dict[Strategy, Schedule] = {}
+    known: dict[Settled, Schedule] = {}
     is_large = len(dependences(scop)) > _MANY_DEPENDENCES
     for strategy in ALTERNATIVES:
         if is_large and strategy not in _OF_LARGE:
@@ -50,16 +62,42 @@ def alternatives(scop: Scop) -> dict[int, Schedule]:
             skewing = known.get(replace(strategy, skew=True))
             if skewing is not None and not _is_skewed(skewing):
                 continue
-        try:
-            known[strategy] = LegalSchedule(scop, schedule_by(strategy, scop)).schedule
-        except (InputError, LimitError):
-            continue
+        if (schedule := _legal(strategy, scop)) is not None:
+            known[strategy] = schedule
     found: dict[int, Schedule] = {}
     for place, strategy in enumerate(ALTERNATIVES):
         schedule = known.get(strategy)
         if schedule is not None and schedule not in found.values():
             found[place] = schedule
     return found
+
+
+@lru_cache(maxsize=64)
+def few(scop: Scop) -> dict[Settled, Schedule]:
+    """Return a few different schedules by their strategies; isl is asked three times at most.
+
+    It is asked twice where there are very many dependences, or where it skews. What it does not
+    find is left out; the order of the text is always there.
+    """
+    found: dict[Settled, Schedule] = {}
+    is_large = len(dependences(scop)) > _MANY_DEPENDENCES
+    for strategy in FEW:
+        usual = found.get(ISL)
+        is_skewed = usual is not None and _is_skewed(usual)
+        if strategy == IslOptions(Fusion.PARALLEL) and (is_large or is_skewed):
+            continue
+        schedule = _legal(strategy, scop)
+        if schedule is not None and schedule not in found.values():
+            found[strategy] = schedule
+    return found
+
+
+def _legal(strategy: Settled, scop: Scop) -> Schedule | None:
+    """Return a strategy's schedule, which is checked; None where isl finds none in its bounds."""
+    try:
+        return LegalSchedule(scop, schedule_by(strategy, scop)).schedule
+    except (InputError, LimitError):
+        return None
 
 
 def _is_skewed(schedule: Schedule) -> bool:

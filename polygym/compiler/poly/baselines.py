@@ -17,7 +17,7 @@ from polygym.compiler.poly.lifted import lifted
 from polygym.compiler.poly.numbered import numbered
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.scheduler import SchedulingTask
-from polygym.compiler.poly.strategy import ISL, IslOptions, Original, Strategy
+from polygym.compiler.poly.strategy import ISL, IslOptions, Original, Settled
 from polygym.errors import LimitError
 
 DEEPEST_NEST = 9
@@ -74,7 +74,7 @@ def prepare(scop: Scop) -> None:
     dependences(scop if symbolic is None else symbolic.scop)
 
 
-def schedule_by(strategy: Strategy, scop: Scop) -> Schedule:
+def schedule_by(strategy: Settled, scop: Scop) -> Schedule:
     """Return the schedule that a strategy gives a program; raises as :func:`isl_schedule` does."""
     match strategy:
         case Original():

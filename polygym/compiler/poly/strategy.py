@@ -7,6 +7,7 @@ text lists what differs from the usual::
     isl                            isl's schedule, with the settings that Polly gives it
     isl fusion=minimum             every strongly connected part in loops of its own
     isl skew=off negative=off      loops interchanged and shifted, neither skewed nor reversed
+    auto                           one of a few of these, which a model of cost takes for the best
 
 ==============  ==================================================================================
 ``fusion``      which loops are fused: ``balanced``, all that may be, unless bands get narrower or
@@ -18,6 +19,9 @@ text lists what differs from the usual::
 ``coefficient`` the largest coefficient of a row, or ``any``
 ``constant``    the largest constant of a row, or ``any``
 ==============  ==================================================================================
+
+What ``auto`` stands for depends on sizes, the mapping and the machine as well as on the program;
+:mod:`polygym.episodes.automatic` settles it, and everything below knows the others alone.
 
 Skewing: ``[t + i]`` has two iterators. ``[i + 1]`` is a shift, ``[2i]`` has its iterator twice.
 """
@@ -104,36 +108,54 @@ class IslOptions:
         return " ".join(["isl", *words])
 
 
-Strategy: TypeAlias = Original | IslOptions
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """One of a few others, by a model of cost."""
 
-ORIGINAL, ISL = Original(), IslOptions()
+    def __str__(self) -> str:
+        """Return the text; :func:`parse_strategy` reads it back."""
+        return "auto"
+
+
+Settled: TypeAlias = Original | IslOptions
+"""What a program alone decides."""
+
+Strategy: TypeAlias = Settled | Automatic
+
+ORIGINAL, ISL, AUTO = Original(), IslOptions(), Automatic()
+
+_SINGLE = {str(one): one for one in (ORIGINAL, AUTO)}
+_FIRST = (*_SINGLE, str(ISL))
 
 
 def is_strategy(text: str) -> bool:
     """Whether a text begins as strategies do.
 
-    >>> [is_strategy(text) for text in ("original", "isl skew=off", "isl.json", "{ S[i] -> [i] }")]
+    >>> [is_strategy(text) for text in ("auto", "isl skew=off", "isl.json", "{ S[i] -> [i] }")]
     [True, True, False, False]
     """
-    return text.replace(",", " ").split()[:1] in (["original"], ["isl"])
+    return text.replace(",", " ").split()[:1] in [[first] for first in _FIRST]
 
 
 def parse_strategy(text: str) -> Strategy:
-    """Return the strategy of a text: ``original``, or ``isl`` and words, of which later ones count.
+    """Return the strategy of a text: ``original``, ``auto``, or ``isl`` and words.
+
+    Of words that say two things of one option the later one counts.
 
     Raises:
         InputError: a word is not understood.
     """
     first, *words = text.replace(",", " ").split() or [""]
-    if first not in ("original", "isl"):
+    if first not in _FIRST:
         raise InputError(
-            "a strategy: expected original, or isl and words such as fusion=minimum, found "
+            "a strategy: expected original, auto, or isl and words such as fusion=minimum, found "
             f"{text[:100]!r}"
         )
-    if first == "original":
+    if first in _SINGLE:
         if words:
-            raise InputError(f"a strategy: expected nothing behind original, found {words[0]!r}")
-        return ORIGINAL
+            raise InputError(f"a strategy: expected nothing behind {first}, found {words[0]!r}")
+        return _SINGLE[first]
     values: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")

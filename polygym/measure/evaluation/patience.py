@@ -19,7 +19,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original, prepare, schedule_by
 from polygym.compiler.poly.lifted import has_numbers_for_sizes
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import Original, Strategy
+from polygym.compiler.poly.strategy import Original, Settled
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.apart import apart, never
 from polygym.measure.evaluation.evaluation import MEMORY_VARIABLE, usual_memory
@@ -80,7 +80,7 @@ class Patience:
         self._spent = 0.0
 
     def schedule(
-        self, strategy: Strategy, scop: Scop, is_stopped: Callable[[], bool] = never
+        self, strategy: Settled, scop: Scop, is_stopped: Callable[[], bool] = never
     ) -> Schedule:
         """Return the schedule of a strategy, out of the seconds that are left.
 
@@ -108,7 +108,7 @@ def _other_schedules(scop: Scop) -> str:
 
 
 def schedule_within(
-    strategy: Strategy, scop: Scop, is_stopped: Callable[[], bool] = never
+    strategy: Settled, scop: Scop, is_stopped: Callable[[], bool] = never
 ) -> Schedule:
     """Return the schedule that a strategy gives a program.
 
@@ -120,6 +120,20 @@ def schedule_within(
     if not isinstance(strategy, Original):
         prepare(scop)  # what this process needs as well, and isl's count of operations bounds
     return Patience().schedule(strategy, scop, is_stopped)
+
+
+def schedules_within(
+    work: Callable[[], Result], scop: Scop, is_stopped: Callable[[], bool] = never
+) -> Result:
+    """Return what comes of asking isl for several schedules of a program, out of the same seconds.
+
+    Raises:
+        StoppedError: ``is_stopped`` said so meanwhile.
+        LimitError: it would take too long.
+    """
+    prepare(scop)
+    seconds = seconds_of(_SCHEDULE_SECONDS)
+    return apart(_SCHEDULER, work, seconds, _other_schedules(scop), is_stopped)
 
 
 def code_within(work: Callable[[], Result]) -> Result:

@@ -25,7 +25,7 @@ import numpy as np
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ISL, Strategy
+from polygym.compiler.poly.strategy import ISL, Settled
 from polygym.episodes.episode import Task, TaskOptions
 from polygym.episodes.policies import play, policy
 from polygym.errors import PolygymError
@@ -140,7 +140,7 @@ class Candidates:
 
 def _by_strategies(program: Program, dice: np.random.Generator, count: int) -> list[Schedule]:
     """Return schedules of isl's: the usual one, and some of the others."""
-    others: list[Strategy] = [one for one in STRATEGIES if one != ISL]
+    others: list[Settled] = [one for one in STRATEGIES if one != ISL]
     order = [others[k] for k in dice.permutation(len(others))[: count - 1]]
     return list(schedules_of(program.scop, _SECONDS, (ISL, *order)).values())
 

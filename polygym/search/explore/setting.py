@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from polygym.compiler.poly.strategy import ISL
+from polygym.compiler.poly.strategy import AUTO
 from polygym.cost.chosen import SHIPPED, ChosenModel
 from polygym.episodes import record
 from polygym.episodes.episode import Decides, Episode
@@ -37,7 +37,8 @@ class Setting(Conditions):
 
     The program is read once: its file may change while the search is at work. Episodes are those of
     the environment that builds whole schedules, with the policy in the agent's place; those of the
-    policy that has learned edit isl's schedule and decide its mapping too.
+    policy that has learned edit the schedule that a model of cost takes among a few, and decide its
+    mapping too.
     ``model`` is whom the policy asks that asks a model.
     """
 
@@ -55,7 +56,7 @@ class Setting(Conditions):
         """The program and its processes."""
         options = self.options
         if self.decides_mapping:
-            options = replace(options, decides=Decides(self.measuring.mapping, ISL))
+            options = replace(options, decides=Decides(self.measuring.mapping, AUTO))
         return subject(self.source, options)
 
     @property
@@ -74,7 +75,7 @@ class Setting(Conditions):
         """Return an episode as JSON that can be replayed."""
         if not self.decides_mapping:
             return record.of(SCHEDULE, self._arguments(), self.subject, episode, evaluation)
-        arguments = {**self._arguments(), START: str(ISL)}
+        arguments = {**self._arguments(), START: str(AUTO)}
         return record.of(OPTIMIZE, arguments, self.subject, episode, evaluation)
 
     def record_of_given(self, evaluation: Evaluation) -> dict[str, Any]:
@@ -92,9 +93,15 @@ class Setting(Conditions):
             "process": whole["process"],
             "policy": self.policy,
             **({"model": self.model.digest} if self.policy == MODEL else {}),
-            **({"weights": digest()} if self.policy == LEARNED else {}),
+            **self._learned(),
             **{name: conditions[name] for name in _OF_ALL_SCHEDULES},
         }
+
+    def _learned(self) -> dict[str, Any]:
+        """Return what decides the choices of the policy that has learned, if it is that."""
+        if self.policy != LEARNED:
+            return {}
+        return {"weights": digest(), START: str(self.subject.task.begins)}
 
     def _arguments(self) -> dict[str, Any]:
         conditions = self.conditions_json()

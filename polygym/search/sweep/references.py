@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from polygym.compiler.poly.baselines import original
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ISL
+from polygym.compiler.poly.strategy import AUTO, ISL, ORIGINAL, Strategy, parse_strategy
 from polygym.cost.limit.bound import limit
 from polygym.cost.limit.demand import demand_of
+from polygym.episodes.automatic import strategy_within
 from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluator
 from polygym.measure.evaluation.apart import never
 from polygym.measure.evaluation.foreign import compile_foreign
-from polygym.measure.evaluation.patience import counted_within, schedule_within
+from polygym.measure.evaluation.patience import counted_within
 from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.outcome import Ok, Outcome, Status
 from polygym.measure.worker.problem import CompiledProgram
@@ -28,13 +30,15 @@ from polygym.programs import Program
 from polygym.search.explore.tried_again import again
 from polygym.search.sweep.rows import LIMIT, Timing
 
-ORIGINAL_SEED, ISL_SEED = "original", "isl"
-SEEDS = (ORIGINAL_SEED, ISL_SEED)
+_SEEDS: tuple[Strategy, ...] = (ORIGINAL, ISL, AUTO)
+SEEDS = tuple(map(str, _SEEDS))
 
 
-def seed_or_reason(name: str, program: Program, is_stopped: Callable[[], bool]) -> Schedule | str:
+def seed_or_reason(
+    name: str, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
+) -> Schedule | str:
     """Return the schedule that a search may begin with, or why there is none."""
-    return original(program.scop) if name == ORIGINAL_SEED else isl_or_reason(program, is_stopped)
+    return _schedule_or_reason(parse_strategy(name), program, mapping, is_stopped)
 
 
 def isl_or_reason(program: Program, is_stopped: Callable[[], bool] = never) -> Schedule | str:
@@ -43,8 +47,15 @@ def isl_or_reason(program: Program, is_stopped: Callable[[], bool] = never) -> S
     Raises:
         StoppedError: ``is_stopped`` before it is known.
     """
+    return _schedule_or_reason(ISL, program, SEQUENTIAL, is_stopped)
+
+
+def _schedule_or_reason(
+    strategy: Strategy, program: Program, mapping: Mapping, is_stopped: Callable[[], bool]
+) -> Schedule | str:
+    sizes = own_sizes(program.scop, dict(program.parameters))
     try:
-        return schedule_within(ISL, program.scop, is_stopped)
+        return strategy_within(strategy, program.scop, sizes, mapping, is_stopped)
     except PolygymError as error:
         return str(error)
 

@@ -116,7 +116,7 @@ def _play(
     """Return the schedule of an episode, or why it has none; the first ones are the seeds'."""
     seed, seeds = setting.seed, setting.seeds
     if step.index < len(seeds):
-        return seed_or_reason(seeds[step.index], program, is_stopped)
+        return seed_or_reason(seeds[step.index], program, setting.measuring.mapping, is_stopped)
     return schedule_of(play(seed, step.index - len(seeds)))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Strategy
+from polygym.compiler.poly.strategy import ORIGINAL, Fusion, IslOptions, Settled, Strategy
 from polygym.errors import PolygymError
 from polygym.measure.evaluation.patience import Patience
 from polygym.pickles import pickled_by_name
@@ -25,7 +25,7 @@ from polygym.search.explore.neighbourhood import entries, rolled, tile_sizes
 _MOST_TILED = 6
 
 
-STRATEGIES: tuple[Strategy, ...] = (
+STRATEGIES: tuple[Settled, ...] = (
     *(
         IslOptions(fusion, skew, negative)
         for skew, negative in ((True, True), (False, True), (True, False), (False, False))
@@ -37,7 +37,7 @@ STRATEGIES: tuple[Strategy, ...] = (
 
 
 def schedules_of(
-    scop: Scop, seconds: float = inf, strategies: Sequence[Strategy] = STRATEGIES
+    scop: Scop, seconds: float = inf, strategies: Sequence[Settled] = STRATEGIES
 ) -> dict[Way, Schedule]:
     """Return the schedules of a program, those that isl finds; equal ones count once.
 

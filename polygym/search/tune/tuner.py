@@ -17,10 +17,11 @@ from math import inf
 from typing import Any
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.ir.scop import Scop
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.baselines import prepare
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ISL, ORIGINAL, Strategy
+from polygym.compiler.poly.strategy import AUTO, ORIGINAL, Strategy
+from polygym.episodes.automatic import strategy_within
 from polygym.episodes.policies import Policy
 from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import (
@@ -33,7 +34,6 @@ from polygym.measure.evaluation import (
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.evaluation.evaluator import Choice
-from polygym.measure.evaluation.patience import schedule_within
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program
 from polygym.search.explore.tried_again import evaluate, evaluate_together
@@ -127,7 +127,7 @@ def tune(
     start: Mapping,
     plan: Plan = Plan(),
     *,
-    strategy: Strategy = ISL,
+    strategy: Strategy = AUTO,
     seeds: Sequence[Candidate] = (),
     recorded: Sequence[Evaluation] = (),
     show: Callable[[Progress], None] = lambda _: None,
@@ -136,7 +136,7 @@ def tune(
     """Search for the fastest schedule and mapping of a program.
 
     ``start`` has the threads; under it ``strategy`` is what the result is compared with, or, where
-    isl has no such schedule, the first that there is. ``seeds`` did well elsewhere. ``show`` is
+    there is no such schedule, the first that there is. ``seeds`` did well elsewhere. ``show`` is
     called after every candidate. A KeyboardInterrupt ends the search with what has been found;
     ``waiting`` surrounds the parts in which one may be raised.
 
@@ -153,13 +153,13 @@ def tune(
         prepare(program.scop)
     with waiting():
         known = schedules_of(program.scop, _seconds_for_schedules(plan))
-    begin = _adopted([Candidate(strategy, start)], program.scop, known, start)
+    begin = _adopted([Candidate(strategy, start)], program, known, start)
     ways = tuple(known)
     begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
     # What has been measured to compare with may be hard to beat: it is a candidate too.
-    as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program.scop, known, start)
+    as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program, known, start)
     begin += [one for one in as_is if one not in begin]
-    begin += _adopted(seeds, program.scop, known, start)
+    begin += _adopted(seeds, program, known, start)
     sizes = dict(program.parameters)
     genes = Genes.of(program.scop, ways, sizes, start)
     search = make_search(
@@ -189,15 +189,16 @@ def _seconds_for_schedules(plan: Plan) -> float:
 
 
 def _adopted(
-    seeds: Sequence[Candidate], scop: Scop, known: dict[Way, Schedule], start: Mapping
+    seeds: Sequence[Candidate], program: Program, known: dict[Way, Schedule], start: Mapping
 ) -> list[Candidate]:
     """Return what did well elsewhere as candidates here; a schedule that does not exist is none."""
-    found = []
+    found, scop = [], program.scop
+    sizes = own_sizes(scop, dict(program.parameters))
     for seed in seeds:
         if isinstance(seed.strategy, Played | Edited):
             continue
         try:
-            schedule = schedule_within(seed.strategy, scop)
+            schedule = strategy_within(seed.strategy, scop, sizes, start)
         except PolygymError:
             continue
         mapping = replace(seed.mapping, threads=start.threads, reassociate=start.reassociate)

@@ -340,7 +340,7 @@ def test_a_search_begins_with_its_seeds(
     assert "seeds" in err
     code, _, err = call(capsys, y_ax, "--out", str(tmp_path / "x"), "--seeds", "best")
     assert code == 2
-    assert "seeds: expected original or isl, found 'best'" in err
+    assert "seeds: expected original or isl or auto, found 'best'" in err
 
 
 @pytest.mark.skipif(executable("gcc") is None, reason="needs gcc")

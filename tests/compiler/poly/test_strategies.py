@@ -12,6 +12,7 @@ from polygym.compiler.poly.baselines import isl_schedule, original, schedule_by
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import (
+    AUTO,
     ISL,
     ORIGINAL,
     Algorithm,
@@ -34,7 +35,7 @@ RESTRICTED = [
 ]
 
 ANY = st.one_of(
-    st.just(ORIGINAL),
+    st.sampled_from((ORIGINAL, AUTO)),
     st.builds(
         IslOptions,
         st.sampled_from(Fusion),
@@ -55,7 +56,7 @@ def test_they_print_and_parse(strategy: Strategy) -> None:
 
 
 def test_texts() -> None:
-    assert (str(ISL), str(ORIGINAL)) == ("isl", "original")
+    assert (str(ISL), str(ORIGINAL), str(AUTO)) == ("isl", "original", "auto")
     found = parse_strategy("isl, fusion=maximum skew=on skew=off coefficient=any")
     assert found == IslOptions(Fusion.MAXIMUM, skew=False, coefficient=-1)
 
@@ -63,9 +64,10 @@ def test_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "expected original, or isl"),
-        ("pluto", "expected original, or isl .* found 'pluto'"),
+        ("", "expected original, auto, or isl"),
+        ("pluto", "expected original, auto, or isl .* found 'pluto'"),
         ("original skew=off", "nothing behind original, found 'skew=off'"),
+        ("auto fusion=minimum", "nothing behind auto, found 'fusion=minimum'"),
         ("isl skew", "one of fusion=..., skew=.* found 'skew'"),
         ("isl tile=3", "one of fusion=..., .* found 'tile=3'"),
         ("isl skew=no", "on or off for skew, found 'no'"),

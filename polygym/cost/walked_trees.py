@@ -1,0 +1,146 @@
+"""Boosted trees that are asked without LightGBM: for a handful of candidates, and in no time.
+
+LightGBM takes most of a second to be imported, and need not be there. To ask its trees is little:
+each is a list of inner nodes, of which node 0 is the root. At node k a vector x goes to ``left[k]``
+if x[feature[k]] ≤ threshold[k], else to ``right[k]``; where that is negative it is the end, leaf
+-1 - left[k]. A score is the sum of the leaves of all trees, in their order.
+
+Example: one tree with the node (feature 0, threshold 2.5, left -1, right -2) and the leaves 7 and 9
+gives 7 to [2.0] and 9 to [3.0].
+
+All trees are walked at once, level by level; the sums are those of LightGBM to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygym.cost.loop_tree import Forest
+from polygym.cost.model import Card
+from polygym.cost.nests import Floats
+from polygym.cost.tree_files import TreeFile
+from polygym.errors import InputError
+
+# Numbers are compared, and what is no number is 0: LightGBM's decision type of what trains here.
+_COMPARES = 2
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """The trees of one member, a row for each; a tree of one leaf has a node that leads nowhere."""
+
+    features: Integers
+    thresholds: Floats
+    left: Integers
+    right: Integers
+    leaves: Floats
+
+    @staticmethod
+    def of(text: str) -> Trees:
+        """Read LightGBM's text.
+
+        Raises:
+            ValueError: there is something in it that is not understood.
+        """
+        found = [_tree(block) for block in _blocks(text)]
+        if not found:
+            raise ValueError("a text without trees")
+        width = max(len(one["leaf_value"]) for one in found)
+
+        def table(name: str, columns: int) -> Floats:
+            rows = np.zeros((len(found), columns))
+            for row, one in zip(rows, found, strict=True):
+                row[: len(one[name])] = one[name]
+            return rows
+
+        nodes = max(1, width - 1)
+        features, left, right = (
+            table(name, nodes).astype(np.int64)
+            for name in ("split_feature", "left_child", "right_child")
+        )
+        return Trees(features, table("threshold", nodes), left, right, table("leaf_value", width))
+
+    def scores(self, vectors: Floats) -> Floats:
+        """Return the sums of the leaves that vectors come to."""
+        trees = np.arange(len(self.features))
+        found = np.empty(len(vectors))
+        for place, vector in enumerate(vectors):
+            at = np.zeros(len(trees), dtype=np.int64)
+            inside = trees
+            while len(inside):
+                nodes = at[inside]
+                is_left = vector[self.features[inside, nodes]] <= self.thresholds[inside, nodes]
+                at[inside] = np.where(is_left, self.left[inside, nodes], self.right[inside, nodes])
+                inside = inside[at[inside] >= 0]
+            # One after the other, as LightGBM adds them up.
+            found[place] = np.cumsum(self.leaves[trees, -1 - at])[-1]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WalkedTrees:
+    """An ensemble of boosted trees, to be asked only."""
+
+    members: tuple[Trees, ...]
+    card: Card
+
+    @property
+    def wants_loops(self) -> bool:
+        """Vectors are all that it looks at."""
+        return False
+
+    def scores(self, features: Floats, loops: Forest | None = None) -> Floats:
+        """Return the scores of candidates, a row for every member."""
+        return np.array([one.scores(features) for one in self.members])
+
+    @staticmethod
+    def load(path: Path) -> WalkedTrees:
+        """Read a model.
+
+        Raises:
+            InputError: the file is no model of trees, or one of another version of features.
+        """
+        file = TreeFile.read(path)
+        try:
+            return WalkedTrees(tuple(map(Trees.of, file.texts)), file.card)
+        except (ValueError, KeyError) as error:
+            raise InputError(f"{path}: expected a model of trees, found: {error}") from None
+
+
+def _blocks(text: str) -> Iterator[dict[str, str]]:
+    """Yield the entries of every tree."""
+    for block in text.partition("\nend of trees")[0].split("\nTree=")[1:]:
+        yield dict(line.partition("=")[::2] for line in block.splitlines()[1:] if "=" in line)
+
+
+def _tree(block: dict[str, str]) -> dict[str, list[float]]:
+    """Return the numbers of a tree, whose text says the same of every node."""
+    leaves = _numbers(block["leaf_value"])
+    if block.get("num_cat", "0") != "0" or block.get("is_linear", "0") != "0":
+        raise ValueError("a tree with more than comparisons and numbers")
+    if len(leaves) == 1:
+        nowhere = {"split_feature": [0.0], "threshold": [0.0]}
+        return {**nowhere, "left_child": [-1.0], "right_child": [-1.0], "leaf_value": leaves}
+    found = {
+        name: _numbers(block[name])
+        for name in ("split_feature", "threshold", "left_child", "right_child")
+    }
+    if set(_numbers(block["decision_type"])) != {_COMPARES}:
+        raise ValueError("a tree with more than comparisons")
+    if {len(one) for one in found.values()} != {len(leaves) - 1}:
+        raise ValueError(f"a tree of {len(leaves)} leaves with other nodes")
+    return {**found, "leaf_value": leaves}
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split()]
+
+
+__all__ = ["Trees", "WalkedTrees"]
