@@ -19,6 +19,7 @@ LAYERS = (
     {"native", "pickles", "sqlite_files"},
     {"compiler.ir"},
     {"compiler.poly"},
+    {"compiler.storage"},
     {"compiler.frontend.c", "compiler.frontend.tc"},
     {"compiler.codegen.common"},
     {"compiler.codegen.trees"},
@@ -50,6 +51,7 @@ HALLS = {"compiler", "compiler.frontend", "measure", "search"}
 HOMES = {
     "islpy": {
         "compiler.poly",
+        "compiler.storage",
         "compiler.frontend.c",
         "compiler.frontend.tc",
         "compiler.codegen.common",

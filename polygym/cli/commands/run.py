@@ -29,10 +29,13 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
+from polygym.cli.storing import storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.storage.plan import KEEP, StoragePlan
+from polygym.compiler.storage.price import in_words
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.patience import code_within
 from polygym.measure.worker.options import MeasureOptions, WorkerOptions
@@ -97,6 +100,7 @@ _MOST_MEGABYTES = 2**27
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
+@storage_options
 @mapping_options
 @json_option
 def command(
@@ -105,6 +109,8 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
+    storage: StoragePlan | None,
+    storage_limit: int,
     mapping: Mapping | None,
     threads: int,
     repeat: int,
@@ -113,11 +119,12 @@ def command(
 ) -> Answer:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    program = with_storage(program, storage, storage_limit, schedule_text)
     schedule = resolve_schedule(schedule_text, program.scop)
     in_order = schedule == original(program.scop)
     usual = mapping_in(schedule_text) or (SEQUENTIAL if in_order else DEFAULT)
     mapping = chosen_mapping(mapping, usual, threads)
-    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
+    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL and program.storage.keeps
     start = time.perf_counter()
     with working("compiling"):
         problem, candidate = code_within(
@@ -182,6 +189,7 @@ def _report(
         "function": program.scop.name,
         "parameters": dict(program.parameters),
         "schedule": str(schedule),
+        **storage_figures(program),
         "mapping": str(mapping),
         "done": None if done is None else str(done),
         "simplified": mapping.simplified(done),
@@ -207,6 +215,8 @@ def _print(report: dict[str, Any], outcome: Outcome) -> None:
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
     say(f"  schedule  {report['schedule']}")
+    if report["storage"] != str(KEEP):
+        say(f"  storage   {report['storage']}  ({in_words(report['storage_bytes'])})")
     say(f"  mapping   {report['mapping']}")
     if report["simplified"]:
         say(f"            {report['simplified']}")

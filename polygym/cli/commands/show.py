@@ -20,6 +20,7 @@ from polygym.cli.options import (
     threads_option,
 )
 from polygym.cli.output import heading, say
+from polygym.cli.storing import storage_in, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
@@ -33,6 +34,8 @@ from polygym.compiler.poly.dependences import Dependence, dependences
 from polygym.compiler.poly.evaluate import admits
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.plan import StoragePlan
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import code_within
 from polygym.programs import is_path, load_scop
@@ -79,6 +82,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
+@storage_option
 @mapping_option("sequential")
 @threads_option
 @reassociate_option
@@ -91,6 +95,7 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
+    storage: StoragePlan | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
@@ -106,7 +111,8 @@ def command(
     if after == "list":
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
-    scop = load_scop(target, region, parameters)
+    plan = storage_in(schedule_text) if storage is None else storage
+    scop = applied(load_scop(target, region, parameters), plan)
     schedule = resolve_schedule(schedule_text, scop)
     sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
