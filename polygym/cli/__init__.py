@@ -3,7 +3,8 @@
 ``dispatch`` calls a command of ``group`` (which imports it then, as ``lazy_group`` does) and writes
 its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``tables`` print
 (colours on a terminal, plain text in a pipe), ``text`` makes the user's own words fit for that,
-``options`` holds what several commands share, ``interrupts`` says what Ctrl-C does. Of ``space``,
+``options`` holds what several commands share, ``storing`` what they share about storage,
+``interrupts`` says what Ctrl-C does. Of ``space``,
 ``carry`` reads what is carried where; ``tuning`` watches the search of ``tune``, ``searching`` that
 of ``optimize``, ``exploring`` shows how far both are and ``sweeping`` how far a sweep is,
 ``stopping`` lets signals end them, ``ranking`` says what came of it and ``invocation`` how to go

@@ -24,6 +24,7 @@ from polygym.cli.storing import storage_in, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
@@ -118,13 +119,13 @@ def command(
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     if shown is not None:
         stage = code_within(
-            lambda: _stage(stage_after(shown, LegalSchedule(scop, schedule), chosen, sizes))
+            lambda: _stage(stage_after(shown, _legal(scop, schedule, plan), chosen, sizes))
         )
         if as_json:
             return Answer(document=stage)
         click.echo(stage["text"], nl=False)
         return Answer()
-    code = code_within(lambda: _c_text(scop, schedule, chosen, sizes))
+    code = code_within(lambda: _c_text(_legal(scop, schedule, plan), chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
         return Answer()
@@ -155,12 +156,18 @@ def _passes(*, as_json: bool) -> Answer:
     return Answer()
 
 
-def _c_text(scop: Scop, schedule: Schedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
+def _legal(scop: Scop, schedule: Schedule, plan: StoragePlan) -> LegalSchedule:
+    """Return a schedule as code is made of it under a plan."""
+    legal = LegalSchedule(scop, schedule)
+    return contract(legal) if plan.contracts else legal
+
+
+def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
     """Return the C function of a schedule."""
-    loops = lower(LegalSchedule(scop, schedule), mapping, sizes)
+    loops = lower(legal, mapping, sizes)
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
-    return print_c(loops, f"{scop.name}: {schedule}{done}")
+    return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}")
 
 
 def _stage(stage: Stage) -> dict[str, Any]:

@@ -7,6 +7,10 @@
 ``copies``      what is copied in beforehand and out behind
 ``check``       the proof that every read sees the value that it saw
 ``apply``       a program and a plan in, a program out: all of the above
+--------------  -----------------------------------------------------------------------------------
+``windows``     how much of an array is alive at a time
+``contract``    smaller arrays for an order in which that is less than all
+``price``       how much memory new arrays take, and a limit
 ``texts``       isl's functions as the texts of a program
 ==============  ===================================================================================
 """

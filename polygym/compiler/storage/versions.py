@@ -103,7 +103,7 @@ def versions_of(scop: Scop, web: Web, entry: Entry) -> Versions:
         everything = everything.union(other)
     initial = _before_all(scop, web, places, everything)
     if web.is_read_before:
-        everything = everything.union(initial)
+        everything = everything.union(initial.intersect_params(context))
     lowest = [_lowest(everything, place, entry) for place in range(len(places))]
     sizes = tuple(
         _size(everything, place, lowest[place], along, context)
@@ -261,10 +261,14 @@ def _lowest(everything: isl.Set, place: int, entry: Entry) -> isl.Aff:
     is_bounded = everything.dim_has_lower_bound(isl.dim_type.set, place)
     pieces = pieces_of(everything.dim_min(place)) if is_bounded else []
     if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div):
-        raise InputError(
-            f"storage: {entry}: the versions of {entry.array} have no least one that is a single "
-            "affine function of the sizes; expand along fewer loops"
-        )
+        of_all = everything.dim_min_val(place)
+        if not of_all.is_int():
+            raise InputError(
+                f"storage: {entry}: the versions of {entry.array} have no least one that is a "
+                "single affine function of the sizes; expand along fewer loops"
+            )
+        space = isl.LocalSpace.from_space(everything.get_space().params())
+        pieces = [isl.Aff.zero_on_domain(space).set_constant_val(of_all)]
     least = pieces[0]
     if least.is_cst() and 0 <= integer(least.get_constant_val()) <= _MOST_UNUSED:
         return least.set_constant_val(isl.Val(0))

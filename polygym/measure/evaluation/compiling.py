@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
@@ -46,14 +47,26 @@ def compile_schedule(
     program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
 ) -> measure.CompiledProgram:
     """Return a schedule of the program, compiled; an illegal one is refused."""
-    return _compile(program, program.scop, schedule, mapping)
+    return _coded(program, legal_schedule(program, schedule), mapping)
+
+
+def legal_schedule(program: Program, schedule: Schedule) -> LegalSchedule:
+    """Return a schedule as code is made of it: where its plan says so, with smaller arrays."""
+    legal = LegalSchedule(program.scop, schedule)
+    return contract(legal) if program.storage.contracts else legal
 
 
 def _compile(
     program: Program, scop: Scop, schedule: Schedule, mapping: Mapping
 ) -> measure.CompiledProgram:
-    """Compile one Scop and bind its arrays and parameters to the program's."""
-    loops = lower(LegalSchedule(scop, schedule), mapping, dict(program.parameters))
+    """Compile one Scop in an order of its own."""
+    return _coded(program, LegalSchedule(scop, schedule), mapping)
+
+
+def _coded(program: Program, legal: LegalSchedule, mapping: Mapping) -> measure.CompiledProgram:
+    """Compile a schedule and bind its arrays and parameters to the program's."""
+    scop = legal.scop
+    loops = lower(legal, mapping, dict(program.parameters))
     names = [name for name, _ in _buffers(program)]
     return measure.CompiledProgram(
         compile_program(loops),
@@ -104,8 +117,8 @@ def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
 def _buffer_name(program: Program, scop: Scop, array: Array) -> str:
     """Return the buffer of an array; what is private to the initial data shares nothing."""
     private = array.storage in (Storage.LOCAL, Storage.BLOCK)
-    is_own = private and scop not in (program.scop, program.written)
-    return f"{array.name} of {scop.name}" if is_own else array.name
+    is_other = private and scop == program.initial_data
+    return f"{array.name} of {scop.name}" if is_other else array.name
 
 
 def _is_compared(array: Array) -> bool:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from polygym.compiler.codegen.contraction import contract
+from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
+from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.plan import Along, Entry, StoragePlan, plan_of
 from polygym.errors import InputError, LimitError
 from tests.compiler.codegen.mapped import MAPPED_PROGRAMS, random_mapping
-from tests.oracles.native import random_arrays, run_in_order, run_natively
+from tests.oracles.native import random_arrays, run_in_order, run_loops
 from tests.oracles.random_schedules import random_legal_schedule
 from tests.sources import SMALL_PROGRAMS
 
@@ -180,7 +183,7 @@ def random_plan(generator: np.random.Generator, scop: Scop) -> StoragePlan:
             if generator.random() < (0.6 if not statement else 0.15):
                 loops = list(dict.fromkeys(name for one in writers for name in one.iterators))
                 entries.append(Entry(array, _random_loops(generator, loops), statement))
-    return plan_of(entries)
+    return plan_of(entries, contracts=bool(generator.random() < 0.5))
 
 
 def _random_loops(generator: np.random.Generator, loops: list[str]) -> tuple[Along, ...] | None:
@@ -222,9 +225,10 @@ def disagreement(name: str, seed: int, *, is_watched: bool = False) -> str | Non
     is_known = bool(generator.random() < 0.5)
     said = f"{name}, seed {seed}: {plan}, {schedule} under {mapping} with {parameters}"
     try:
-        run_natively(
-            stored, schedule, parameters, arrays, mapping, is_known=is_known, is_watched=is_watched
-        )
+        legal = LegalSchedule(stored, schedule)
+        code = contract(legal) if plan.contracts else legal
+        loops = lower(code, mapping, parameters if is_known else None)
+        run_loops(loops, parameters, arrays, is_watched=is_watched)
     except LimitError:
         return REFUSED
     except Exception as error:
