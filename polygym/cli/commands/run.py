@@ -29,10 +29,13 @@ from polygym.cli.output import (
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.schedules import mapping_in, schedule_maker
+from polygym.cli.storing import storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.storage.plan import KEEP, StoragePlan
+from polygym.compiler.storage.price import in_words
 from polygym.cost.limit.bound import Limit
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.patience import code_within
@@ -100,6 +103,7 @@ _MOST_MEGABYTES = 2**27
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
+@storage_options
 @mapping_options
 @json_option
 def command(
@@ -108,6 +112,8 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
+    storage: StoragePlan | None,
+    storage_limit: int,
     mapping: Mapping | None,
     threads: int,
     repeat: int,
@@ -116,6 +122,7 @@ def command(
 ) -> Answer:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    program = with_storage(program, storage, storage_limit, schedule_text)
     said = mapping_in(schedule_text)
     tuned = chosen_mapping(mapping, said or DEFAULT, threads)
     given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), tuned)
@@ -123,7 +130,7 @@ def command(
     # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
     as_it_stands = in_order and given.choice is None and said is None
     mapping = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
-    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
+    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL and program.storage.keeps
     start = time.perf_counter()
     with working("compiling"):
         problem, candidate = code_within(
@@ -192,6 +199,7 @@ def _report(
         "function": program.scop.name,
         "parameters": dict(program.parameters),
         "schedule": str(schedule),
+        **storage_figures(program),
         "mapping": str(mapping),
         "done": None if done is None else str(done),
         "simplified": mapping.simplified(done),
@@ -217,6 +225,8 @@ def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> Non
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
     say(f"  schedule  {report['schedule']}")
+    if report["storage"] != str(KEEP):
+        say(f"  storage   {report['storage']}  ({in_words(report['storage_bytes'])})")
     if report["choice"]:
         count, taken = len(report["choice"]["ranking"]), report["choice"]["strategy"]
         say(f"            that of `{taken}`, of {count} by a model of cost")

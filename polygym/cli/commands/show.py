@@ -20,9 +20,11 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import heading, say
 from polygym.cli.schedules import schedule_maker
+from polygym.cli.storing import storage_in, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
@@ -33,6 +35,8 @@ from polygym.compiler.poly.dependences import Dependence, dependences
 from polygym.compiler.poly.evaluate import admits
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.plan import StoragePlan
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import code_within
 from polygym.programs import is_path, load_scop
@@ -80,6 +84,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
+@storage_option
 @mapping_option("sequential")
 @threads_option
 @reassociate_option
@@ -92,6 +97,7 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
+    storage: StoragePlan | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
@@ -107,19 +113,20 @@ def command(
     if after == "list":
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
-    scop = load_scop(target, region, parameters)
+    plan = storage_in(schedule_text) if storage is None else storage
+    scop = applied(load_scop(target, region, parameters), plan)
     sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
     if shown is not None:
         stage = code_within(
-            lambda: _stage(stage_after(shown, LegalSchedule(scop, schedule), chosen, sizes))
+            lambda: _stage(stage_after(shown, _legal(scop, schedule, plan), chosen, sizes))
         )
         if as_json:
             return Answer(document=stage)
         click.echo(stage["text"], nl=False)
         return Answer()
-    code = code_within(lambda: _c_text(scop, schedule, chosen, sizes))
+    code = code_within(lambda: _c_text(_legal(scop, schedule, plan), chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
         return Answer()
@@ -150,12 +157,18 @@ def _passes(*, as_json: bool) -> Answer:
     return Answer()
 
 
-def _c_text(scop: Scop, schedule: Schedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
+def _legal(scop: Scop, schedule: Schedule, plan: StoragePlan) -> LegalSchedule:
+    """Return a schedule as code is made of it under a plan."""
+    legal = LegalSchedule(scop, schedule)
+    return contract(legal) if plan.contracts else legal
+
+
+def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:
     """Return the C function of a schedule."""
-    loops = lower(LegalSchedule(scop, schedule), mapping, sizes)
+    loops = lower(legal, mapping, sizes)
     # What was done may be less than what was asked for.
     done = "" if loops.mapping == SEQUENTIAL else f", {loops.mapping}"
-    return print_c(loops, f"{scop.name}: {schedule}{done}")
+    return print_c(loops, f"{legal.scop.name}: {legal.schedule}{done}")
 
 
 def _stage(stage: Stage) -> dict[str, Any]:

@@ -7,6 +7,7 @@
 ``trees``           the schedule as a tree of loops, and what a mapping makes of it
 ``loops``           isl's loops of the tree as a small IR, and the passes over it
 ``llvm``            the loops as LLVM IR, and as machine code that is loaded
+``contraction``     smaller arrays, where a schedule has only a part of them alive
 ``c_printer``       the loops as C
 ``common``          what trees, loops and emitters agree about: mapping, machine, sizes, annotations
 ==================  ===============================================================================

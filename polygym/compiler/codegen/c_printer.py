@@ -91,7 +91,7 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
     """
     scop = program.scop
     body = list(_lines(program, program.body, 1, annotated))
-    made = [array for array in scop.arrays if array.storage is Storage.SCRATCH]
+    made = [one for one in scop.arrays if one.storage is Storage.SCRATCH and one.rank]
     lines = [f"/* {comment} */"] if comment else []
     lines += _headers(scop)
     if not scop.contraction:
@@ -321,7 +321,12 @@ def _allocation(array: Array) -> str:
 
 def _locals(scop: Scop) -> list[Array]:
     """Return what the function declares itself."""
-    return [a for a in scop.arrays if a.storage in (Storage.LOCAL, Storage.BLOCK)]
+    own = (Storage.LOCAL, Storage.BLOCK)
+    return [
+        one
+        for one in scop.arrays
+        if one.storage in own or (one.storage is Storage.SCRATCH and not one.rank)
+    ]
 
 
 def _initial(array: Array) -> str:

@@ -85,6 +85,11 @@ class Array:
         """The number of dimensions; 0 for a scalar."""
         return len(self.extents)
 
+    @property
+    def is_seen_after(self) -> bool:
+        """Whether its contents can be seen when the region has run."""
+        return self.live_out or self.storage in (Storage.ARGUMENT, Storage.GLOBAL)
+
 
 @pickled_by_name
 @dataclass(frozen=True, slots=True)

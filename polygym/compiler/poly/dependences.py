@@ -186,10 +186,14 @@ def reads_without_source(
     return reads.subtract(earlier.apply_range(writes))
 
 
-def exact_flow(
+def sources_of(
     reads: isl.UnionMap, writes: isl.UnionMap, order: isl.UnionMap
 ) -> tuple[isl.UnionMap, isl.UnionMap] | None:
-    """Return which write's value each read sees and which reads see none; None where isl fails."""
+    """Return whose value each read sees, and the reads of what was there before any write.
+
+    The first has pairs (writing instance, reading instance), the second pairs (instance, element).
+    None where isl's analysis fails: nothing stands in for it.
+    """
     flow = _analysed(reads, writes, order)
     return None if flow is None else (flow.get_must_dependence(), flow.get_must_no_source())
 

@@ -34,7 +34,7 @@ from polygym.compiler.ir.expr import (
     children,
 )
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.dependences import exact_flow, union
+from polygym.compiler.poly.dependences import sources_of, union
 from polygym.compiler.poly.isl_budget import attempt
 
 # For one question whose answer only makes a bound better.
@@ -167,7 +167,7 @@ def _leaves(
     together = isl.UnionMap("{ }")
     for _, _, reads in wanted:
         together = together.union(reads)
-    found = exact_flow(together, writes, order)
+    found = sources_of(together, writes, order)
     for name, access, reads in wanted:
         if found is None:
             yield Leaf(name, access, None, None)

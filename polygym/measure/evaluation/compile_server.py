@@ -30,11 +30,14 @@ from typing import NoReturn
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
 from polygym.errors import PolygymError
 from polygym.measure.evaluation.compiler import OUT_OF_MEMORY
-from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
+from polygym.measure.evaluation.compiling import (
+    compile_problem,
+    compile_schedule,
+    legal_schedule,
+)
 from polygym.measure.worker.address_space import limit_to, resident_bytes
 from polygym.measure.worker.channel import Channel, ChannelClosedError
 from polygym.measure.worker.job import Json
@@ -129,7 +132,7 @@ def _compile_problem(program: Program, body: Json) -> object:
 
 
 def _print_c(program: Program, body: Json) -> object:
-    legal = LegalSchedule(program.scop, parse(body["schedule"], program.scop))
+    legal = legal_schedule(program, parse(body["schedule"], program.scop))
     loops = lower(legal, parse_mapping(body["mapping"]))
     return print_c(loops, f"{program.scop.name}: {legal.schedule}, {loops.mapping}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
+from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
@@ -24,7 +25,8 @@ _ROUNDING = 2.0**-24
 
 def compile_problem(program: Program) -> measure.Problem:
     """Return the program with its data and its original order, compiled."""
-    written = {statement.write.array for statement in program.scop.statements}
+    both = (*program.written.statements, *program.scop.statements)
+    written = {statement.write.array for statement in both}
     return measure.Problem(
         tuple(
             measure.Buffer(
@@ -37,7 +39,7 @@ def compile_problem(program: Program) -> measure.Problem:
             for name, array in _buffers(program)
         ),
         _compile(program, program.initial_data, original(program.initial_data), SEQUENTIAL),
-        compile_schedule(program, original(program.scop)),
+        _compile(program, program.written, original(program.written), SEQUENTIAL),
     )
 
 
@@ -45,18 +47,34 @@ def compile_schedule(
     program: Program, schedule: Schedule, mapping: Mapping = SEQUENTIAL
 ) -> measure.CompiledProgram:
     """Return a schedule of the program, compiled; an illegal one is refused."""
-    return _compile(program, program.scop, schedule, mapping)
+    return _coded(program, legal_schedule(program, schedule), mapping)
+
+
+def legal_schedule(program: Program, schedule: Schedule) -> LegalSchedule:
+    """Return a schedule as code is made of it: where its plan says so, with smaller arrays."""
+    legal = LegalSchedule(program.scop, schedule)
+    return contract(legal) if program.storage.contracts else legal
 
 
 def _compile(
     program: Program, scop: Scop, schedule: Schedule, mapping: Mapping
 ) -> measure.CompiledProgram:
-    """Compile one Scop and bind its arrays and parameters to the program's."""
-    loops = lower(LegalSchedule(scop, schedule), mapping, dict(program.parameters))
+    """Compile one Scop in an order of its own."""
+    return _coded(program, LegalSchedule(scop, schedule), mapping)
+
+
+def _coded(program: Program, legal: LegalSchedule, mapping: Mapping) -> measure.CompiledProgram:
+    """Compile a schedule and bind its arrays and parameters to the program's."""
+    scop = legal.scop
+    loops = lower(legal, mapping, dict(program.parameters))
     names = [name for name, _ in _buffers(program)]
     return measure.CompiledProgram(
         compile_program(loops),
-        tuple(names.index(_buffer_name(program, scop, array)) for array in scop.arrays),
+        tuple(
+            names.index(_buffer_name(program, scop, array))
+            for array in scop.arrays
+            if array.storage is not Storage.SCRATCH
+        ),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
         _tolerance(program, scop, mapping),
         complaints(scop, dict(program.parameters)),
@@ -83,7 +101,7 @@ def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
 
     Where both name an array, the two must agree on its type and size: one writes, the other reads.
     """
-    found = {array.name: array for array in program.scop.arrays}
+    found = {array.name: array for array in program.written.arrays}
     for array in program.initial_data.arrays:
         name = _buffer_name(program, program.initial_data, array)
         there = found.setdefault(name, array)
@@ -99,7 +117,8 @@ def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
 def _buffer_name(program: Program, scop: Scop, array: Array) -> str:
     """Return the buffer of an array; what is private to the initial data shares nothing."""
     private = array.storage in (Storage.LOCAL, Storage.BLOCK)
-    return f"{array.name} of {scop.name}" if private and scop != program.scop else array.name
+    is_other = private and scop == program.initial_data
+    return f"{array.name} of {scop.name}" if is_other else array.name
 
 
 def _is_compared(array: Array) -> bool:

@@ -11,8 +11,8 @@ kernel makes for itself), then the addresses of the parameters' int64_t values i
 ``Scop.parameters``. It reads the monotonic clock right before and right after the kernel, stores
 the difference, and returns what :mod:`polygym.compiler.codegen.llvm.contract` says.
 
-Scalars that nobody sees afterwards live in registers: they get a slot on the stack which LLVM
-promotes.
+Scalars that nobody sees afterwards, and those that the kernel makes for itself, live in registers:
+they get a slot on the stack which LLVM promotes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def _emit_kernel(module: ir.Module, program: LoopProgram, *, is_watched: bool) -
     made: list[Any] = []
     for array, sizes in zip(scop.arrays, program.extents, strict=True):
         values = tuple(emit_index(builder, size, parameters) for size in sizes)
-        if array.storage is Storage.SCRATCH:
+        if array.storage is Storage.SCRATCH and not array.rank:
+            storage[array.name] = builder.alloca(LLVM_TYPE[array.type], name=array.name)
+        elif array.storage is Storage.SCRATCH:
             storage[array.name] = _made(module, builder, array, values, made)
         extents[array.name] = values
     storage |= tiles(builder, program)

@@ -1,0 +1,85 @@
+"""``--storage``: what several commands share about where a program keeps its values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from polygym.cli.small_files import read_small_file
+from polygym.cli.text import shorten
+from polygym.compiler.poly.strategy import is_strategy
+from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
+from polygym.compiler.storage.price import USUAL_LIMIT, price
+from polygym.errors import InputError
+from polygym.programs import Program
+from polygym.programs.stored import stored
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MOST_MEGABYTES = 10**9
+
+
+def storage_option(function: F) -> F:
+    """Add ``--storage``; the command gets a plan, or None where it is not given."""
+    return click.option(
+        "--storage",
+        metavar="TEXT",
+        callback=_parse_storage,
+        help="Where values are kept: keep (as the source has it), or words such as w=expand:i,j, "
+        "y=expand:t%2, w=rename; `polygym storage` lists what there is. (Default: keep.)",
+    )(function)
+
+
+def storage_options(function: F) -> F:
+    """Add ``--storage`` and ``--storage-limit``, for programs with sizes."""
+    function = click.option(
+        "--storage-limit",
+        type=click.IntRange(0, 2**62),
+        default=USUAL_LIMIT,
+        show_default=True,
+        metavar="BYTES",
+        help="Refuse a --storage whose new arrays take more.",
+    )(function)
+    return storage_option(function)
+
+
+def _parse_storage(_: click.Context, __: click.Parameter, value: str | None) -> StoragePlan | None:
+    if value is None:
+        return None
+    try:
+        return parse_storage(value)
+    except InputError as error:
+        raise click.BadParameter(shorten(str(error), 400)) from None
+
+
+def storage_in(schedule_text: str) -> StoragePlan:
+    """Return the plan that a schedule's file names, as `run --json` writes it; else the source's.
+
+    What is wrong with the file is said where its schedule is read.
+    """
+    if is_strategy(schedule_text) or "{" in schedule_text:
+        return KEEP
+    try:
+        data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
+        found = data.get("storage") if isinstance(data, dict) else None
+    except (ValueError, RecursionError, InputError):
+        return KEEP
+    return parse_storage(found) if isinstance(found, str) else KEEP
+
+
+def with_storage(
+    program: Program, plan: StoragePlan | None, limit: int, schedule_text: str = "original"
+) -> Program:
+    """Return the program under the plan that was asked for, or that a schedule's file names."""
+    return stored(program, storage_in(schedule_text) if plan is None else plan, limit)
+
+
+def storage_figures(program: Program) -> dict[str, Any]:
+    """Return what documents say of a program's storage."""
+    return {
+        "storage": str(program.storage),
+        "storage_bytes": price(program.scop, dict(program.parameters)),
+    }

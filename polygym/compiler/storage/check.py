@@ -1,0 +1,109 @@
+"""The proof that a program with other storage computes what it computed before.
+
+Two programs that run the same instances of the same statements in the same order compute the same
+if every read sees the same value in both: the value of the same writing instance, or what memory
+held before. Both are asked of isl's dataflow analysis, of the program before and after, for all
+sizes, and compared as sets. Copies are looked through: a read that sees an element that was copied
+in has to see the one that the read of the source saw, and what is copied out is to be the value
+that was left. ::
+
+    before   S1[i, k] sees S0[i] where k = 0, S1[i, k - 1] elsewhere
+    after    the same, in w_1[i]; or something else, and then the plan is refused
+
+Nothing here knows how versions were chosen. So a choice of versions may be wrong, and then it is
+refused; it cannot be wrong and go unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polygym.compiler.ir.expr import replace_accesses
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.storage.webs import Read, last_writers, reads_of
+from polygym.errors import InputError, InternalError
+
+# Something that was copied in and is copied out again goes through two copies.
+_MOST_COPIES = 2
+
+
+def expect_same_values(before: Scop, after: Scop, homes: Mapping[str, str]) -> None:
+    """Refuse a program in which some read does not see what it saw before.
+
+    ``homes`` are the arrays that are new ``after``, with the array of the source that each one
+    stands for. Statements that are new are copies, of which every one copies one element.
+
+    Raises:
+        InputError: there is such a read, or an element that is left with another value.
+    """
+    known = {one.name for one in before.statements}
+    copied = _copied(after, known)
+    for statement in before.statements:
+        now = after.statement(statement.name)
+        _expect_same_text(statement, now, homes)
+        for old, new in dict.fromkeys(zip(statement.reads, now.reads, strict=True)):
+            if old.array not in homes.values():
+                continue
+            wanted = _seen(_read(before, statement.name, old.array, old.relation))
+            found = _through(_seen(_read(after, now.name, new.array, new.relation)), copied)
+            if not wanted.is_equal(found):
+                raise InputError(
+                    f"storage: under this plan {statement.name} would not see the value of "
+                    f"{old.text} that it sees in the source"
+                )
+    for array in dict.fromkeys(homes.values()):
+        if not before.array(array).is_seen_after:
+            continue
+        wanted = last_writers(before, array).reverse()
+        found = _through(last_writers(after, array).reverse(), copied)
+        if not wanted.is_equal(found):
+            raise InputError(
+                f"storage: under this plan {array} would not be left with the values that the "
+                "source leaves in it"
+            )
+
+
+def _expect_same_text(before: Statement, after: Statement, homes: Mapping[str, str]) -> None:
+    """Make sure that a statement is what it was but for the elements that it touches."""
+    back = dict(zip(after.reads, before.reads, strict=True))
+    is_same = replace_accesses(after.body, back) == before.body and before.domain == after.domain
+    for old, new in ((before.write, after.write), *zip(before.reads, after.reads, strict=True)):
+        is_same &= old == new or homes.get(new.array) == old.array
+    if not is_same:
+        raise InternalError(f"storage: statement {before.name} has become another one")
+
+
+def _read(scop: Scop, statement: str, array: str, relation: str) -> Read:
+    return next(
+        read
+        for read in reads_of(scop, array)
+        if (read.statement, read.access.relation) == (statement, relation)
+    )
+
+
+def _seen(read: Read) -> isl.UnionMap:
+    """Return what each instance sees: a writing instance, or an element as it was before."""
+    return read.sources.reverse().union(read.initial).coalesce()
+
+
+def _copied(after: Scop, known: set[str]) -> isl.UnionMap:
+    """Return what the instances of copies see, of which they are no more than other names."""
+    found = isl.UnionMap("{ }")
+    for statement in after.statements:
+        if statement.name in known:
+            continue
+        (access,) = statement.reads
+        found = found.union(_seen(_read(after, statement.name, access.array, access.relation)))
+    return found
+
+
+def _through(seen: isl.UnionMap, copied: isl.UnionMap) -> isl.UnionMap:
+    """Return what is seen with copies replaced by what they copy."""
+    for _ in range(_MOST_COPIES):
+        is_copy = seen.intersect_range(copied.domain())
+        if is_copy.is_empty():
+            break
+        seen = seen.subtract(is_copy).union(is_copy.apply_range(copied))
+    return seen

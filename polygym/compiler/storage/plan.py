@@ -1,0 +1,183 @@
+"""Storage as a value: where a program keeps what it computes, as a text that prints and parses.
+
+A program's text says where each value lives: a scalar ``w`` that every iteration fills again is one
+element of memory, and whoever runs two iterations together would need two. A storage plan gives
+some arrays another home; the text lists what differs from the source's::
+
+    keep                      every array as the source has it
+    w=expand                  an element for every value that is written to w (single assignment)
+    w=expand:i                an element for every iteration of the loops called i
+    y=expand:t%2              two versions of y, which the iterations of t use in turn
+    w=rename                  the parts of the program that share no value of w get one each
+    S3:w=expand:i,j           the same for the group of w's values that statement S3 writes, alone
+    w=expand contract         and what the schedule leaves unused is given up again
+
+``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
+that are never alive at the same time share memory, as far as no loop loses anything by it.
+
+Words stand apart by spaces; of two for one array (and statement) the later one counts. Every plan
+keeps the results bit for bit, or is refused: :mod:`polygym.compiler.storage.check` proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
+
+_MOST_VERSIONS = 1 << 20
+_LONGEST_TEXT = 100_000
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A loop along which an array is expanded, by its counter's name in the source.
+
+    With a ``window`` its iterations use so many versions in turn; 0 is a version for each.
+    """
+
+    loop: str
+    window: int = 0
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return f"{self.loop}%{self.window}" if self.window else self.loop
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What becomes of an array, or of those of its values that are with one statement's.
+
+    ``loops`` are those along which it is expanded, outermost first: none to give every group of
+    values an array of its own and no more; None for all loops around what writes it.
+    """
+
+    array: str
+    loops: tuple[Along, ...] | None = None
+    statement: str = ""
+
+    def __str__(self) -> str:
+        """Return the word of a plan."""
+        where = f"{self.statement}:{self.array}" if self.statement else self.array
+        if self.loops is None:
+            return f"{where}=expand"
+        if not self.loops:
+            return f"{where}=rename"
+        return f"{where}=expand:{','.join(map(str, self.loops))}"
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class StoragePlan:
+    """What becomes of a program's arrays; those that no entry names are as the source has them.
+
+    (:class:`polygym.compiler.ir.scop.Storage` says where one array comes from.)
+    """
+
+    entries: tuple[Entry, ...] = ()
+    contracts: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse entries that have no meaning, or do not stand in their order."""
+        keys = [(entry.array, entry.statement) for entry in self.entries]
+        if keys != sorted(set(keys)):
+            raise InputError(
+                "storage: expected entries in the order of arrays and statements, one each, found "
+                f"{' '.join(map(str, self.entries))}"
+            )
+        for entry in self.entries:
+            for along in entry.loops or ():
+                if not 0 <= along.window <= _MOST_VERSIONS:
+                    raise InputError(
+                        f"storage: expected a window of 1 to {_MOST_VERSIONS:,}, found {along}"
+                    )
+
+    @property
+    def keeps(self) -> bool:
+        """Whether nothing is changed."""
+        return not self.entries
+
+    def of(self, array: str, statements: frozenset[str]) -> Entry | None:
+        """Return the entry for the values of an array that these statements write, or None.
+
+        What is said of a statement counts before what is said of the array.
+        """
+        own = [entry for entry in self.entries if entry.array == array]
+        for entry in own:
+            if entry.statement in statements:
+                return entry
+        return next((entry for entry in own if not entry.statement), None)
+
+    def __str__(self) -> str:
+        """Return the text; :func:`parse_storage` reads it back to an equal value."""
+        words = [*map(str, self.entries), *(["contract"] if self.contracts else [])]
+        return " ".join(words) or "keep"
+
+
+KEEP = StoragePlan()
+"""Every array as the source has it."""
+
+
+def plan_of(entries: Iterable[Entry], *, contracts: bool = False) -> StoragePlan:
+    """Return a plan with these entries, of which the last one for an array counts."""
+    found = {(entry.array, entry.statement): entry for entry in entries}
+    return StoragePlan(tuple(found[key] for key in sorted(found)), contracts)
+
+
+def parse_storage(text: str) -> StoragePlan:
+    """Return the plan of a text.
+
+    >>> str(parse_storage("w=expand:i S3:w=rename y=expand:t%2"))
+    'w=expand:i S3:w=rename y=expand:t%2'
+
+    Raises:
+        InputError: a word is not understood.
+    """
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(f"storage: expected at most {_LONGEST_TEXT:,} characters")
+    entries: list[Entry] = []
+    contracts = False
+    for word in text.split():
+        if word == "keep":
+            entries.clear()
+        elif word == "contract":
+            contracts = True
+        else:
+            entries.append(_entry(word))
+    return plan_of(tuple(entries), contracts=contracts and bool(entries))
+
+
+def _entry(word: str) -> Entry:
+    where, equals, choice = word.partition("=")
+    statement, _, array = where.rpartition(":")
+    is_named = array.isidentifier() and (":" not in where or statement.isidentifier())
+    if not equals or not is_named:
+        raise InputError(
+            "storage: expected keep, contract, or words such as w=rename, w=expand, w=expand:i,j, "
+            f"y=expand:t%2, S3:w=expand, found {word[:100]!r}"
+        )
+    if choice == "rename":
+        return Entry(array, (), statement)
+    if choice == "expand":
+        return Entry(array, None, statement)
+    kind, colon, loops = choice.partition(":")
+    if kind != "expand" or not colon:
+        raise InputError(
+            f"storage: expected rename, expand or expand:i,j for {where}, found {choice[:100]!r}"
+        )
+    return Entry(array, tuple(_along(part, where) for part in loops.split(",")), statement)
+
+
+def _along(part: str, where: str) -> Along:
+    loop, percent, window = part.partition("%")
+    is_number = window.isascii() and window.isdigit() and 0 < int(window[:9]) and len(window) < 9
+    if not loop.isidentifier() or (percent and not is_number):
+        raise InputError(
+            f"storage: expected the name of a loop, or i%2 for two versions along i, for {where}, "
+            f"found {part[:100]!r}"
+        )
+    return Along(loop, int(window) if percent else 0)

@@ -1,0 +1,73 @@
+"""The price of a storage plan: how much memory its new arrays take, known before there are any.
+
+An array that is expanded along a loop is as many times as large as the loop has iterations, and
+along three loops of a thousand each eight gigabytes. So a price is computed from the sizes, and a
+plan beyond a limit is refused with the amount. The numbers are those of the arrays as they are
+allocated: the box around all versions, not the versions that are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.poly.evaluate import evaluate
+from polygym.errors import InputError
+
+USUAL_LIMIT = 512 << 20
+"""How many bytes a plan may take where nothing else is said."""
+
+_UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+
+
+def bytes_of(array: Array, sizes: Mapping[str, int]) -> int:
+    """Return how many bytes an array takes at these sizes."""
+    total = array.type.size
+    for extent in array.extents:
+        total *= evaluate(extent, sizes)
+    return total
+
+
+def new_arrays(scop: Scop) -> tuple[Array, ...]:
+    """Return the arrays of a program that a storage plan has made."""
+    return tuple(array for array in scop.arrays if array.storage is Storage.SCRATCH)
+
+
+def price(scop: Scop, sizes: Mapping[str, int]) -> int:
+    """Return how many bytes the new arrays of a program take."""
+    return sum(bytes_of(array, sizes) for array in new_arrays(scop))
+
+
+def expect_within(scop: Scop, sizes: Mapping[str, int], limit: int) -> None:
+    """Refuse a program whose new arrays take more than so many bytes.
+
+    Raises:
+        InputError: they do; it says how much each takes.
+    """
+    total = price(scop, sizes)
+    if total <= limit:
+        return
+    each = sorted(((bytes_of(one, sizes), one.name) for one in new_arrays(scop)), reverse=True)
+    largest = ", ".join(f"{name} {in_words(size)}" for size, name in each[:3])
+    where = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    raise InputError(
+        f"storage: expected at most {in_words(limit)} for new arrays, found {in_words(total)} "
+        f"({largest}){f' for {where}' if where else ''}; expand along fewer loops, or allow more "
+        f"with --storage-limit {total}"
+    )
+
+
+def in_words(size: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> in_words(512), in_words(9_600_000), in_words(12_000_000_000_000)
+    ('512 bytes', '9.6 MB', '12,000 GB')
+    """
+    for unit, factor in _UNITS:
+        if size >= factor:
+            return (
+                f"{size / factor:,.3g} {unit}"
+                if size < 1000 * factor
+                else (f"{size // factor:,} {unit}")
+            )
+    return f"{size} bytes"

@@ -1,0 +1,1 @@
+"""Tests of where programs keep their values."""
