@@ -152,4 +152,16 @@ def _task(name: str) -> Task:
             from polygym.search.cluster.sweep_tasks import confirm_task
 
             return confirm_task
+        case "visit":
+            from polygym.search.cluster.visit_task import visit_task
+
+            return visit_task
+        case "measure":
+            from polygym.search.cluster.bench_tasks import measure_task
+
+            return measure_task
+        case "together":
+            from polygym.search.cluster.bench_tasks import together_task
+
+            return together_task
     raise InternalError(f"a job: expected a task that a node knows, found {name!r}")

@@ -1,21 +1,34 @@
 """Sweeps on three nodes of Ray on this machine, of which some die, and whose driver does."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from polygym.measure.worker.timing import this_machine
+from polygym.search.corpus.store import open_corpus
 from tests.search.cluster.rays import actors, ended, found, is_alive, measuring, rows, start
 from tests.search.cluster.rays import wait_for as wait
 
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(280)]
 
+OWN = """void scale(int n, double a[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = 2.0 * a[i];
+#pragma endscop
+}
+"""
 KERNELS = ("mvt", "atax", "trisolv")
-MORE = ("--budget", "5", "--confirm", "2")
+BUDGET = 8
+MORE = ("--budget", str(BUDGET), "--confirm", "2")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +62,7 @@ def test_nodes_and_a_driver_die_and_the_rows_are_the_same(
     cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
 ) -> None:
     """A worker's process and a node die while searching, then the driver, then it goes on."""
-    assert len(undisturbed) == len(KERNELS) * 5
+    assert len(undisturbed) == len(KERNELS) * BUDGET
     before = set(actors())
     driver = start(tmp_path, cluster.address, *KERNELS, *MORE)
     wait(lambda: len(found(tmp_path)) >= 2, "rows")
@@ -60,6 +73,7 @@ def test_nodes_and_a_driver_die_and_the_rows_are_the_same(
     cluster.remove_node(node, allow_graceful=False)
     count = len(found(tmp_path))
     wait(lambda: len(found(tmp_path)) > count or driver.poll() is not None, "rows after the deaths")
+    assert driver.poll() is None, ended(driver)
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
     wait(lambda: not any(map(is_alive, family)), "the end of what the worker had started")
@@ -101,3 +115,34 @@ def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
         assert "pretending" not in document
     finally:
         cluster.remove_node(other)
+
+
+def polygym(*arguments: str) -> str:
+    command = (sys.executable, "-m", "polygym", *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    on = ("--on", f"ray://{cluster.address}", "--json")
+    file = tmp_path / "corpus.sqlite"
+    source = tmp_path / "own.c"
+    source.write_text(OWN)
+    work = ("--work", "1e4:1e5", "--each", "4")
+    said = json.loads(polygym("collect", str(file), str(source), "--rows", "7", *work, *on))
+    assert (said["rows"], said["skipped"]) == (7, [])
+    with open_corpus(file) as corpus:
+        assert corpus.check() == []
+        assert corpus.count() == 7
+        assert [one.processor for one in corpus.machines().values()] == [this_machine().processor]
+        assert {visit.text for visit, _ in corpus.visits()} == {OWN}
+        assert corpus.clocks()
+    out = tmp_path / "tuned"
+    sizes = ("-d", "mini", "--generations", "1", "--population", "4", "--seed", "1")
+    said = json.loads(polygym("tune", str(source), *sizes, "--out", str(out), *on))
+    assert said["tried"] >= 4
+    assert said["node"]["processor"] == this_machine().processor
+    journal = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
+    assert len(journal) == said["tried"] + 1
+    assert {one["outcome"]["status"] for one in journal[1:]} <= {"ok", "timeout"}
