@@ -38,6 +38,7 @@ LAYERS = (
     {"envs", "search.explore", "search.planning"},
     {"search.tune"},
     {"search.sweep", "search.corpus"},
+    {"search.cluster"},
     {"tc"},
     {"graphs", "terms"},
     {"discovery"},
@@ -77,12 +78,13 @@ HOMES = {
     "torch": {"cost", "graphs", "terms"},
     "stable_baselines3": set(),
     "sb3_contrib": set(),
-    "sqlite3": {"search.sweep", "search.corpus", "sqlite_files", "tc", "graphs"},
+    "sqlite3": {"search.sweep", "search.corpus", "search.cluster", "sqlite_files", "tc", "graphs"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
     "onnx": {"graphs"},
     "onnxruntime": {"graphs"},
     "multiprocessing": set(),
+    "ray": {"search.cluster"},
 }
 
 # What stands above polygym and is never imported by it.

@@ -40,6 +40,8 @@ def line(progress: Progress) -> str:
     parts = [f"{progress.phase.value}: {progress.explored} of {progress.wanted} explored"]
     if progress.left is not None and progress.phase is Phase.SEARCH:
         parts.append(f"about {duration(progress.left)} left")
+    if progress.nodes:
+        parts.append(progress.nodes)
     text = ", ".join(parts)
     busy = ", ".join(_standing(one) for one in progress.busy)
     return f"{text}; {busy}" if busy else text

@@ -6,11 +6,13 @@ The course itself is :mod:`polygym.search.tune.tuner`, what is written down
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
+from polygym.cli.clusters import fleet_on
 from polygym.cli.exploring import trying
 from polygym.cli.output import heading, say, say_foreign_load, seconds
 from polygym.cli.stopping import Stop, stoppable
@@ -18,11 +20,16 @@ from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
+from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
+from polygym.search.cluster.address import Address
+from polygym.search.cluster.benches import FleetBenches
+from polygym.search.cluster.sweeping import most_frequent
 from polygym.search.explore.setting import Setting
 from polygym.search.tune import Plan, Progress, Tuned
+from polygym.search.tune.bench import Opener, open_here
 from polygym.search.tune.folder import TuningFiles, document, tune_in
 from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
@@ -32,7 +39,13 @@ _NO_POLICY = "uniform"
 
 
 def tune_and_report(
-    source: Source, plan: Plan, start: Mapping, out: Path | None, resumed: bool, as_json: bool
+    source: Source,
+    plan: Plan,
+    start: Mapping,
+    out: Path | None,
+    resumed: bool,
+    as_json: bool,
+    on: Address | None = None,
 ) -> Answer:
     """Tune a program, or go on with that in a folder, and say what came of it."""
     measuring = EvaluationOptions(threads=start.threads, mapping=start)
@@ -42,10 +55,19 @@ def tune_and_report(
     seeds = () if builder is None else builder.seeds(sizes)
     stop, machine, found = Stop(), LoadWatch(), None
     with ExitStack() as stack:
+        opener: Opener = open_here
+        waiting: Callable[[], AbstractContextManager[None]] = stop.allowed
+        kind = None
+        if on is not None:
+            fleet = stack.enter_context(fleet_on(on))
+            kind = most_frequent(fleet.assemble()).kind
+            opener = FleetBenches(fleet, kind, source, lambda: bool(stop.number))
+            waiting = nullcontext
+        node = "" if kind is None else str(kind)
         if out is None or not resumed:
-            files = TuningFiles.begin(setting, plan, out, seeds)
+            files = TuningFiles.begin(setting, plan, out, seeds, node)
         else:
-            files = TuningFiles.resume(setting, plan, out, seeds)
+            files = TuningFiles.resume(setting, plan, out, seeds, node)
         stack.callback(files.close)
         latest: list[Progress] = []
         try:
@@ -59,16 +81,20 @@ def tune_and_report(
                     machine.look()
                     show()
 
-                found = tune_in(files, report, stop.allowed)
+                found = tune_in(files, report, waiting, opener)
         except KeyboardInterrupt:
             if found is None:
                 raise
-        kept = builder is not None and user_cache() is not None
+        # What is best on another kind of machine is not what the operators should find here.
+        is_like_here = kind is None or kind.machine.key == fingerprint().key
+        kept = builder is not None and user_cache() is not None and is_like_here
         if builder is not None and kept:
             builder.tuned(sizes, found)
         load = machine.seen
         foreign = None if load is None else load.to_json()
         summary = {**document(found, files, kept), "foreign_load": foreign}
+        if kind is not None:
+            summary["node"] = kind.to_json()
         files.finish(found.best, summary)
     code = stop.code if stop.number else int(bool(found.defects))
     if as_json:

@@ -3,7 +3,8 @@
 ``explore`` plays episodes of one program and keeps the best schedule, in one folder; ``tune`` looks
 for schedule and mapping together; ``sweep`` searches many programs with several policies, into one
 store, and draws a report of it; ``corpus`` collects measurements for models to learn from.
-``planning`` has searches over any states and steps: A*, Monte Carlo trees, beams.
+``cluster`` has their work done by many machines. ``planning`` has searches over any states and
+steps: A*, Monte Carlo trees, beams.
 """
 
-__all__ = ["corpus", "explore", "planning", "sweep", "tune"]
+__all__ = ["cluster", "corpus", "explore", "planning", "sweep", "tune"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
+from polygym.cli.clusters import fleet_on, on_option
 from polygym.cli.exploring import collecting
 from polygym.cli.options import json_option, seed_option, threads_option
 from polygym.cli.output import say, seconds
@@ -16,6 +18,8 @@ from polygym.cli.stopping import Stop, stoppable
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
+from polygym.search.cluster.address import Address
+from polygym.search.cluster.collecting import FleetCollection
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
 from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
@@ -102,6 +106,7 @@ Examples:
     help="Measure what is near isl's schedule and the default mapping: all of isl's schedules, "
     "edits of the best, changes of their mappings.",
 )
+@on_option
 @threads_option
 @seed_option("The dice: which programs, sizes, schedules and mappings.")
 @json_option
@@ -113,6 +118,7 @@ def command(
     minutes: float | None,
     work: tuple[float, float],
     near: bool,
+    on: Address | None,
     threads: int,
     seed: int,
     as_json: bool,
@@ -121,16 +127,28 @@ def command(
     limit = None if minutes is None else 60 * minutes
     plan = CollectPlan(Choice.of(patterns, work), rows, each, threads, seed, limit, near)
     stop = Stop()
-    with open_corpus(file, begin=True) as corpus:
+    with ExitStack() as stack:
+        fleet = None if on is None else stack.enter_context(fleet_on(on))
+        corpus = stack.enter_context(open_corpus(file, begin=True))
         before = corpus.count()
         latest: list[Collected] = []
-        with stoppable(stop), collecting(str(file), rows, before, latest) as show:
+        with (
+            suppress(KeyboardInterrupt),  # a collection that was stopped has said all it can
+            stoppable(stop),
+            collecting(str(file), rows, before, latest) as show,
+        ):
 
             def report(collected: Collected) -> None:
                 latest[:] = [collected]
                 show()
 
-            collection = Collection(corpus, plan, report, stop.allowed)
+            collection = (
+                Collection(corpus, plan, report, stop.allowed)
+                if fleet is None
+                else FleetCollection(
+                    corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.number)
+                )
+            )
             collection.run()
         document = _document(file, collection, corpus.count() - before)
     counts = collection.statuses

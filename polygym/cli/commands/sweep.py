@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import click
 from polybench import Dataset
 from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
+from polygym.cli.clusters import fleet_on, on_option
 from polygym.cli.options import (
     EXCLUSION_HELP,
     chosen_mapping,
@@ -40,10 +43,14 @@ from polygym.measure.evaluation.foreign import compared
 from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.selection import selected
+from polygym.search.cluster.address import Address
+from polygym.search.cluster.sweeping import FleetCampaign, most_frequent, run_of
 from polygym.search.explore.players import MODEL, check_player, model_name
 from polygym.search.sweep import reading
-from polygym.search.sweep.beginning import begun
+from polygym.search.sweep.beginning import Begun, begun
+from polygym.search.sweep.campaign import Campaign
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
+from polygym.search.sweep.opening import kept_kind
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import ISL, LIMIT
 from polygym.search.sweep.setting import SweepSetting
@@ -177,6 +184,7 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="J",
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
+@on_option
 @mapping_options
 @timeout_option
 @click.option(
@@ -204,6 +212,7 @@ def command(
     confirm: int,
     minutes: float | None,
     jobs: int,
+    on: Address | None,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -228,32 +237,42 @@ def command(
             mapping=chosen_mapping(mapping, DEFAULT, threads),
         ),
     )
-    plan = plan_cores(usable_cores(threads), jobs, threads)
-    if plan.remark:
-        say(plan.remark, err=True)
-    at_once = len(plan.places)
-    seconds = None if minutes is None else 60.0 * minutes * at_once
+    seconds = None if minutes is None else 60.0 * minutes
     orders = Orders(
         _chosen(kernels, selection),
         _policies(policies, asked),
         budget,
         confirm,
         seconds,
-        at_once,
-        _contenders(against, threads),
+        1,
+        _contenders(against, threads if on is None else 0),
         asked.file,
     )
-    return _sweep(out, setting, orders, plan, as_json)
+    at_work: Callable[[], AbstractContextManager[tuple[Campaign | FleetCampaign, Begun]]]
+    if on is None:
+        plan = plan_cores(usable_cores(threads), jobs, threads)
+        if plan.remark:
+            say(plan.remark, err=True)
+        at_work = partial(_here, out, setting, _with_jobs(orders, len(plan.places)), plan)
+    else:
+        if jobs > 1:
+            raise click.UsageError("--jobs is for one machine; with --on each node has one job.")
+        at_work = partial(_there, out, setting, orders, on)
+    return _sweep(out, setting, orders, at_work, as_json)
 
 
 def _contenders(against: str, threads: int) -> tuple[str, ...]:
-    """Return the other compilers that are installed, and the limit; the machine is measured."""
+    """Return the other compilers that are installed, and the limit; the machine is measured.
+
+    Without ``threads`` it is not: each node of a fleet measures itself.
+    """
     named = listed(against)
     compilers = found_compilers(name for name in named if name != LIMIT)
     if LIMIT not in named:
         return compilers
-    with working("measuring the machine"):
-        peaks_of(threads)
+    if threads:
+        with working("measuring the machine"):
+            peaks_of(threads)
     return (*compilers, LIMIT)
 
 
@@ -281,12 +300,45 @@ def _listed(text: str, option: str) -> tuple[str, ...]:
     return names
 
 
-def _sweep(out: Path, setting: SweepSetting, orders: Orders, plan: Plan, as_json: bool) -> Answer:
+def _with_jobs(orders: Orders, jobs: int) -> Orders:
+    """Return orders for several jobs at a time, which share the time of each."""
+    seconds = None if orders.seconds is None else orders.seconds * jobs
+    return replace(orders, seconds=seconds, jobs=jobs)
+
+
+@contextmanager
+def _here(
+    out: Path, setting: SweepSetting, orders: Orders, plan: Plan
+) -> Iterator[tuple[Campaign, Begun]]:
+    """Give the campaign on this machine."""
+    with begun(out, setting, orders) as sweep:
+        yield Campaign(sweep.store, setting, orders, plan, sweep.lock), sweep
+
+
+@contextmanager
+def _there(
+    out: Path, setting: SweepSetting, orders: Orders, on: Address
+) -> Iterator[tuple[FleetCampaign, Begun]]:
+    """Give the campaign on a cluster, whose nodes have been heard of."""
+    with fleet_on(on) as fleet:
+        chosen = most_frequent(fleet.assemble(), kept_kind(out))
+        orders = _with_jobs(orders, fleet.workers)
+        with begun(out, setting, orders, run_of(chosen)) as sweep:
+            yield FleetCampaign(sweep.store, setting, orders, fleet, chosen.kind), sweep
+
+
+def _sweep(
+    out: Path,
+    setting: SweepSetting,
+    orders: Orders,
+    at_work: Callable[[], AbstractContextManager[tuple[Campaign | FleetCampaign, Begun]]],
+    as_json: bool,
+) -> Answer:
     """Sweep until all is done or a signal comes, and say what was found."""
     stop = Stop()
     code = 0
-    with begun(out, setting, orders, plan) as (campaign, before):
-        if before:
+    with at_work() as (campaign, sweep):
+        if before := sweep.before:
             say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
         try:
             with stoppable(stop), sweeping() as show:

@@ -8,6 +8,7 @@ import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
+from polygym.cli.clusters import on_option
 from polygym.cli.options import (
     TARGET_HELP,
     chosen_mapping,
@@ -28,6 +29,7 @@ from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.cost.chosen import ChosenModel
 from polygym.cost.model import Acquisition
 from polygym.episodes.kernels import Source
+from polygym.search.cluster.address import Address
 from polygym.search.tune import Plan, search_names
 from polygym.search.tune.guide import Guide
 from polygym.search.tune.searches import BY_MODEL
@@ -123,6 +125,7 @@ Examples:
 )
 @out_option
 @resume_option
+@on_option
 @mapping_options
 @compile_memory_option
 @json_option
@@ -141,6 +144,7 @@ def command(
     jobs: int | None,
     out: Path | None,
     resumed: bool,
+    on: Address | None,
     mapping: Mapping | None,
     threads: int,
     as_json: bool,
@@ -154,4 +158,4 @@ def command(
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
     guide = Guide(ChosenModel(model), Acquisition(acquisition))
     plan = Plan(generations, population, search, seed, seconds, jobs, guide)
-    return tune_and_report(source, plan, start, out, resumed, as_json)
+    return tune_and_report(source, plan, start, out, resumed, as_json, on)

@@ -38,7 +38,7 @@ from polygym.search.corpus.plan import USUAL, Choice, chosen
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.store import Corpus
 
-_COMPILE_SECONDS = 5.0
+COMPILE_SECONDS = 5.0
 _TIMEOUT_FACTOR = 20.0
 _AT_A_TIME = 8
 _MOST_BARREN = 20  # visits one after the other without a new row
@@ -111,24 +111,28 @@ class Collection:
         self.rows = self.corpus.count()
         cores = sorted(os.sched_getaffinity(0))
         try:
-            with closing(Compilers(_COMPILE_SECONDS, cores)) as compilers:
+            with closing(Compilers(COMPILE_SECONDS, cores)) as compilers:
                 done = self.corpus.finished(machine.key, self.plan.threads, self.plan.seed)
                 number = barren = 0
-                while not self._is_over:
+                while not self.is_over:
                     if number in done:
                         barren = 0
                     else:
                         self._tick(compilers, machine.key)
                         before = self.rows
-                        self._visit(number, machine.key, compilers)
+                        self.visit(number, machine.key, compilers)
                         barren = barren + 1 if self.rows == before else 0
-                        self._expect_rows(barren)
+                        self.expect_rows(barren)
                     number += 1
         except KeyboardInterrupt:
             self.interrupted = True
 
-    def _expect_rows(self, barren: int) -> None:
-        """Give up where visit after visit has nothing new."""
+    def expect_rows(self, barren: int) -> None:
+        """Give up where visit after visit has nothing new.
+
+        Raises:
+            InputError: so many had nothing.
+        """
         if barren >= _MOST_BARREN:
             reason = f"; the last: {self.skipped[-1]}" if self.skipped else ""
             raise InputError(
@@ -141,7 +145,8 @@ class Collection:
         return time.monotonic() - self._started
 
     @property
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Whether there are enough rows, or the time is up."""
         limit = inf if self.plan.seconds is None else self.plan.seconds
         return self.rows >= self.plan.rows or self.seconds >= limit
 
@@ -151,14 +156,14 @@ class Collection:
             return
         self._clock = time.monotonic()
         name, dataset = _CLOCK
-        options = EvaluationOptions(compile_seconds=_COMPILE_SECONDS)
+        options = EvaluationOptions(compile_seconds=COMPILE_SECONDS)
         program = load_program(name, dataset=dataset)
         with self.waiting(), Evaluator(program, options, compiler=compilers) as evaluator:
             seconds = evaluator.baseline_seconds
         self.corpus.tick(machine, time.time(), seconds)
 
-    def _visit(self, number: int, machine: str, compilers: Compilers) -> None:
-        """Sample one case; what cannot be run at all is left out, and said."""
+    def visit(self, number: int, machine: str, compilers: Compilers) -> None:
+        """Sample one case on a machine; what cannot be run at all is left out, and said."""
         plan = self.plan
         try:
             with self.waiting():
@@ -182,7 +187,7 @@ class Collection:
             with self.waiting():
                 candidates = Candidates.of(found.program, start, dice, plan.each, near=plan.near)
             self._sample(place, visit, found.program, candidates, compilers, known)
-            if self._is_over and len(candidates.told) < plan.each:
+            if self.is_over and len(candidates.told) < plan.each:
                 return  # the rest belongs to it, too
         except InternalError:
             raise
@@ -207,7 +212,7 @@ class Collection:
         options = EvaluationOptions(
             threads=self.plan.threads,
             timeout_factor=_TIMEOUT_FACTOR,
-            compile_seconds=_COMPILE_SECONDS,
+            compile_seconds=COMPILE_SECONDS,
             mapping=candidates.start,
         )
         best = 0.0
@@ -215,14 +220,14 @@ class Collection:
             while batch := candidates.batch(_AT_A_TIME):
                 rows = [known.get((str(one), str(mapping))) for one, mapping in batch]
                 fresh = [one for one, row in zip(batch, rows, strict=True) if row is None]
-                if fresh and self._is_over:
+                if fresh and self.is_over:
                     return
                 with self.waiting():
                     compilers.compile_all(program, fresh)
                 for (schedule, mapping), row in zip(batch, rows, strict=True):
                     found = row
                     if found is None:
-                        if self._is_over:
+                        if self.is_over:
                             return
                         with self.waiting():
                             found = _row(trusted(evaluator.evaluate(schedule, mapping)))

@@ -133,6 +133,10 @@ class Corpus(Closing):
             seal_visits(self.connection, number)
             return number
 
+    def place_of(self, key: VisitKey) -> int | None:
+        """Return the number of a visit in this corpus, None where it was not begun."""
+        return next(iter(self._visits(_NAMED, key)), None)
+
     def begun_with(self, key: VisitKey) -> tuple[Case, str] | None:
         """Return what a visit is of, and the text of a file; None where there is none."""
         for visit in self._visits(_NAMED, key).values():

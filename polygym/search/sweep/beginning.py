@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from polygym.episodes.kernels import digest_of
@@ -11,9 +12,7 @@ from polygym.measure.evaluation.foreign import version
 from polygym.measure.worker.timing import this_machine
 from polygym.programs import is_path
 from polygym.search.sweep import reading
-from polygym.search.sweep.campaign import Campaign
 from polygym.search.sweep.claims import claimed
-from polygym.search.sweep.cores import Plan
 from polygym.search.sweep.opening import create_or_open
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import LIMIT, Run
@@ -22,13 +21,25 @@ from polygym.search.sweep.store import Store, now
 from polygym.version import __version__
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A sweep's store in a folder that is its own: ``lock`` is the descriptor that holds it.
+
+    ``before`` is the version of polygym that began the sweep, "" if that is this one.
+    """
+
+    store: Store
+    lock: int
+    before: str
+
+
 @contextmanager
 def begun(
-    folder: Path, setting: SweepSetting, orders: Orders, plan: Plan
-) -> Iterator[tuple[Campaign, str]]:
-    """Give the campaign of a sweep in a folder, which is its own until the block is left.
+    folder: Path, setting: SweepSetting, orders: Orders, run: Run | None = None
+) -> Iterator[Begun]:
+    """Give the store of a sweep in a folder, which is its own until the block is left.
 
-    With it comes the version of polygym that began the sweep, "" if that is this one.
+    ``run`` says where it is measured, None that it is here.
 
     Raises:
         InputError: another sweep is at work there, or the one there has another setting, was begun
@@ -39,8 +50,8 @@ def begun(
         store.add_kernels(orders.kernels)
         for name in filter(is_path, orders.kernels):
             _check_text(store, name)
-        before = store.begin_run(_this_run(orders))
-        yield Campaign(store, setting, orders, plan, lock), before
+        before = store.begin_run(run or _this_run(orders))
+        yield Begun(store, lock, before)
 
 
 def _check_text(store: Store, name: str) -> None:

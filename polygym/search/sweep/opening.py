@@ -67,6 +67,16 @@ def open_store(path: Path) -> Store:
     return Store(path, connection)
 
 
+def kept_kind(folder: Path) -> str:
+    """Return the key of the kind of node that a folder's sweep measures on; "" for none yet."""
+    path = folder / STORE
+    if not path.exists():
+        return ""
+    with open_store(path) as store, explained(path, WHOLE):
+        row = store.connection.execute("SELECT key FROM kinds").fetchone()
+    return "" if row is None else str(row[0])
+
+
 def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
     """Open the file of a store, and see that it is one.
 

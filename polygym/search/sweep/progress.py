@@ -32,13 +32,17 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment of a sweep; ``left`` is how many seconds it may still take, where that is known."""
+    """A moment of a sweep; ``left`` is how many seconds it may still take, where that is known.
+
+    ``nodes`` says how those of a cluster are, "" where there is none.
+    """
 
     phase: Phase
     explored: int
     wanted: int
     left: float | None
     standings: tuple[Standing, ...]
+    nodes: str = ""
 
     @property
     def busy(self) -> tuple[Standing, ...]:

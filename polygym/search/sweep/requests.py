@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """Explore every policy up to ``budget`` episodes, for ``seconds`` at most.
+    """Explore every policy from episode ``first`` up to ``budget``, for ``seconds`` at most.
 
     ``against`` names other compilers, as it does in a :class:`ConfirmRequest`; ``model`` is a file,
     and empty for the model that comes with polygym.
@@ -19,6 +19,7 @@ class SearchRequest:
     seconds: float | None
     against: tuple[str, ...] = ()
     model: str = ""
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)

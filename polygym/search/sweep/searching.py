@@ -123,7 +123,7 @@ def _play(
 def _steps(store: Store, kernel: str, request: SearchRequest) -> Iterator[Step]:
     """Yield the episodes that are not in the store, the policies in turn."""
     done = {(one.policy, one.index) for one in reading.episodes(store.connection, kernel)}
-    for index in range(request.budget):
+    for index in range(request.first, request.budget):
         for name in request.policies:
             if (name, index) not in done:
                 yield Step(name, index)

@@ -70,6 +70,23 @@ class Store(Closing):
             )
         return "" if first is None or first[0] == run.version else str(first[0])
 
+    def keep_kind(self, key: str, document: str) -> None:
+        """Keep the kind of node that a cluster measures on.
+
+        Raises:
+            InputError: it was another one before.
+        """
+        with self._transaction():
+            row = self._connection.execute("SELECT key, document FROM kinds").fetchone()
+            if row is None:
+                self._connection.execute("INSERT INTO kinds VALUES (1, ?, ?)", (key, document))
+            elif row[0] != key:
+                raise InputError(
+                    f"{self.path}: expected nodes of the kind on which the sweep was begun, "
+                    f"{row[0]} ({row[1]}), found {key} ({document}); --out another folder begins "
+                    "a new one"
+                )
+
     def add_kernels(self, names: Sequence[str]) -> None:
         """Add programs; those that are there already stay as they are."""
         with self._transaction():

@@ -4,8 +4,8 @@
 policy of the gym, ``dice`` alone, or what follows a model of cost, ``by_model``, with its chains of
 ``annealing``, ``edits`` of schedules, ``plays`` of policies and choice by ``diversity``, on what it
 has ``looked_at``; ``guide`` says which model leads, ``learning`` how it learns),
-``tuner`` compiles, measures and keeps the best: what it has ``tuned``; ``folder`` writes it all
-down, so that a search that was ended goes on.
+``tuner`` has them measured on a ``bench`` and keeps the best: what it has ``tuned``; ``folder``
+writes it all down, so that a search that was ended goes on.
 """
 
 from __future__ import annotations

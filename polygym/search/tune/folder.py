@@ -24,6 +24,7 @@ from polygym.search.explore.conditions import differences
 from polygym.search.explore.folder import BEST, BEST_C, SUMMARY, expect_none
 from polygym.search.explore.journal import Journal
 from polygym.search.explore.setting import FORMAT, VERSION, Setting
+from polygym.search.tune.bench import Opener, open_here
 from polygym.search.tune.candidates import Candidate, Edited, Played
 from polygym.search.tune.tuned import Tuned
 from polygym.search.tune.tuner import Plan, Progress, tune
@@ -41,6 +42,7 @@ class TuningFiles:
     """What is written; without a folder of the user's a new one is made when there is something.
 
     ``seeds`` are the candidates from elsewhere, ``recorded`` what an earlier search has measured.
+    ``node`` says of which kind the nodes of a cluster are, "" where this machine measures.
     """
 
     setting: Setting
@@ -51,28 +53,33 @@ class TuningFiles:
     folder: Path | None = None
     trials: Journal | None = None
     count: int = field(default=0)
+    node: str = ""
 
     @staticmethod
     def begin(
-        setting: Setting, plan: Plan, given: Path | None, seeds: Sequence[Candidate]
+        setting: Setting,
+        plan: Plan,
+        given: Path | None,
+        seeds: Sequence[Candidate],
+        node: str = "",
     ) -> TuningFiles:
         """Return the files of a new search; none may be there."""
         if given is not None:
             expect_none(given, (TRIALS, BEST, BEST_C, SUMMARY))
         seeds = [one for one in seeds if not isinstance(one.strategy, Played | Edited)]
-        return TuningFiles(setting, plan, given, seeds)
+        return TuningFiles(setting, plan, given, seeds, node=node)
 
     @staticmethod
     def resume(
-        setting: Setting, plan: Plan, given: Path, seeds: Sequence[Candidate]
+        setting: Setting, plan: Plan, given: Path, seeds: Sequence[Candidate], node: str = ""
     ) -> TuningFiles:
         """Return the files of a search that goes on; where there is none yet, it begins."""
         if not (given / TRIALS).exists():
-            return TuningFiles.begin(setting, plan, given, seeds)
+            return TuningFiles.begin(setting, plan, given, seeds, node)
         journal, contents = Journal.open(given / TRIALS)
         try:
             before = contents.setting
-            files = TuningFiles(setting, plan, given, _seeds(before, journal.path))
+            files = TuningFiles(setting, plan, given, _seeds(before, journal.path), node=node)
             files.folder, files.trials = given, journal
             files._check(before)
             scop = setting.subject.program.scop
@@ -141,6 +148,7 @@ class TuningFiles:
             "mapping": str(self.setting.measuring.mapping),
             **self.plan.to_json(),
             "seeds": [[str(one.strategy), str(one.mapping)] for one in self.seeds],
+            **({"node": self.node} if self.node else {}),
         }
 
     def _check(self, before: dict[str, Any]) -> None:
@@ -167,6 +175,7 @@ def tune_in(
     files: TuningFiles,
     show: Callable[[Progress], None] = lambda _: None,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    opener: Opener = open_here,
 ) -> Tuned:
     """Tune the program of a folder: every candidate is written down, then shown.
 
@@ -185,6 +194,7 @@ def tune_in(
         recorded=files.recorded,
         show=keep,
         waiting=waiting,
+        opener=opener,
     )
 
 

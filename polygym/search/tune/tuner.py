@@ -8,10 +8,9 @@ luckiest. It can be stopped at any time, by a limit or by Ctrl-C, and then has w
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import Any
@@ -27,16 +26,13 @@ from polygym.errors import InputError, PolygymError
 from polygym.measure.evaluation import (
     Evaluation,
     EvaluationOptions,
-    Evaluator,
     rounds_within,
-    trusted,
 )
-from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program
-from polygym.search.explore.tried_again import evaluate, evaluate_together
+from polygym.search.tune.bench import Bench, Opener, open_here
 from polygym.search.tune.candidates import (
     Candidate,
     Edited,
@@ -132,13 +128,15 @@ def tune(
     recorded: Sequence[Evaluation] = (),
     show: Callable[[Progress], None] = lambda _: None,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    opener: Opener = open_here,
 ) -> Tuned:
     """Search for the fastest schedule and mapping of a program.
 
     ``start`` has the threads; under it ``strategy`` is what the result is compared with, or, where
     there is no such schedule, the first that there is. ``seeds`` did well elsewhere. ``show`` is
     called after every candidate. A KeyboardInterrupt ends the search with what has been found;
-    ``waiting`` surrounds the parts in which one may be raised.
+    ``waiting`` surrounds the parts in which one may be raised. ``opener`` says where candidates are
+    measured.
 
     ``recorded`` are the first candidates of an earlier search with the same seeds and the same plan
     but for generations, seconds and jobs: what is known of them counts as if it had been measured
@@ -168,15 +166,9 @@ def tune(
     options = EvaluationOptions(
         threads=start.threads, compile_seconds=_COMPILE_SECONDS, mapping=start
     )
-    cores = sorted(os.sched_getaffinity(0))
-    with (
-        closing(Compilers(_COMPILE_SECONDS, cores[: plan.jobs])) as compilers,
-        Evaluator(program, options, compiler=compilers) as evaluator,
-    ):
+    with opener(program, options, plan.jobs) as bench:
         before = {(one.schedule, one.mapping): one for one in recorded}
-        course = _Course(
-            plan, evaluator, compilers, known, len(begin), before, started, waiting, show
-        )
+        course = _Course(plan, program, bench, known, len(begin), before, started, waiting, show)
         # What is recorded is chosen again, however long that takes.
         search.is_over = lambda: not course.recorded and course.is_over
         interrupted = course.run(search)
@@ -211,8 +203,8 @@ class _Course:
     """A search at work."""
 
     plan: Plan
-    evaluator: Evaluator
-    compilers: Compilers
+    program: Program
+    bench: Bench
     known: dict[Way, Schedule]
     begin: int
     recorded: dict[Choice, Evaluation]
@@ -298,10 +290,10 @@ class _Course:
         """Generate code as long as there is time, that of the first candidate in any case."""
 
         def is_over() -> bool:
-            return self.is_over and (bool(self.found) or self.compilers.is_ready(choices[0]))
+            return self.is_over and (bool(self.found) or self.bench.is_ready(choices[0]))
 
         with self.waiting():
-            self.compilers.compile_all(self.evaluator.program, choices, is_over)
+            self.bench.prepare(choices, self._best_so_far(), is_over)
 
     def _measure(
         self, search: Random, candidate: Candidate, choice: Choice, generation: int
@@ -326,9 +318,11 @@ class _Course:
             )
         with self.waiting():
             if not self.found:  # what everything else is compared with
-                return trusted(evaluate(self.evaluator, *choice, best_so_far=inf))
-            best_so_far = inf if self.best is None else self.best.seconds
-            return trusted(self.evaluator.evaluate(*choice, best_so_far=best_so_far))
+                return self.bench.first(choice)
+            return self.bench.measure(choice, self._best_so_far())
+
+    def _best_so_far(self) -> float:
+        return inf if self.best is None else self.best.seconds
 
     def _is_better(self, evaluation: Evaluation) -> bool:
         assert self.best is not None
@@ -341,7 +335,7 @@ class _Course:
 
     def _rounds(self) -> int:
         """Return how often the best are measured together, less often if time is short."""
-        seconds = self.evaluator.baseline_seconds
+        seconds = self.bench.baseline_seconds
         rounds = rounds_within(_SECONDS, seconds, _FEWEST_ROUNDS, _MOST_ROUNDS)
         one = self._together_seconds() / _FEWEST_ROUNDS
         possible = rounds if self.left == inf or not one else int(self.left / one)
@@ -359,12 +353,12 @@ class _Course:
         try:
             if self.left > 0:
                 with self.waiting():
-                    measured = evaluate_together(self.evaluator, choices, self._rounds())
+                    measured = self.bench.together(choices, self._rounds())
                     together = dict(zip(again, measured, strict=True))
         except KeyboardInterrupt:  # impatient: then each has its own measurement
             interrupted = True
         best = max(together, key=lambda one: together[one].speedup)
-        program = self.evaluator.program
+        program = self.program
         first = together.get(start, together[best])
         if not together[best].is_ok:
             raise InputError(

@@ -1,0 +1,43 @@
+"""``--on``: have a command's work done by a cluster, and say how its nodes are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from polygym.cli.output import say
+from polygym.search.cluster.address import Address, parse_address
+from polygym.search.cluster.fleet import Fleet
+from polygym.search.cluster.ray_transport import RayTransport, expect_ray
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def on_option(function: F) -> F:
+    """Add ``--on``, an address or nothing."""
+    return click.option(
+        "--on",
+        callback=_address,
+        metavar="ray[://HOST:PORT]",
+        help="Have a Ray cluster measure instead of this machine: the one that RAY_ADDRESS names, "
+        "or a head's (needs polygym[ray] here and on the nodes). See docs/cluster.md.",
+    )(function)
+
+
+def _address(_: click.Context, __: click.Parameter, value: str | None) -> Address | None:
+    """Return the cluster that a word names."""
+    if value is None:
+        return None
+    found = parse_address(value)
+    expect_ray()
+    return found
+
+
+@contextmanager
+def fleet_on(address: Address) -> Iterator[Fleet]:
+    """Give the fleet of a cluster, which is let go of at the end."""
+    with Fleet(RayTransport(address.text), lambda text: say(text, err=True)) as fleet:
+        yield fleet

@@ -1,0 +1,45 @@
+"""Many machines: sweeps, collections, tunings and episodes' ends on a cluster, carried by Ray.
+
+``address`` says which cluster; ``transport`` is what is needed of whoever carries messages,
+``ray_transport`` is Ray. A node is of one of the ``kinds`` of machines, keeps the ``calibration``
+of its clock, holds the ``slot`` of its host while it measures, and has programs by their ``texts``;
+``node`` is what it does when asked, which knows nothing of Ray. ``fleet`` keeps its ``members``
+busy with ``jobs``. Of a sweep, ``sweep_tasks`` are done on nodes and send ``sweep_rows``;
+``sweep_supply`` has the jobs, ``sweep_book`` writes down what comes, ``sweeping`` is all of it; of
+a collection, a node makes a ``visit_task``, ``visit_supply`` has them, ``collecting`` is all of it;
+for a tuner, ``bench_tasks`` measure the batches of ``bench_supply``, and ``benches`` are all of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polygym.lazy import lazily
+
+if TYPE_CHECKING:
+    from polygym.search.cluster.address import Address, parse_address
+    from polygym.search.cluster.collecting import FleetCollection
+    from polygym.search.cluster.fleet import Fleet, Patience
+    from polygym.search.cluster.ray_transport import RayTransport
+    from polygym.search.cluster.sweeping import FleetCampaign
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "address": ("Address", "parse_address"),
+            "collecting": ("FleetCollection",),
+            "fleet": ("Fleet", "Patience"),
+            "ray_transport": ("RayTransport",),
+            "sweeping": ("FleetCampaign",),
+        },
+    )
+
+__all__ = [
+    "Address",
+    "Fleet",
+    "FleetCampaign",
+    "FleetCollection",
+    "Patience",
+    "RayTransport",
+    "parse_address",
+]

@@ -1,0 +1,125 @@
+"""The jobs of a bench: batches of choices of one program, for nodes of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from polygym.episodes.kernels import Source
+from polygym.measure.evaluation import EvaluationOptions
+from polygym.measure.evaluation.evaluator import Choice
+from polygym.search.cluster.jobs import FAILED, Job, Json
+from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.texts import Sent
+
+
+@dataclass(slots=True)
+class Batches:
+    """Some choices, in batches; ``answers`` has what came of each, by its place.
+
+    ``best_so_far`` and ``patiently`` are as a bench has them. ``rounds`` says that all of them run
+    in turn on one node, None that each is measured by itself. What nobody could measure is said in
+    ``failures``.
+    """
+
+    source: Source
+    options: EvaluationOptions
+    kind: Kind
+    sent: Sent
+    choices: Sequence[Choice]
+    best_so_far: float = inf
+    patiently: bool = False
+    rounds: int | None = None
+    size: int = 1
+    answers: dict[int, Json] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    baseline: float = 0.0
+    _waiting: list[list[int]] = field(init=False)
+    _under_way: dict[Job, list[int]] = field(default_factory=dict)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        """Cut the batches."""
+        places = list(range(len(self.choices)))
+        size = len(places) if self.rounds is not None else self.size
+        self._waiting = [places[k : k + size] for k in range(0, len(places), max(1, size))]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all batches are answered, or cannot be."""
+        return not self._waiting and not self._under_way
+
+    def accepts(self, kind: Kind) -> str:
+        """Refuse nodes of another kind, whose times do not compare."""
+        return "" if kind.key == self.kind.key else f"expected {self.kind}, found {kind}"
+
+    def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
+        """Return the next batch."""
+        if not self._waiting:
+            return None
+        places = self._waiting.pop(0)
+        self._count += 1
+        job = Job(self._count, self.source.target, self._document(worker, places))
+        self._under_way[job] = places
+        return job
+
+    def _document(self, worker: str, places: list[int]) -> Json:
+        source, options = self.source, self.options
+        what: dict[str, Any] = (
+            {
+                "task": "measure",
+                "places": places,
+                "best_so_far": None if self.best_so_far == inf else self.best_so_far,
+                "patiently": self.patiently,
+            }
+            if self.rounds is None
+            else {"task": "together", "rounds": self.rounds}
+        )
+        return {
+            **what,
+            "program": self.sent.program(worker, source.target),
+            "source": {
+                "function": source.function,
+                "dataset": str(source.dataset),
+                "parameters": [list(one) for one in source.parameters],
+            },
+            "options": {
+                "threads": options.threads,
+                "timeout_factor": options.timeout_factor,
+                "compile_seconds": options.compile_seconds,
+                "mapping": str(options.mapping),
+            },
+            "choices": [[str(schedule), str(mapping)] for schedule, mapping in self._some(places)],
+        }
+
+    def _some(self, places: list[int]) -> list[Choice]:
+        return [self.choices[place] for place in places]
+
+    def keep(self, job: Job, row: Json) -> None:
+        """Keep an answer; of two for one place the first."""
+        match row["row"]:
+            case "evaluation":
+                self.answers.setdefault(int(row["place"]), row["evaluation"])
+            case "together":
+                self.answers.update(enumerate(row["evaluations"]))
+            case "baseline":
+                self.baseline = float(row["seconds"])
+            case kind if kind == FAILED:
+                self.failures.append(str(row["reason"]))
+
+    def ended(self, job: Job) -> None:
+        """Take note that a batch is over; what it left, after a failure say, is left."""
+        del self._under_way[job]
+
+    def lost(self, job: Job) -> None:
+        """Take back what a batch has left."""
+        places = [one for one in self._under_way.pop(job) if one not in self.answers]
+        if places:
+            self._waiting.insert(0, places)
+
+    def given_up(self, job: Job, reason: str) -> None:
+        """Leave a batch at which nodes die."""
+        del self._under_way[job]
+        self.failures.append(reason)

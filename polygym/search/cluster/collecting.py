@@ -1,0 +1,48 @@
+"""A collection on a fleet: visits on many nodes, one corpus, which the driver writes.
+
+A visit is made by one node from its beginning to its end, since its candidates follow from the
+outcomes before. Clocks of nodes go into the corpus as those of one machine do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from polygym.search.cluster.fleet import Fleet
+from polygym.search.cluster.visit_supply import Visits
+from polygym.search.corpus.collect import Collection
+
+
+@dataclass(slots=True, kw_only=True)
+class FleetCollection(Collection):
+    """A collection at work on a fleet."""
+
+    fleet: Fleet
+    is_stopped: Callable[[], bool] = lambda: False
+    _clocks: dict[str, float] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Collect until there are enough rows, the time is up, or it is stopped.
+
+        Raises:
+            InputError: there are no nodes, nothing more to be measured, or the corpus is damaged.
+        """
+        self.corpus.expect_whole()
+        self.rows = self.corpus.count()
+        self.fleet.assemble(self.is_stopped)
+        self.fleet.run(Visits(self), self.is_stopped, self._note_clocks)
+        self.interrupted = self.is_stopped()
+
+    def _note_clocks(self) -> None:
+        """Write down how long the clock program took on nodes whose machine is in the corpus."""
+        for member in self.fleet.members.values():
+            if member.greeting is None or self._clocks.get(member.name) == member.clock_at:
+                continue
+            key = member.greeting.kind.machine.key
+            calibration = member.calibration
+            if calibration is not None and key in self.corpus.machines():
+                self._clocks[member.name] = member.clock_at
+                seconds = calibration.last or calibration.first
+                self.corpus.tick(key, time.time(), seconds)

@@ -1,0 +1,68 @@
+"""A job: what one worker does in one go, as data; and what a fleet asks for jobs.
+
+A job's document is JSON: names of programs, texts of files, schedules as isl prints them, mappings
+in their words, numbers. What a worker answers is a list of rows, each a JSON object with the key
+``row``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from polygym.search.cluster.kinds import Kind
+
+Json: TypeAlias = dict[str, Any]
+
+FAILED = "failed"
+"""The row that says why a worker could not do a job; it is the last one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """Something to be done on one node.
+
+    ``about`` is what people call it, and what the losses of nodes are counted by: a job that takes
+    every node down is given up.
+    """
+
+    number: int
+    about: str
+    document: Mapping[str, Any] = field(repr=False)
+
+
+class Supply(Protocol):
+    """Where a fleet's jobs come from and their rows go to; all in the driver's thread."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing more to do, and nothing under way."""
+        ...
+
+    def accepts(self, kind: Kind) -> str:
+        """Return why nodes of a kind may not work here, "" where they may."""
+        ...
+
+    def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
+        """Return a job for a worker, None if there is none now; ``workers`` is how many there are.
+
+        A worker's name is another one when its process has begun anew.
+        """
+        ...
+
+    def keep(self, job: Job, row: Json) -> None:
+        """Keep a row; one that is there already changes nothing."""
+        ...
+
+    def ended(self, job: Job) -> None:
+        """Take note that a job came to its end, by itself or because it was stopped."""
+        ...
+
+    def lost(self, job: Job) -> None:
+        """Take a job back whose worker is gone; its missing rows come from another one."""
+        ...
+
+    def given_up(self, job: Job, reason: str) -> None:
+        """Take a job back that nobody can do."""
+        ...

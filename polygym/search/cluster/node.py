@@ -1,0 +1,167 @@
+"""What a node does when it is asked: greet, calibrate itself, do a job, stop it. No Ray in here.
+
+Every method takes a text of JSON and yields texts of JSON, lists of rows. Rows come out in bundles:
+what has come together in a quarter of a second, or in less at the end. All work is done by one
+thread, since the processes that measure belong to the thread that started them; it holds the
+host's measuring slot meanwhile.
+
+What is done is chosen by a name in a table, never by anything that comes with the message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import TypeAlias
+
+from polygym.errors import InternalError, PolygymError
+from polygym.measure.worker.outcome import WorkerError
+from polygym.measure.worker.timing import this_machine
+from polygym.search.cluster.calibration import clock_seconds
+from polygym.search.cluster.jobs import FAILED, Json
+from polygym.search.cluster.kinds import sources, this_kind
+from polygym.search.cluster.slot import holding_slot
+from polygym.search.cluster.texts import Texts
+from polygym.version import __version__
+
+_BUNDLE_SECONDS = 0.25
+_LONGEST_REASON = 2000
+
+Emit: TypeAlias = Callable[[Json], None]
+Task: TypeAlias = Callable[[Json, Texts, Emit, Callable[[], bool]], None]
+
+
+class Node:
+    """A node at work; it is one process, and measures one thing at a time."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._thread = ThreadPoolExecutor(1, "measuring")
+        self._texts = Texts()
+        self._stopped: set[str] = set()
+        self._cores = os.sched_getaffinity(0)
+        self._seconds: float | None = None
+        self._lock = threading.Lock()
+
+    def greet(self, _: str = "") -> Iterator[str]:
+        """Say what kind of node this is, and how fast its clock program is."""
+        kind = this_kind()
+        with self._lock:
+            if self._seconds is None:
+                self._seconds = self._clock()
+        yield json.dumps(
+            [
+                {
+                    "row": "greeting",
+                    "kind": kind.to_json(),
+                    "version": __version__,
+                    "sources": sources(),
+                    "system": this_machine().system,
+                    "seconds": self._seconds,
+                }
+            ]
+        )
+
+    def calibrate(self, _: str = "") -> Iterator[str]:
+        """Measure the clock program again."""
+        yield json.dumps([{"row": "clock", "seconds": self._clock()}])
+
+    def stop(self, text: str) -> Iterator[str]:
+        """Have a job end after what it is at."""
+        self._stopped.add(str(json.loads(text)["job"]))
+        yield "[]"
+
+    def work(self, text: str) -> Iterator[str]:
+        """Do a job; yield its rows as they come."""
+        job = json.loads(text)
+        number = str(job["job"])
+        rows: SimpleQueue[Json] = SimpleQueue()
+
+        def is_stopped() -> bool:
+            return number in self._stopped
+
+        def do() -> None:
+            with holding_slot(is_stopped) as has_it:
+                if has_it:
+                    self._do(job, rows.put, is_stopped)
+
+        future = self._thread.submit(do)
+        try:
+            yield from _bundles(future, rows)
+        finally:
+            self._stopped.discard(number)
+
+    def _clock(self) -> float:
+        def measure() -> float:
+            with holding_slot(lambda: False):
+                os.sched_setaffinity(0, self._cores)
+                return clock_seconds()
+
+        return self._thread.submit(measure).result()
+
+    def _do(self, job: Json, emit: Emit, is_stopped: Callable[[], bool]) -> None:
+        """Do a job; why it could not be done is its last row."""
+        os.sched_setaffinity(0, self._cores)  # what was pinned for the job before
+        try:
+            _task(str(job["task"]))(job, self._texts, emit, is_stopped)
+        except InternalError as error:
+            emit(_failure(f"{type(error).__name__}: {error}"))
+        except WorkerError as error:
+            emit({**_failure(str(error)), "machine": True})
+        except (PolygymError, MemoryError, RecursionError) as error:
+            emit(_failure(str(error) or type(error).__name__))
+        except Exception as error:  # a defect, or the machine: the node goes on
+            emit(_failure(f"{type(error).__name__}: {error}"))
+
+
+def _failure(reason: str) -> Json:
+    return {"row": FAILED, "reason": reason[:_LONGEST_REASON], "machine": False}
+
+
+def _bundles(future: Future[None], rows: SimpleQueue[Json]) -> Iterator[str]:
+    """Yield what comes together in a while, until all is done."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    while True:
+        is_last = done.wait(_BUNDLE_SECONDS)
+        found = []
+        while True:
+            try:
+                found.append(rows.get_nowait())
+            except Empty:
+                break
+        if found:
+            yield json.dumps(found)
+        if is_last:
+            future.result()
+            return
+
+
+def _task(name: str) -> Task:
+    """Return what does a job of a name; modules are imported when they are needed."""
+    match name:
+        case "search":
+            from polygym.search.cluster.sweep_tasks import search_task
+
+            return search_task
+        case "confirm":
+            from polygym.search.cluster.sweep_tasks import confirm_task
+
+            return confirm_task
+        case "visit":
+            from polygym.search.cluster.visit_task import visit_task
+
+            return visit_task
+        case "measure":
+            from polygym.search.cluster.bench_tasks import measure_task
+
+            return measure_task
+        case "together":
+            from polygym.search.cluster.bench_tasks import together_task
+
+            return together_task
+    raise InternalError(f"a job: expected a task that a node knows, found {name!r}")

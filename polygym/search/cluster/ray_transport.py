@@ -1,0 +1,155 @@
+"""Messages carried by Ray: sites are its nodes with the resource ``measuring``, workers its actors.
+
+One actor per node holds the node's measuring slot; Ray places it there and counts the slots. The
+actor has a name, and a second driver on the same cluster shares it: jobs of both follow one another
+in the one process that measures on the node, so no two ever measure at once. It belongs to the
+driver that came first and ends with it; the other one finds it gone and hires the node anew.
+
+What goes through Ray is texts of JSON. The actor's class is found by its name on the node, where
+polygym has to be installed; nothing of polygym's is pickled.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from polygym.errors import InputError, PolygymError
+from polygym.search.cluster.node import Node
+from polygym.search.cluster.transport import Call, LostError, Site, Worker
+from polygym.version import __version__
+
+RESOURCE = "measuring"
+NAMESPACE = "polygym"
+ADDRESS = "RAY_ADDRESS"
+"""The environment variable of Ray's by which it finds a cluster."""
+
+_WORK, _TALK = "work", "talk"
+_OF_A_NODE = {"work": _WORK, "calibrate": _WORK}
+
+
+def expect_ray() -> Any:
+    """Return the package ray.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    if find_spec("ray") is None:
+        raise InputError(
+            "--on ray: expected Ray to be installed, found no package ray; "
+            "pip install 'polygym[ray]'"
+        )
+    # Usage statistics would be sent from the machine; Ray asks the environment once.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    return import_module("ray")
+
+
+class RayTransport:
+    """A connection to a cluster, or to one that is begun on this machine alone."""
+
+    def __init__(self, address: str = "", actor: type = Node) -> None:
+        """Connect; without an address, to what the environment names, or to a cluster of one node.
+
+        ``actor`` is the class whose methods are called on the nodes.
+
+        Raises:
+            InputError: Ray is not installed, or nobody answers there.
+        """
+        self._ray = expect_ray()
+        self._actor = actor
+        self._joined: dict[str, Any] = {}
+        self._began = not self._ray.is_initialized()
+        if not self._began:
+            return
+        address = address or os.environ.get(ADDRESS, "")
+        common = {
+            "namespace": NAMESPACE,
+            "log_to_driver": False,
+            "logging_level": logging.ERROR,
+            "include_dashboard": False,
+        }
+        if not address:
+            self._ray.init("local", resources={RESOURCE: 1}, **common)
+            return
+        del common["include_dashboard"]
+        try:
+            self._ray.init(address, **common)
+        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+            said = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise InputError(
+                f"--on ray://{address}: expected a Ray cluster that this machine belongs to, "
+                f"found none: {said}"
+            ) from None
+
+    def sites(self) -> tuple[Site, ...]:
+        """Return the nodes that are alive and offer a measuring slot."""
+        return tuple(
+            Site(node["NodeID"], node["NodeManagerHostname"], node["Resources"].get("CPU", 0.0))
+            for node in self._ray.nodes()
+            if node["Alive"] and node["Resources"].get(RESOURCE, 0.0) >= 1
+        )
+
+    def hire(self, site: Site) -> Worker:
+        """Return the actor of a node, which is made where there is none."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        # The folder of the driver's program comes along on the way of Ray's own workers.
+        remote = self._ray.remote(concurrency_groups={_WORK: 1, _TALK: 2})(self._actor)
+        return remote.options(
+            name=f"polygym {__version__} {self._actor.__name__} {site.name}",
+            get_if_exists=True,
+            num_cpus=0,
+            resources={RESOURCE: 1},
+            max_restarts=0,
+            max_task_retries=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(site.name, soft=False),
+        ).remote()
+
+    def call(self, worker: Worker, method: str, text: str) -> Call:
+        """Have an actor do something; its texts come in as a stream."""
+        group = _OF_A_NODE.get(method, _TALK)
+        return (
+            getattr(worker, method)
+            .options(num_returns="streaming", concurrency_group=group)
+            .remote(text)
+        )
+
+    def ready(self, calls: Sequence[Call], seconds: float) -> list[Call]:
+        """Return the streams that have something, waiting for one of them so long."""
+        if not calls:
+            return []
+        first, _ = self._ray.wait(list(calls), num_returns=1, timeout=seconds, fetch_local=False)
+        if not first:
+            return []
+        found, _ = self._ray.wait(list(calls), num_returns=len(calls), timeout=0, fetch_local=False)
+        return list(found)
+
+    def take(self, call: Call) -> str | None:
+        """Return the next text of a stream, None at its end.
+
+        Raises:
+            LostError: the actor or its node is gone, or fails.
+        """
+        try:
+            return str(self._ray.get(next(call)))
+        except StopIteration:
+            return None
+        except self._ray.exceptions.RayError as error:
+            said = (str(error).strip() or type(error).__name__).splitlines()
+            raise LostError(f"{type(error).__name__}: {said[-1][:300]}") from None
+
+    def dismiss(self, worker: Worker) -> None:
+        """End an actor at once; the processes that it has started end with it."""
+        with suppress(self._ray.exceptions.RayError, PolygymError, ValueError):
+            self._ray.kill(worker)
+
+    def close(self) -> None:
+        """Leave the cluster; one that was begun for this ends."""
+        if self._began and self._ray.is_initialized():
+            self._ray.shutdown()

@@ -1,0 +1,128 @@
+"""What the driver of a sweep knows of one program, and how it writes down what nodes send.
+
+The store is the driver's alone. An episode is identified by its policy and its number, an outcome
+by its schedule; a row of something that is there already changes nothing, whoever sends it and how
+often. So a job may be done twice, by a node that was taken for dead or by two at once, and the
+store has one row of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.sweep_rows import timing_from_json
+from polygym.search.sweep import reading
+from polygym.search.sweep.orders import Orders
+from polygym.search.sweep.rows import (
+    Baseline,
+    Confirmation,
+    Disturbance,
+    Episode,
+    Reference,
+)
+from polygym.search.sweep.store import Store
+
+
+@dataclass(slots=True)
+class Book:
+    """One program: its episodes that are done, its outcomes' numbers, and what is to be done.
+
+    ``remaining`` are the numbers of episodes that no job has and that some policy has not played,
+    in order.
+    """
+
+    store: Store
+    kernel: str
+    policies: tuple[str, ...]
+    done: set[tuple[str, int]]
+    numbers: dict[str, int]
+    compared: set[str]
+    remaining: list[int] = field(default_factory=list)
+
+    @staticmethod
+    def read(store: Store, kernel: str, orders: Orders, dataset: str) -> Book:
+        """Return what a store knows of a program."""
+        connection = store.connection
+        found = Book(
+            store,
+            kernel,
+            orders.policies,
+            {(one.policy, one.index) for one in reading.episodes(connection, kernel)},
+            {one.schedule: one.number for one in reading.outcomes(connection, kernel)},
+            set(reading.reference_names(connection, kernel, dataset)),
+        )
+        found.give_back(range(orders.budget))
+        return found
+
+    def give_back(self, indices: Iterable[int]) -> None:
+        """Take episodes back that a job had; those that are done are done."""
+        missing = {one for one in indices if not self.is_done(one)}
+        self.remaining = sorted(missing.union(self.remaining))
+
+    def is_done(self, index: int) -> bool:
+        """Whether all policies have played an episode."""
+        return all((policy, index) in self.done for policy in self.policies)
+
+    def take(self, count: int) -> range:
+        """Take some episodes that follow one another, for a job."""
+        first = last = self.remaining[0]
+        for number in self.remaining[1:count]:
+            if number != last + 1:
+                break
+            last = number
+        self.remaining = self.remaining[last - first + 1 :]
+        return range(first, last + 1)
+
+    def keep(self, row: Json) -> None:
+        """Write a row down, unless it is there.
+
+        Raises:
+            InputError: the program's text was another one when its schedules were measured.
+            OSError: the store cannot be written.
+        """
+        store, kernel = self.store, self.kernel
+        match row["row"]:
+            case "episode":
+                self._keep_episode(row)
+            case "digest":
+                store.keep_digest(kernel, row["digest"])
+            case "spent":
+                store.spend(kernel, float(row["seconds"]))
+            case "baseline":
+                samples = tuple(map(float, row["samples"]))
+                store.add_baseline(Baseline(kernel, row["dataset"], row["moment"], samples))
+            case "disturbance":
+                values = (float(row[name]) for name in ("moment", "seconds", "others", "stolen"))
+                store.add_disturbance(Disturbance(kernel, row["dataset"], *values))
+            case "reference":
+                self.compared.add(row["name"])
+                store.set_reference(self._reference(row))
+            case "confirmed":
+                store.set_confirmations(
+                    [
+                        Confirmation(self.numbers[text], kernel, dataset, timing_from_json(timing))
+                        for text, dataset, timing in row["confirmations"]
+                    ],
+                    [self._reference(one) for one in row["references"]],
+                )
+
+    def _keep_episode(self, row: Json) -> None:
+        key = row["policy"], int(row["index"])
+        if key in self.done:
+            return
+        text = row["schedule"]
+        number = None if text is None else self.numbers.get(text)
+        episode = Episode(self.kernel, *key, number, row["reason"])
+        if text is None or number is not None:
+            self.store.add_episode(episode)
+        elif row["timing"] is None:
+            return  # known on the node from a row that never came here: it is played again
+        else:
+            timing = timing_from_json(row["timing"])
+            self.numbers[text] = self.store.add_measured(episode, text, timing)
+        self.done.add(key)
+
+    def _reference(self, row: Json) -> Reference:
+        return Reference(self.kernel, row["dataset"], row["name"], timing_from_json(row["timing"]))

@@ -1,0 +1,230 @@
+"""The jobs of a sweep: parts of the search of a program, and confirmations of its best.
+
+A job is a run of episodes of one program: playing them, generating code, and measuring are one
+node's, for about a minute. A node stays with its program, since opening one takes a while; where
+there are more nodes than programs, several share one, each with a part of what is left, so that a
+slow one does not hold up the others at the end.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable
+from math import ceil
+
+from polygym.search.cluster.jobs import FAILED, Job, Json
+from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.sweep_book import Book
+from polygym.search.cluster.sweep_rows import timing_json
+from polygym.search.cluster.texts import Sent
+from polygym.search.sweep import reading
+from polygym.search.sweep.confirming import best_of, is_confirmed
+from polygym.search.sweep.orders import Orders
+from polygym.search.sweep.rows import ISL
+from polygym.search.sweep.setting import SweepSetting
+from polygym.search.sweep.shares import is_due, limit_of
+from polygym.search.sweep.store import Store
+
+_JOB_SECONDS = 60.0
+_FEWEST = 16  # episodes of a job, since opening a program has to be worth it
+_ROUNDS = 2  # so many jobs per node, where several share a program
+_BARREN_MOST = 3  # jobs of a program without a new row, or failures of machines, one after another
+
+
+class Part(ABC):
+    """What searches and confirmations have in common."""
+
+    def __init__(
+        self,
+        store: Store,
+        setting: SweepSetting,
+        orders: Orders,
+        kind: Kind,
+        failed: set[str],
+    ) -> None:
+        """Read what the store has; ``failed`` are the programs that are left, and gets more."""
+        self.store, self.setting, self.orders, self.kind = store, setting, orders, kind
+        self.failed = failed
+        self._sent = Sent()
+        self._under_way: dict[Job, range] = {}
+        self._barren: Counter[str] = Counter()
+        self._count = 0
+        dataset = str(setting.search_dataset)
+        self.books = {
+            name: Book.read(store, name, orders, dataset)
+            for name in orders.kernels
+            if name not in failed
+        }
+
+    @property
+    def busy(self) -> tuple[str, ...]:
+        """The programs that nodes are at."""
+        return tuple(dict.fromkeys(job.about for job in self._under_way))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no program has anything left, and none is under way."""
+        return not self._under_way and not any(map(self._wants, self._left()))
+
+    def accepts(self, kind: Kind) -> str:
+        """Refuse nodes of another kind: their times do not belong into this store."""
+        if kind.key == self.kind.key:
+            return ""
+        return f"expected nodes of the sweep's kind, {self.kind}, found {kind}"
+
+    def keep(self, job: Job, row: Json) -> None:
+        """Write a row down; a failure is its program's, unless it was the machine's."""
+        if row["row"] != FAILED:
+            self._barren.pop(job.about, None)
+            self.books[job.about].keep(row)
+            return
+        self._barren[job.about] += 1
+        if not row["machine"] or self._barren[job.about] >= _BARREN_MOST:
+            self._fail(job.about, row["reason"])
+
+    def ended(self, job: Job) -> None:
+        """Take back what a job has left."""
+        self._barren[job.about] += 1
+        if self._barren[job.about] > _BARREN_MOST:
+            self._fail(job.about, f"{_BARREN_MOST} jobs in a row ended without a result")
+        self.lost(job)
+
+    def lost(self, job: Job) -> None:
+        """Take back what a job has left; rows that came are kept."""
+        self.books[job.about].give_back(self._under_way.pop(job))
+
+    def given_up(self, job: Job, reason: str) -> None:
+        """Leave a program at which nodes die."""
+        self.lost(job)
+        self._fail(job.about, reason)
+
+    def _fail(self, kernel: str, reason: str) -> None:
+        self.failed.add(kernel)
+        self.store.fail(kernel, reason)
+
+    def _left(self) -> Iterable[str]:
+        return (name for name in self.books if name not in self.failed)
+
+    def _job(self, worker: str, kernel: str, taken: range, document: Json) -> Job | None:
+        """Return a job about a program; None where its file cannot be read any more."""
+        self._count += 1
+        try:
+            program = self._sent.program(worker, kernel)
+        except OSError as error:
+            self.books[kernel].give_back(taken)
+            self._fail(kernel, f"{type(error).__name__}: {error}")
+            return None
+        common = {
+            "program": program,
+            "setting": self.setting.to_json(),
+            "against": list(self.orders.against),
+        }
+        job = Job(self._count, kernel, {**common, **document})
+        self._under_way[job] = taken
+        return job
+
+    @abstractmethod
+    def _wants(self, kernel: str) -> bool:
+        """Whether there is something left of a program that can be begun."""
+
+
+class Searches(Part):
+    """The search of all programs."""
+
+    def __init__(
+        self, store: Store, setting: SweepSetting, orders: Orders, kind: Kind, failed: set[str]
+    ) -> None:
+        """Begin with what the store has."""
+        super().__init__(store, setting, orders, kind, failed)
+        self._last: dict[str, str] = {}
+
+    def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
+        """Return the next part of a program: the worker's last one, or one that nobody is at."""
+        busy = Counter(job.about for job in self._under_way)
+        wanting = [name for name in self._left() if self._wants(name)]
+        if not wanting:
+            return None
+        last = self._last.get(worker)
+        kernel = min(wanting, key=lambda name: (busy[name], name != last))
+        self._last[worker] = kernel
+        book = self.books[kernel]
+        if busy[kernel] and not book.remaining:
+            return None  # it only lacks what it is compared with, which another node measures
+        sharing = max(1, workers // len(wanting))
+        parts = 1 if sharing == 1 else _ROUNDS * sharing
+        count = max(_FEWEST, ceil(len(book.remaining) / parts))
+        taken = book.take(count) if book.remaining else range(0)
+        return self._job(worker, kernel, taken, self._document(book, taken, bool(busy[kernel])))
+
+    def _document(self, book: Book, taken: range, is_compared: bool) -> Json:
+        names = (ISL, *self.orders.against)
+        limit = self._limit(book.kernel)
+        return {
+            "task": "search",
+            "policies": list(book.policies),
+            "model": self.orders.model,
+            "first": taken.start,
+            "last": taken.stop,
+            "seconds": _JOB_SECONDS if limit is None else min(_JOB_SECONDS, max(0.0, limit)),
+            "done": sorted(one for one in book.done if one[1] in taken),
+            "known": list(book.numbers),
+            "compared": list(names if is_compared else book.compared),
+        }
+
+    def _wants(self, kernel: str) -> bool:
+        book = self.books[kernel]
+        is_compared = book.compared.issuperset((ISL, *self.orders.against))
+        if not book.remaining:
+            return not is_compared and kernel not in self.busy
+        seconds = self.orders.seconds
+        return seconds is None or is_due(kernel, seconds, *self._used())
+
+    def _limit(self, kernel: str) -> float | None:
+        seconds = self.orders.seconds
+        return None if seconds is None else limit_of(kernel, seconds, *self._used())
+
+    def _used(self) -> tuple[dict[str, float], set[str]]:
+        """Return what every program has used of the time, and which are finished."""
+        known = {one.name: one.seconds for one in reading.kernels(self.store.connection)}
+        finished = {name for name, book in self.books.items() if not book.remaining}
+        return {name: known[name] for name in self.orders.kernels}, finished | self.failed
+
+
+class Confirmations(Part):
+    """The confirmation of the best of every program, each once."""
+
+    def __init__(
+        self, store: Store, setting: SweepSetting, orders: Orders, kind: Kind, failed: set[str]
+    ) -> None:
+        """Begin with the programs whose best are not confirmed."""
+        super().__init__(store, setting, orders, kind, failed)
+        self._done = {
+            name
+            for name in self.books
+            if not orders.confirm
+            or is_confirmed(store, setting, name, orders.confirm, orders.against)
+        }
+
+    def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
+        """Return the next program."""
+        kernel = next((name for name in self._left() if self._wants(name)), None)
+        if kernel is None:
+            return None
+        outcomes = reading.outcomes(self.store.connection, kernel)
+        best = best_of(outcomes, self.orders.confirm)
+        document = {
+            "task": "confirm",
+            "count": self.orders.confirm,
+            "best": [[one.schedule, timing_json(one.timing)] for one in best],
+        }
+        return self._job(worker, kernel, range(0), document)
+
+    def keep(self, job: Job, row: Json) -> None:
+        """Write a row down; what is measured side by side comes in one."""
+        super().keep(job, row)
+        if row["row"] == "confirmed":
+            self._done.add(job.about)
+
+    def _wants(self, kernel: str) -> bool:
+        return kernel not in self._done and kernel not in self.busy

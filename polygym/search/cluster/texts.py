@@ -1,0 +1,73 @@
+"""Programs that are files, as data: a text crosses the network once per node, then its digest.
+
+A name that is no path (a kernel of the suite, ``tc:matmul``, ``random:17``) means the same on every
+node. A file's text is written on the node into a folder that only this user may enter, under the
+file's own name, and is known by the digest of its text. It has to stand by itself: files that it
+includes are not sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from polygym.errors import InternalError
+from polygym.programs import is_path
+
+_SHORT = 32
+
+
+class Texts:
+    """The files of a node."""
+
+    def __init__(self) -> None:
+        """Make no folder before a file comes."""
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._paths: dict[str, Path] = {}
+
+    def place(self, program: dict[str, Any]) -> str:
+        """Return the name under which a program is known here, whose text may be new."""
+        digest = program.get("digest")
+        if not digest:
+            return str(program["name"])
+        if digest not in self._paths:
+            if "text" not in program:
+                raise InternalError(f"{program['name']}: expected its text before its digest alone")
+            self._write(str(program["name"]), str(digest), str(program["text"]))
+        return str(self._paths[digest])
+
+    def _write(self, name: str, digest: str, text: str) -> None:
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
+            raise InternalError(f"{name}: expected the text of digest {digest}, found another")
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="polygym-programs-")
+        home = Path(self._folder.name) / digest[:_SHORT]
+        home.mkdir(mode=0o700, exist_ok=True)
+        path = home / Path(name).name
+        path.write_text(text)
+        self._paths[digest] = path
+
+
+class Sent:
+    """What a driver has sent to whom: a text goes to a worker once."""
+
+    def __init__(self) -> None:
+        """Nothing has been sent."""
+        self._sent: set[tuple[str, str]] = set()
+
+    def program(self, worker: str, name: str) -> dict[str, Any]:
+        """Return a program as data for a worker.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if not is_path(name):
+            return {"name": name}
+        text = Path(name).read_text()
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if (worker, digest) in self._sent:
+            return {"name": name, "digest": digest}
+        self._sent.add((worker, digest))
+        return {"name": name, "digest": digest, "text": text}

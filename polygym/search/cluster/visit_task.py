@@ -1,0 +1,120 @@
+"""What a node does of a collection: one visit, whose rows go to the driver as they come.
+
+It is done by :meth:`polygym.search.corpus.collect.Collection.visit`, with a corpus that keeps
+nothing: it knows what the driver knows of the visit, and sends what is added.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from os import sched_getaffinity
+from pathlib import Path
+
+from polygym.compiler.codegen.common.machine import this_machine
+from polygym.measure.evaluation.compilers import Compilers
+from polygym.measure.worker.outcome import Status
+from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.kinds import this_kind
+from polygym.search.cluster.texts import Texts
+from polygym.search.corpus.collect import COMPILE_SECONDS, Collection, CollectPlan
+from polygym.search.corpus.plan import Choice
+from polygym.search.corpus.rows import Case, Row, Visit, VisitKey
+from polygym.search.corpus.store import Corpus
+
+# A visit ends by itself, or is stopped.
+_WITHOUT_END = 10**9
+
+
+def visit_task(
+    job: Json, texts: Texts, emit: Callable[[Json], None], is_stopped: Callable[[], bool]
+) -> None:
+    """Make a visit, and say what was left out."""
+    names = tuple(texts.place(one) for one in job["names"])
+    least, most = job["work"]
+    plan = CollectPlan(
+        Choice(names, (least, most)),
+        _WITHOUT_END,
+        job["each"],
+        job["threads"],
+        job["seed"],
+        None,
+        job["near"],
+    )
+
+    @contextmanager
+    def waiting() -> Iterator[None]:
+        if is_stopped():
+            raise KeyboardInterrupt
+        yield
+
+    known = tuple(row_from_json(one) for one in job["known"])
+    with SendingCorpus(emit, known) as corpus:
+        collection = Collection(corpus, plan, waiting=waiting)
+        with closing(Compilers(COMPILE_SECONDS, sorted(sched_getaffinity(0)))) as compilers:
+            try:
+                collection.visit(job["visit"], this_kind().machine.key, compilers)
+            except KeyboardInterrupt:
+                return
+        for reason in collection.skipped:
+            emit({"row": "skipped", "reason": reason})
+
+
+class SendingCorpus(Corpus):
+    """A corpus that keeps nothing, and sends what a visit adds to it."""
+
+    def __init__(self, emit: Callable[[Json], None], known: tuple[Row, ...]) -> None:
+        """Know some rows of the visit's case."""
+        super().__init__(Path(":memory:"), sqlite3.connect(":memory:"))
+        self._emit = emit
+        self._known = {(one.schedule, one.mapping): one for one in known}
+
+    def begun_with(self, key: VisitKey) -> tuple[Case, str] | None:
+        """Return nothing: the driver says what does not fit."""
+        return None
+
+    def begin(self, visit: Visit) -> int:
+        """Send what the visit is of, and for what machine loops are planned here."""
+        self._emit(
+            {
+                "row": "visit",
+                "program": visit.case.program,
+                "parameters": [list(one) for one in visit.case.parameters],
+                "text": visit.text,
+                "moment": visit.moment,
+                "planned_for": asdict(this_machine()),
+            }
+        )
+        return 0
+
+    def known(self, visit: int) -> dict[tuple[str, str], Row]:
+        """Return what the driver knows of the case."""
+        return self._known
+
+    def add(self, visit: int, row: Row) -> None:
+        """Send a row."""
+        self._emit({"row": "candidate", **row_json(row)})
+
+    def finish(self, visit: int, others: float) -> None:
+        """Send that the visit is at its end."""
+        self._emit({"row": "finished", "others": others})
+
+
+def row_json(row: Row) -> Json:
+    """Return a row as plain data; :func:`row_from_json` reads it back."""
+    return {**asdict(row), "status": row.status.value}
+
+
+def row_from_json(data: Json) -> Row:
+    """Return the row that :func:`row_json` wrote."""
+    return Row(
+        str(data["schedule"]),
+        str(data["mapping"]),
+        str(data["done"]),
+        Status(data["status"]),
+        float(data["seconds"]),
+        float(data["baseline_seconds"]),
+        str(data["detail"]),
+    )

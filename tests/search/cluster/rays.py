@@ -1,0 +1,112 @@
+"""Nodes of Ray on this machine, and drivers as processes of their own."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MINI = ("--search-dataset", "mini", "--dataset", "mini", "--compile-seconds", "120",
+        "--timeout-factor", "1000", "--policy", "uniform")  # fmt: skip
+"""Sizes at which all is quick; no limit that a busy machine could come to."""
+
+
+def start(folder: Path, address: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a sweep into a folder, on a cluster or here."""
+    on = ("--on", f"ray://{address}") if address else ()
+    command = (sys.executable, "-m", "polygym", "sweep", *arguments, *MINI, *on)
+    return subprocess.Popen(
+        (*command, "--out", str(folder)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ended(process: subprocess.Popen[str], seconds: float = 150.0) -> str:
+    """Wait for a process, and return what it said."""
+    try:
+        said, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said, _ = process.communicate()
+        raise AssertionError(f"it did not end in {seconds} s: {said}") from None
+    return said
+
+
+def found(folder: Path) -> set[tuple[Any, ...]]:
+    """Return the episodes of a sweep with their schedules and statuses: all but times."""
+    query = (
+        "SELECT e.kernel, e.policy, e.number, o.schedule, o.status, e.reason FROM episodes e "
+        "LEFT JOIN outcomes o ON o.number = e.outcome"
+    )
+    return set(rows(folder, query))
+
+
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    """Return what the store of a sweep answers; nothing before there is one."""
+    path = folder / "sweep.sqlite"
+    if not path.exists():
+        return []
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=10)
+    try:
+        return connection.execute(query).fetchall()
+    except sqlite3.OperationalError:
+        return []
+    finally:
+        connection.close()
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 90.0) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.05)
+
+
+def actors() -> list[int]:
+    """Return the processes that are nodes at work, of the clusters on this machine."""
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and b"ray::Node" in _command(entry)
+    ]
+
+
+def measuring(root: int) -> list[int]:
+    """Return the processes of polygym's that come from a process."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
+    below, new = {root}, {root}
+    while new:
+        new = {one for one, parent in parents.items() if parent in new} - below
+        below |= new
+    return sorted(below - {root})
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process runs; one that is dead and not buried does not."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+def _command(entry: Path) -> bytes:
+    try:
+        return (entry / "cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,99 @@
+"""What a driver writes down of what nodes send: once, however often it comes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from polygym.errors import InputError
+from polygym.measure.worker.outcome import Status
+from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.sweep_book import Book
+from polygym.search.cluster.sweep_rows import timing_from_json, timing_json
+from polygym.search.sweep import reading
+from polygym.search.sweep.opening import create_or_open
+from polygym.search.sweep.orders import Orders
+from polygym.search.sweep.rows import Timing
+from polygym.search.sweep.store import Store
+from tests.search.sweep.pretending import SETTING, timing
+
+ORDERS = Orders(("mvt",), ("one", "two"), 6, 0)
+
+
+def episode(policy: str, index: int, schedule: str | None, speedup: float | None = 2.0) -> Json:
+    found = None if speedup is None else timing_json(timing(speedup))
+    keys = {"policy": policy, "index": index, "schedule": schedule, "timing": found}
+    return {"row": "episode", **keys, "reason": "" if schedule else "none"}
+
+
+def book_of(store: Store) -> Book:
+    store.add_kernels(("mvt",))
+    return Book.read(store, "mvt", ORDERS, "mini")
+
+
+ROWS = [
+    episode("one", 0, "S"),
+    episode("two", 0, "S", None),
+    episode("one", 1, None, None),
+    episode("two", 1, "T", 3.0),
+    episode("one", 2, "T", 9.0),  # another node measured it too: the first one stays
+]
+
+
+@given(deliveries=some.lists(some.integers(0, len(ROWS) - 1), max_size=15))
+@settings(max_examples=10, deadline=None)
+def test_rows_are_kept_once_in_any_number(
+    deliveries: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("sweep")
+    with create_or_open(folder, SETTING) as store:
+        store.connection.execute("PRAGMA synchronous = OFF")
+        book = book_of(store)
+        for number in [*range(len(ROWS)), *deliveries]:
+            book.keep(ROWS[number])
+        assert [one.schedule for one in reading.outcomes(store.connection)] == ["S", "T"]
+        speedups = [one.timing.speedup for one in reading.outcomes(store.connection)]
+        assert speedups == [2.0, 3.0]
+        found = {(one.policy, one.index): one.outcome for one in reading.episodes(store.connection)}
+        assert found == {("one", 0): 1, ("two", 0): 1, ("one", 1): None, ("two", 1): 2,
+                         ("one", 2): 2}  # fmt: skip
+        again = Book.read(store, "mvt", ORDERS, "mini")
+        assert (again.done, again.numbers) == (book.done, book.numbers)
+        assert again.remaining == [2, 3, 4, 5]
+
+
+def test_a_row_about_an_outcome_that_never_came_waits_for_another(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        book = book_of(store)
+        book.keep(episode("one", 0, "S", None))
+        assert reading.episodes(store.connection) == ()
+        book.give_back(range(1))
+        assert book.remaining[0] == 0
+
+
+def test_episodes_are_taken_in_runs_and_given_back(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        book = book_of(store)
+        assert book.take(2) == range(2)
+        assert book.take(2) == range(2, 4)
+        book.give_back(range(2))
+        assert book.remaining == [0, 1, 4, 5]
+        assert book.take(4) == range(2)
+        assert book.take(4) == range(4, 6)
+        assert book.remaining == []
+
+
+@pytest.mark.parametrize("status", Status)
+def test_timings_go_through_json(status: Status) -> None:
+    found = replace(Timing(status, 0.1, 0.3, (0.1, 0.2), (0.3,)), detail="why\n…")
+    assert timing_from_json(timing_json(found)) == found
+
+
+def test_a_store_is_of_one_kind_of_node(tmp_path: Path) -> None:
+    with create_or_open(tmp_path, SETTING) as store:
+        store.keep_kind("a", "node A")
+        store.keep_kind("a", "node A")
+        with pytest.raises(InputError, match=r"expected nodes of the kind .* a \(node A\), found"):
+            store.keep_kind("b", "node B")

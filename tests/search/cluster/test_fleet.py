@@ -1,0 +1,203 @@
+"""The fleet's rules, on pretended machines: who gets what; what a death, a drift, a stop mean."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from polygym.errors import InputError
+from polygym.search.cluster.fleet import Fleet, Patience
+from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.members import State
+from tests.search.cluster.pretending import Machine, Pretended, Questions, kind, three_rows
+
+HASTY = Patience(anybody=1.5, silence=0.3, greeting=0.3, drain=0.5)
+
+
+def fleet_of(said: list[str] | None = None, **machines: Machine) -> Fleet:
+    tell = (lambda _: None) if said is None else said.append
+    return Fleet(Pretended(machines), tell, HASTY)
+
+
+def test_all_jobs_are_done_once_and_spread() -> None:
+    supply = Questions(7)
+    with fleet_of(a=Machine(), b=Machine()) as fleet:
+        fleet.run(supply)
+        assert {one.state for one in fleet.members.values()} == {State.FREE}
+        assert sum(one.rows for one in fleet.members.values()) == 21
+    assert sorted(supply.rows) == [(job, row) for job in range(7) for row in range(3)]
+    assert {name for names in supply.by.values() for name in names} == {"a/0", "b/0"}
+
+
+@given(deaths=some.lists(some.integers(1, 12), min_size=1, max_size=2), jobs=some.integers(1, 8))
+@settings(max_examples=20, deadline=None)
+def test_whoever_dies_whenever_nothing_is_lost(deaths: list[int], jobs: int) -> None:
+    dying = {f"d{number}": Machine(dies_after=after) for number, after in enumerate(deaths)}
+    supply = Questions(jobs)
+    with fleet_of(good=Machine(), **dying) as fleet:
+        fleet.run(supply)
+    assert set(supply.rows) == {(job, row) for job in range(jobs) for row in range(3)}
+    assert not supply.failures
+
+
+def test_a_job_at_which_every_node_dies_is_given_up() -> None:
+    def dies(job: Json) -> Iterator[list[Json]]:
+        cluster.machines.pop(next(iter(cluster.machines)), None)
+        yield []
+
+    machines = {name: Machine(answer=dies) for name in "abcd"}
+    cluster = Pretended(machines)
+    supply, said = Questions(1), []
+    with Fleet(cluster, said.append, HASTY) as fleet:
+        fleet.run(supply)
+    assert "3 nodes in a row were lost" in supply.failures["q0"]
+    assert sum("is lost" in one for one in said) == 3
+
+
+def test_a_node_of_another_kind_is_refused_and_said() -> None:
+    said: list[str] = []
+    supply = Questions(4, refused="two")
+    with fleet_of(said, a=Machine(), b=Machine(kind("two"))) as fleet:
+        fleet.run(supply)
+        assert fleet.members["b"].state is State.REFUSED
+    assert {name for names in supply.by.values() for name in names} == {"a/0"}
+    assert said == ["node host (b) is refused: not here"]
+
+
+def test_a_node_with_another_polygym_is_refused() -> None:
+    said: list[str] = []
+    with fleet_of(said, a=Machine(), b=Machine(sources="other")) as fleet:
+        assert len(fleet.assemble()) == 1
+    assert "expected polygym as it is here" in said[0]
+
+
+def test_a_node_that_drifts_is_drained_and_said() -> None:
+    def slowly(job: Json) -> Iterator[list[Json]]:
+        time.sleep(0.02)
+        yield from three_rows(job)
+
+    said: list[str] = []
+    machines = {"a": Machine(answer=slowly), "b": Machine(answer=slowly, clocks=[1.0, 1.5, 1.5])}
+    supply = Questions(20)
+    with Fleet(Pretended(machines), said.append, Patience(calibrated=0.01)) as fleet:
+        fleet.run(supply)
+        assert fleet.members["b"].state is State.DRAINED
+        assert fleet.members["a"].state is State.FREE
+    assert said == ["node host (b) is drained: its clock has drifted: 1e+03 ms at first, "
+                    "1.5e+03 ms now"]  # fmt: skip
+
+
+def test_a_clock_that_is_off_once_is_asked_again() -> None:
+    with fleet_of(a=Machine(clocks=[1.0, 1.5, 1.0])) as fleet:
+        fleet.assemble()
+        member = fleet.members["a"]
+        member.clocked(1.5, 1.25)
+        assert member.is_due(1e9)
+        member.clocked(1.0, 1.25)
+        assert not member.is_due(1e9)
+
+
+def test_a_silent_node_loses_its_job() -> None:
+    silent = Machine()
+
+    def falls_silent(job: Json) -> Iterator[list[Json]]:
+        yield [{"row": "result", "of": job["of"], "number": 0}]
+        silent.is_silent = True
+        yield []
+
+    silent.answer = falls_silent
+    supply, said = Questions(3), []
+    cluster = Pretended({"a": silent})
+    with Fleet(cluster, said.append, HASTY) as fleet:
+        fleet.assemble()
+        cluster.machines["b"] = Machine()
+        fleet.run(supply)
+    assert set(supply.rows) == {(job, row) for job in range(3) for row in range(3)}
+    assert "a" in cluster.dismissed
+    assert any("nothing was heard of it" in one for one in said)
+
+
+def test_a_node_that_joins_later_gets_work() -> None:
+    cluster = Pretended({"a": Machine()})
+
+    def slowly(job: Json) -> Iterator[list[Json]]:
+        for number in range(3):
+            time.sleep(0.2)
+            yield [{"row": "result", "of": job["of"], "number": number}]
+
+    cluster.machines["a"].answer = slowly
+    supply = Questions(8)
+    with Fleet(cluster, patience=HASTY) as fleet:
+        fleet.assemble()
+        cluster.machines["b"] = Machine()
+        fleet.run(supply)
+    counts = Counter(names[0] for names in supply.by.values())
+    assert counts["b/0"] > counts["a/0"] > 0
+
+
+def test_a_stop_keeps_what_came_and_ends_the_jobs() -> None:
+    def endless(job: Json) -> Iterator[list[Json]]:
+        for number in count():
+            yield [{"row": "result", "of": job["of"], "number": number}]
+
+    supply = Questions(2)
+    machine = Machine(answer=endless)
+    with fleet_of(a=machine) as fleet:
+        fleet.run(supply, lambda: len(supply.rows) > 5)
+        assert machine.stopped == {machine.jobs[0]["job"]}
+        assert not supply.under_way
+        assert fleet.members["a"].state is State.FREE
+    assert len(supply.rows) > 5
+
+
+def test_a_job_that_does_not_stop_is_ended_with_its_worker() -> None:
+    deaf = Machine()
+
+    def sleeps(job: Json) -> Iterator[list[Json]]:
+        yield [{"row": "result", "of": job["of"], "number": 0}]
+        deaf.is_silent = True
+        yield []
+
+    deaf.answer = sleeps
+    supply, cluster = Questions(1), Pretended({"a": deaf})
+    started = time.monotonic()
+    with Fleet(cluster, patience=HASTY) as fleet:
+        fleet.run(supply, lambda: deaf.is_silent)
+    assert time.monotonic() - started < 5
+    assert cluster.dismissed[0] == "a"
+    assert not supply.under_way
+
+
+def test_an_empty_cluster_is_said() -> None:
+    with fleet_of() as fleet, pytest.raises(InputError, match=r"measuring slot .* found none"):
+        fleet.assemble()
+
+
+def test_a_cluster_of_refused_nodes_is_said() -> None:
+    with fleet_of(a=Machine(kind("two"))) as fleet, pytest.raises(InputError, match="not here"):
+        fleet.run(Questions(1, refused="two"))
+
+
+def test_rows_that_nobody_waits_for_are_dropped() -> None:
+    machine = Machine()
+    with fleet_of(a=machine) as fleet:
+        fleet.assemble()
+        member = fleet.members["a"]
+        member.begin(fleet.transport.call("a", "work", '{"job": "x", "of": 1}'))
+        supply = Questions(0)
+        for _ in range(5):
+            if member.call is not None:
+                fleet._hear(supply, member)
+        assert supply.rows == []
+
+
+def test_closing_ends_the_workers() -> None:
+    cluster = Pretended({"a": Machine(), "b": Machine()})
+    with Fleet(cluster, patience=HASTY) as fleet:
+        fleet.assemble()
+    assert sorted(cluster.dismissed) == ["a", "b"]
+    assert cluster.closed

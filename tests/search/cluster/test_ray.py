@@ -1,0 +1,148 @@
+"""Sweeps on three nodes of Ray on this machine, of which some die, and whose driver does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygym.measure.worker.timing import this_machine
+from polygym.search.corpus.store import open_corpus
+from tests.search.cluster.rays import actors, ended, found, is_alive, measuring, rows, start
+from tests.search.cluster.rays import wait_for as wait
+
+ray = pytest.importorskip("ray")
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(280)]
+
+OWN = """void scale(int n, double a[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    a[i] = 2.0 * a[i];
+#pragma endscop
+}
+"""
+KERNELS = ("mvt", "atax", "trisolv")
+BUDGET = 8
+MORE = ("--budget", str(BUDGET), "--confirm", "2")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    os.environ["POLYGYM_CLUSTER_DRIFT"] = "1000"  # others are at work on the machine
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    for _ in range(3):
+        add(found)
+    yield found
+    found.shutdown()
+    del os.environ["POLYGYM_CLUSTER_DRIFT"]
+
+
+def add(cluster: Any, **more: str) -> Any:
+    return cluster.add_node(
+        num_cpus=1, resources={"measuring": 1}, env_vars=more, object_store_memory=80_000_000
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[Any, ...]]:
+    folder = tmp_path_factory.mktemp("local")
+    ended(start(folder, "", *KERNELS, *MORE))
+    return found(folder)
+
+
+def test_nodes_and_a_driver_die_and_the_rows_are_the_same(
+    cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    """A worker's process and a node die while searching, then the driver, then it goes on."""
+    assert len(undisturbed) == len(KERNELS) * BUDGET
+    before = set(actors())
+    driver = start(tmp_path, cluster.address, *KERNELS, *MORE)
+    wait(lambda: len(found(tmp_path)) >= 2, "rows")
+    victim = next(iter(set(actors()) - before))
+    family = measuring(victim)
+    os.kill(victim, signal.SIGKILL)
+    node = next(iter(cluster.worker_nodes))
+    cluster.remove_node(node, allow_graceful=False)
+    count = len(found(tmp_path))
+    wait(lambda: len(found(tmp_path)) > count or driver.poll() is not None, "rows after the deaths")
+    assert driver.poll() is None, ended(driver)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    wait(lambda: not any(map(is_alive, family)), "the end of what the worker had started")
+    wait(lambda: not set(actors()) - before, "the end of a dead driver's workers")
+    add(cluster)
+    said = ended(start(tmp_path, cluster.address, *KERNELS, *MORE))
+    assert found(tmp_path) == undisturbed, said
+    doubled = "SELECT count(*) FROM outcomes GROUP BY kernel, schedule HAVING count(*) > 1"
+    assert rows(tmp_path, doubled) == []
+    assert len(rows(tmp_path, "SELECT key FROM kinds")) == 1
+    best = rows(tmp_path, "SELECT kernel, count(*) FROM confirmations GROUP BY kernel")
+    assert {kernel for kernel, _ in best} == set(KERNELS)
+    wait(lambda: not set(actors()) - before, "the end of the workers")
+
+
+def test_two_drivers_share_a_cluster(
+    cluster: Any, undisturbed: set[tuple[Any, ...]], tmp_path: Path
+) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    drivers = [start(one, cluster.address, "mvt", *MORE) for one in folders]
+    said = [ended(one) for one in drivers]
+    wanted = {one for one in undisturbed if one[0] == "mvt"}
+    assert [found(one) == wanted for one in folders] == [True, True], said
+
+
+def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
+    cluster: Any, tmp_path: Path
+) -> None:
+    other = add(cluster, POLYGYM_PRETEND_MACHINE="big")
+    try:
+        driver = start(tmp_path, cluster.address, "mvt", "--budget", "500", "--confirm", "0")
+        wait(lambda: len(found(tmp_path)) >= 2, "rows")
+        os.kill(driver.pid, signal.SIGINT)
+        said = ended(driver, 40.0)
+        assert driver.returncode == 130
+        assert "is refused: expected nodes of the sweep's kind" in said
+        assert "(pretending to be big)" in said
+        ((document,),) = rows(tmp_path, "SELECT document FROM kinds")
+        assert "pretending" not in document
+    finally:
+        cluster.remove_node(other)
+
+
+def polygym(*arguments: str) -> str:
+    command = (sys.executable, "-m", "polygym", *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    on = ("--on", f"ray://{cluster.address}", "--json")
+    file = tmp_path / "corpus.sqlite"
+    source = tmp_path / "own.c"
+    source.write_text(OWN)
+    work = ("--work", "1e4:1e5", "--each", "4")
+    said = json.loads(polygym("collect", str(file), str(source), "--rows", "7", *work, *on))
+    assert (said["rows"], said["skipped"]) == (7, [])
+    with open_corpus(file) as corpus:
+        assert corpus.check() == []
+        assert corpus.count() == 7
+        assert [one.processor for one in corpus.machines().values()] == [this_machine().processor]
+        assert {visit.text for visit, _ in corpus.visits()} == {OWN}
+        assert corpus.clocks()
+    out = tmp_path / "tuned"
+    sizes = ("-d", "mini", "--generations", "1", "--population", "4", "--seed", "1")
+    said = json.loads(polygym("tune", str(source), *sizes, "--out", str(out), *on))
+    assert said["tried"] >= 4
+    assert said["node"]["processor"] == this_machine().processor
+    journal = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
+    assert len(journal) == said["tried"] + 1
+    assert {one["outcome"]["status"] for one in journal[1:]} <= {"ok", "timeout"}
