@@ -196,7 +196,14 @@ class _Emitter:
             return None
         where = yield self._scalar(one.children[1], scope)
         self._text.clear(place)
-        self._text.copy(value, element(place, self._text.checked(where, count).text))
+        if where.is_fixed:
+            self._text.copy(value, element(place, where.text))
+            return None
+        chosen = self._text.checked(where, count)
+        with self._text.writer.loop(count) as counter:
+            self._text.writer.line(f"if ({counter} == {chosen.text}) {{")
+            self._text.copy(value, element(place, counter))
+            self._text.writer.lines.append("}")
         return None
 
     def _sum_into(self, one: Term, scope: Scope, place: Any) -> Deep[None]:

@@ -76,9 +76,7 @@ class Statements:
             self.assign(place.inside(counters), computed(name, parts) if name else parts[0])
 
     def checked(self, where: Scalar, count: int) -> Scalar:
-        """Return a subscript to write at: one that is computed is first tried by reading there."""
-        if where.is_fixed:
-            return where
+        """Return a computed subscript to write at, after reading there: that finds out if it is."""
         stored = self.stored(where, "place")
         zeros = self.zero(count)
         checked = self.writer.scalar("place", INTEGER)
