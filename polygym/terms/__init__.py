@@ -10,7 +10,8 @@
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
 and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
 ``derivation``, which can be followed again; ``envs`` has this as an environment. ``code`` makes
-machine code of programs, calls and times it. ``learning`` has
+machine code of programs, calls and times it; ``gradient`` makes programs that compute derivatives
+of others. ``learning`` has
 value functions that learn, ``saturation`` is another way to the same, by an e-graph, for
 comparison.
 """
