@@ -12,7 +12,8 @@
 ``gradient`` has those of its gradient), ``kernel`` what a ``builder`` compiles for the sizes of its
 arguments, ``arguments`` checks and prepares those (``addresses``, and ``torch_tensors`` where there
 are any), ``cache`` keeps what was compiled by which ``compiler``, and ``similar`` finds in it what
-may do well here, too. The ``language`` package is there for pickles of version 0.1. The language
+may do well here, too. ``times`` keeps the times of whatever else is compiled. The ``language``
+package is there for pickles of version 0.1. The language
 itself is :mod:`polygym.compiler.frontend.tc`. What is asked of this package is imported when it is
 asked for: ``import polygym.tc`` does not wait for LLVM.
 """

@@ -9,7 +9,9 @@
 ``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
 and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
-``derivation``, which can be followed again; ``envs`` has this as an environment. ``learning`` has
+``derivation``, which can be followed again; ``envs`` has this as an environment. ``code`` makes
+machine code of programs, calls and times it; ``gradient`` makes programs that compute derivatives
+of others. ``learning`` has
 value functions that learn, ``saturation`` is another way to the same, by an e-graph, for
 comparison.
 """
@@ -21,6 +23,8 @@ from typing import TYPE_CHECKING
 from polygym.lazy import lazily
 
 if TYPE_CHECKING:
+    from polygym.terms.code.clock import Clock
+    from polygym.terms.code.compiled import Compiled, compile
     from polygym.terms.cost import StaticCost
     from polygym.terms.derivation import Derivation, derived, replayed
     from polygym.terms.language.interpreter import evaluate
@@ -35,6 +39,8 @@ else:
     __getattr__ = lazily(
         __name__,
         {
+            "code.clock": ("Clock",),
+            "code.compiled": ("Compiled", "compile"),
             "cost": ("StaticCost",),
             "derivation": ("Derivation", "derived", "replayed"),
             "language.interpreter": ("evaluate",),
@@ -49,6 +55,8 @@ else:
     )
 
 __all__ = [
+    "Clock",
+    "Compiled",
     "Derivation",
     "Failure",
     "Program",
@@ -56,6 +64,7 @@ __all__ = [
     "StaticCost",
     "Step",
     "TermSystem",
+    "compile",
     "derived",
     "evaluate",
     "optimized",

@@ -1,90 +1,14 @@
-"""Times of operators, kept for ever: one SQLite file, a row for every operator that was measured.
-
-A row belongs to a kind of machine, a version of what generates code, a number of threads, and an
-operator with its literals, shapes and types. Times of other machines or versions are never taken.
-The file stands where compiled comprehensions are kept, or where ``path`` says; processes share it.
-"""
+"""Times of operators that were measured, in the user's cache folder."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
-from time import time
-
-from polygym.files import cache_folder
-from polygym.measure.evaluation.fingerprint import fingerprint
-from polygym.sqlite_files import explained
-from polygym.tc.compiler import compiler
+from polygym.tc.times import TimeStore, user_times
 
 __all__ = ["CostStore", "user_store"]
 
-_TABLE = """CREATE TABLE IF NOT EXISTS times (machine TEXT NOT NULL, code TEXT NOT NULL,
-    threads INTEGER NOT NULL, operator TEXT NOT NULL, seconds REAL, made REAL NOT NULL,
-    PRIMARY KEY (machine, code, threads, operator))"""
-_WHAT = "a file with times of operators"
-_PATIENCE_SECONDS = 10.0
+CostStore = TimeStore
 
 
-class CostStore:
-    """Times of operators on this kind of machine, by this version of polygym.
-
-    ``None`` for a path keeps them as long as the process lives.
-    """
-
-    def __init__(self, path: Path | None, threads: int) -> None:
-        """Read what is there of this machine."""
-        self._path, self._threads = path, threads
-        self._machine, self._code = fingerprint().key, compiler()
-        self._times: dict[str, float | None] = {}
-        if path is not None and path.exists():
-            with self._open() as file:
-                rows = file.execute(
-                    "SELECT operator, seconds FROM times WHERE machine = ? AND code = ? AND "
-                    "threads = ?",
-                    (self._machine, self._code, threads),
-                )
-                self._times = dict(rows)
-
-    def __contains__(self, operator: str) -> bool:
-        """Whether an operator was measured, with success or without."""
-        return operator in self._times
-
-    def __len__(self) -> int:
-        """Return how many there are of this machine and version."""
-        return len(self._times)
-
-    def get(self, operator: str) -> float | None:
-        """Return the seconds of an operator, None where it did not run or was never measured."""
-        return self._times.get(operator)
-
-    def put(self, operator: str, seconds: float | None) -> None:
-        """Keep the seconds of an operator, None where it does not run."""
-        self._times[operator] = seconds
-        if self._path is None:
-            return
-        with self._open() as file:
-            file.execute(
-                "REPLACE INTO times VALUES (?, ?, ?, ?, ?, ?)",
-                (self._machine, self._code, self._threads, operator, seconds, time()),
-            )
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        assert self._path is not None
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            explained(self._path, _WHAT),
-            closing(
-                sqlite3.connect(self._path, timeout=_PATIENCE_SECONDS, isolation_level=None)
-            ) as file,
-        ):
-            file.execute(_TABLE)
-            yield file
-
-
-def user_store(threads: int) -> CostStore:
+def user_store(threads: int) -> TimeStore:
     """Return the store in the user's cache folder; without one it is kept in memory."""
-    place = cache_folder()
-    return CostStore(None if place is None else place / "operators.sqlite", threads)
+    return user_times("operators.sqlite", threads)

@@ -10,12 +10,12 @@ every free number one larger.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from polygym.rewrite.term import Term, term
-from polygym.terms.language.nodes import binds, facts, index_of
+from polygym.terms.language.nodes import binds, facts, index_of, name_of
 
-__all__ = ["closed", "opened", "renumbered", "replaced", "shifted"]
+__all__ = ["bound_by", "closed", "opened", "renumbered", "replaced", "shifted"]
 
 
 def replaced(root: Term, image: Callable[[int, Term], Term]) -> Term:
@@ -101,3 +101,25 @@ def closed(body: Term, name: Term) -> Term:
         return renumbered(one, index + 1) if index >= depth else one
 
     return _walked(body, leaf, all_leaves=True)
+
+
+def bound_by(root: Term, levels: Mapping[str, int], level: int) -> Term:
+    """Return a term as it is written under binders for some of its free names.
+
+    ``levels`` says of each name which binder stands for it, counted from the outermost, of
+    ``level`` ones around the term. Nothing else may be free by number.
+
+    >>> from polygym.terms.language.nodes import variable
+    >>> from polygym.terms.language.types import FLOAT
+    >>> x, y = variable("x", FLOAT), variable("y", FLOAT)
+    >>> [one.head for one in bound_by(term("sub", x, y), {"x": 0, "y": 1}, 2).children]
+    ['%1:Float', '%0:Float']
+    """
+
+    def leaf(one: Term, depth: int) -> Term:
+        name = name_of(one)
+        if name not in levels:
+            return one
+        return term(f"%{level - 1 - levels[name] + depth}:{str(one.head).partition(':')[2]}")
+
+    return _walked(root, leaf, all_leaves=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from polygym.errors import InputError
-from polygym.graphs.costs import store as module
 from polygym.graphs.costs.store import CostStore
+from polygym.tc import times as module
 
 
 def test_times_are_there_for_the_next_process(tmp_path: Path) -> None:

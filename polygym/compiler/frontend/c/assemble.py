@@ -58,6 +58,8 @@ class Assembly:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the parameters: arguments in the order of the signature, then the others."""
+        if not self.bindings.parameters:
+            return ()
         order = list(self.bindings.names.uses)
         arguments = [a for a in self.bindings.names.meaning.values() if a.home is Home.ARGUMENT]
 

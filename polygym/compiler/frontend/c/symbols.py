@@ -65,11 +65,13 @@ class Names:
 
     ``replaced`` holds the symbols whose own value may change, with the first node that does it:
     ``p = A``, ``p++`` and ``&p`` are about the pointer ``p``, ``*p = 1`` about what it points to.
-    ``redeclared`` are declarations of a name that its scope has already, which C forbids.
+    ``counted`` has where loops count with a symbol: of its ``uses`` those that every mention asks
+    for. ``redeclared`` are declarations of a name that its scope has already, which C forbids.
     """
 
     meaning: dict[int, Symbol] = field(default_factory=dict)
     uses: dict[Symbol, list[Use]] = field(default_factory=dict)
+    counted: dict[Symbol, list[int]] = field(default_factory=dict)
     typedefs: dict[str, Any] = field(default_factory=dict)
     functions: dict[str, Any] = field(default_factory=dict)
     file_scope: dict[str, Symbol] = field(default_factory=dict)
@@ -128,10 +130,7 @@ class Names:
 
     def iterates_in_region(self, symbol: Symbol) -> bool:
         """Whether a loop of the region counts with a symbol."""
-        return any(
-            use.mention is Mention.ITERATE and self.begin < use.position < self.end
-            for use in self.uses.get(symbol, ())
-        )
+        return any(self.begin < position < self.end for position in self.counted.get(symbol, ()))
 
 
 def resolve(tree: Any, region: Region) -> Names:
@@ -241,6 +240,8 @@ class _Walker:
         if (symbol := self.lookup(node.name)) is not None:
             self.names.meaning[id(node)] = symbol
             self.names.uses.setdefault(symbol, []).append(Use(self.position, mention, node))
+            if mention is Mention.ITERATE:
+                self.names.counted.setdefault(symbol, []).append(self.position)
 
     def visit(self, node: Any) -> None:
         """Walk a node of any kind."""

@@ -1,0 +1,222 @@
+"""How large the values of a term are, before anything is computed.
+
+A term is followed as the interpreter follows it, with layouts in the place of values: of vectors
+their sizes, of Integers what they are if that depends on nothing but the arguments' sizes, of
+loops one round. So ``(build (add n 1) …)`` has n + 1 elements, and ``(build (index 0 v) …)``, whose
+size stands in memory, is refused: no code can be made before it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from polygym.errors import InputError
+from polygym.rewrite.term import Term
+from polygym.terms.code.layout import (
+    Array,
+    Closure,
+    Scalar,
+    Scope,
+    extent,
+    leaves,
+    literal,
+    mapped,
+)
+from polygym.terms.code.scalars import known_of
+from polygym.terms.language.deep import Deep, run
+from polygym.terms.language.nodes import FALSE, TRUE, facts, index_of, is_lam, name_of
+from polygym.terms.language.printing import text_of
+from polygym.terms.language.program import Program
+from polygym.terms.language.types import FLOAT, INTEGER, Base
+
+__all__ = ["Shapes", "refused"]
+
+_LONGEST = 120
+
+
+def refused(program: Program, one: Term, expected: str, found: object) -> InputError:
+    """Return the error about a part that cannot be compiled: where it stands, what it is."""
+    text = text_of(one) if facts(one).nodes < 1000 else str(one.head)
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
+    place = _place_of(program.body, one)
+    where = "" if place is None else f" at {'.'.join(map(str, place)) or 'root'}"
+    return InputError(
+        f"{program.name}{where}: cannot be compiled: expected {expected}, found {found}: {text}"
+    )
+
+
+def _place_of(root: Term, part: Term) -> tuple[int, ...] | None:
+    """Return the first place at which a part stands."""
+    stack: list[tuple[Term, tuple[int, ...]]] = [(root, ())]
+    seen: set[Term] = set()
+    while stack:
+        one, place = stack.pop()
+        if one is part:
+            return place
+        for at, child in reversed(list(enumerate(one.children))):
+            if child not in seen:
+                seen.add(child)
+                stack.append((child, (*place, at)))
+    return None
+
+
+class Shapes:
+    """The layouts of a program's parts, for inputs whose layouts are known."""
+
+    def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
+        """Know the inputs."""
+        self._program, self._inputs = program, inputs
+        self._known: dict[tuple[Term, int], tuple[Any, Scope]] = {}
+
+    def of(self, one: Term, scope: Scope) -> Any:
+        """Return the layout of a part; ``scope`` has layouts or values of what is bound."""
+        return run(self._of(one, scope))
+
+    def known(self, one: Term, scope: Scope, around: Term) -> int:
+        """Return the value of an Integer that is the size of something.
+
+        Raises:
+            InputError: it depends on data, or is negative.
+        """
+        return self._count(self.of(one, scope), around)
+
+    def _count(self, found: Any, around: Term) -> int:
+        if not isinstance(found, Scalar) or found.known is None:
+            raise refused(
+                self._program,
+                around,
+                "a size that follows from the sizes of arguments",
+                "one that depends on data or on a loop",
+            )
+        if found.known < 0:
+            raise refused(self._program, around, "a size of 0 or more", found.known)
+        return int(found.known)
+
+    def _of(self, one: Term, scope: Scope) -> Deep[Any]:
+        key = (one, id(scope) if facts(one).free else 0)
+        if key not in self._known:
+            self._known[key] = ((yield self._found(one, scope)), scope)  # which keeps its number
+        return self._known[key][0]
+
+    def _found(self, one: Term, scope: Scope) -> Deep[Any]:
+        head, children = one.head, one.children
+        if not children:
+            return self._leaf(one, scope)
+        if is_lam(one):
+            return Closure(children[0], scope)
+        if head == "let":
+            value = yield self._of(children[0], scope)
+            return (yield self._of(children[1], (value, scope)))
+        if head == "apply":
+            function = yield self._of(children[0], scope)
+            value = yield self._of(children[1], scope)
+            return (yield self._of(function.body, (value, function.scope)))
+        if head == "if":
+            return (yield self._choice(one, scope))
+        parts = []
+        for child in children:
+            parts.append((yield self._of(child, scope)))
+        if head == "build":
+            count = self._count(parts[0], one)
+            inner = yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))
+            return _repeated(inner, count)
+        if head == "sumbuild":
+            return _unknown((yield self._of(parts[1].body, (_UNKNOWN, parts[1].scope))))
+        return self._operator(one, parts)
+
+    def _choice(self, one: Term, scope: Scope) -> Deep[Any]:
+        condition = yield self._of(one.children[0], scope)
+        if condition.known is not None:
+            return (yield self._of(one.children[1 if condition.known else 2], scope))
+        first = yield self._of(one.children[1], scope)
+        second = yield self._of(one.children[2], scope)
+        if isinstance(first, Closure):
+            raise refused(
+                self._program, one, "a function that is known", "a choice between functions"
+            )
+        self._expect_same(one, first, second)
+        return _unknown(first)
+
+    def _operator(self, one: Term, parts: list[Any]) -> Any:
+        head = str(one.head)
+        if head == "tuple":
+            return tuple(parts)
+        if head == "select":
+            return parts[1][int(one.children[0].head)]
+        if head == "index":
+            return mapped(_element_of, parts[1])
+        if head == "size":
+            return literal(extent(parts[0]))
+        if head == "sum":
+            return mapped(_element_of, parts[0])
+        if head in ("deltaVec", "constVec"):
+            return _repeated(parts[-1], self._count(parts[0], one))
+        if all(isinstance(part, Scalar) for part in parts):
+            known = known_of(head, parts)
+            kind = facts(one).type
+            assert isinstance(kind, Base)
+            return Scalar("", kind) if known is None else literal(known)
+        vectors = [part for part in parts if not isinstance(part, Scalar)]
+        for other in vectors[1:]:
+            self._expect_same(one, vectors[0], other)
+        return _unknown(vectors[0])
+
+    def _expect_same(self, one: Term, first: Any, second: Any) -> None:
+        mine, its = (
+            [part.extents if isinstance(part, Array) else () for part in leaves(value)]
+            for value in (first, second)
+        )
+        if mine != its:
+            said = " and ".join(
+                ", ".join(" by ".join(map(str, size)) for size in sizes if size) or "a number"
+                for sizes in (mine, its)
+            )
+            raise refused(self._program, one, "vectors of one size", said)
+
+    def _leaf(self, one: Term, scope: Scope) -> Any:
+        index = index_of(one)
+        if index >= 0:
+            for _ in range(index):
+                assert scope is not None
+                scope = scope[1]
+            assert scope is not None
+            return mapped(_shape_of, scope[0])
+        if one is TRUE or one is FALSE:
+            return literal(one is TRUE)
+        if isinstance(one.head, int):
+            return literal(one.head)
+        if not isinstance(one.head, str):
+            return Scalar("", FLOAT)
+        return mapped(_shape_of, self._inputs[name_of(one)])
+
+
+_UNKNOWN = Scalar("", INTEGER)
+
+
+def _shape_of(one: Any) -> Any:
+    """Return the layout of a value's leaf."""
+    if isinstance(one, Array):
+        return Array("", (), one.extents, one.kind) if one.extents else Scalar("", one.kind)
+    return one
+
+
+def _unknown(shape: Any) -> Any:
+    """Return a layout in which no number is known."""
+    return mapped(lambda one: Scalar("", one.kind) if isinstance(one, Scalar) else one, shape)
+
+
+def _repeated(shape: Any, count: int) -> Any:
+    """Return the layout of so many."""
+    return mapped(
+        lambda one: Array(
+            "", (), (count, *(one.extents if isinstance(one, Array) else ())), one.kind
+        ),
+        shape,
+    )
+
+
+def _element_of(one: Array) -> Array | Scalar:
+    extents = one.extents[1:]
+    return Array("", (), extents, one.kind) if extents else Scalar("", one.kind)

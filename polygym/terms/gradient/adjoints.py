@@ -1,0 +1,138 @@
+"""Adjoints: what is known of the derivative by a value, part by part.
+
+An *adjoint* is a term of the value's type; None, where nothing contributes; or, of a tuple, a tuple
+of adjoints, of which some may be None. So the parts of a tuple that are not used cost nothing. What
+is missing is made up for with zeros only where one term has to stand for all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from polygym.rewrite.term import Term, term
+from polygym.terms.gradient.chain import total
+from polygym.terms.language.nodes import facts, lam, variable
+from polygym.terms.language.substitution import closed
+from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Pair, Size, Type, Vector
+
+__all__ = [
+    "Adjoint",
+    "added",
+    "completed",
+    "has_floats",
+    "is_additive",
+    "leafwise",
+    "part_of",
+    "split",
+    "zero",
+]
+
+Adjoint: TypeAlias = "Term | tuple[Any, ...] | None"
+
+
+def has_floats(kind: Type) -> bool:
+    """Whether there is anything to differentiate by."""
+    match kind:
+        case Vector(inner):
+            return has_floats(inner)
+        case Pair(parts):
+            return any(map(has_floats, parts))
+        case _:
+            return kind == FLOAT
+
+
+def part_of(one: Term, place: int) -> Term:
+    """Return a part of a tuple: itself, where the tuple is written out."""
+    return one.children[place] if one.head == "tuple" else term("select", term(place), one)
+
+
+def split(one: Adjoint, kind: Type, bind: Callable[[Term], Term]) -> Adjoint:
+    """Return the adjoint of a tuple as a tuple, and that of tuples in it."""
+    if not isinstance(kind, Pair) or one is None:
+        return one
+    if isinstance(one, Term):
+        whole = one if one.head == "tuple" else bind(one)
+        one = tuple(part_of(whole, place) for place in range(len(kind.parts)))
+    return tuple(split(part, its, bind) for part, its in zip(one, kind.parts, strict=True))
+
+
+def leafwise(change: Callable[[Term], Term], one: Adjoint) -> Adjoint:
+    """Return an adjoint with other terms for those that it consists of."""
+    if isinstance(one, tuple):
+        return tuple(leafwise(change, part) for part in one)
+    return None if one is None else change(one)
+
+
+def added(one: Adjoint, other: Adjoint) -> Adjoint:
+    """Return the sum of two adjoints of one value."""
+    if one is None or other is None:
+        return one if other is None else other
+    if isinstance(one, Term) and isinstance(other, Term):
+        return total(one, other)
+    count = len(one) if isinstance(one, tuple) else len(other)  # type: ignore[arg-type]
+    return tuple(added(_at(one, place), _at(other, place)) for place in range(count))
+
+
+def _at(one: Term | tuple[Any, ...], place: int) -> Adjoint:
+    found: Adjoint = one[place] if isinstance(one, tuple) else part_of(one, place)
+    return found
+
+
+def completed(one: Adjoint, kind: Type, value: Term, size: Callable[[Term, Size], Term]) -> Term:
+    """Return an adjoint as one term, with zeros where there is nothing.
+
+    ``value`` is what it is the adjoint of; ``size`` says how many elements a vector has, from the
+    value and from what its type says.
+    """
+    if isinstance(one, Term):
+        return one
+    if one is None:
+        return zero(kind, value, size)
+    assert isinstance(kind, Pair)
+    parts = enumerate(zip(one, kind.parts, strict=True))
+    return term(
+        "tuple",
+        *(completed(part, its, part_of(value, at), size) for at, (part, its) in parts),
+    )
+
+
+def zero(kind: Type, value: Term, size: Callable[[Term, Size], Term]) -> Term:
+    """Return the zero of a value's type and shape."""
+    match kind:
+        case Vector(inner, known):
+            count = size(value, known)
+            if _is_regular(inner):
+                return term("constVec", count, zero(inner, value, size))
+            # No text has such a name, and no two that are nested are the same.
+            name = variable(f"place {facts(value).nodes}", INTEGER)
+            body = zero(inner, term("index", name, value), size)
+            return term("build", count, lam(INTEGER, closed(body, name)))
+        case Pair(parts):
+            return term(
+                "tuple", *(zero(part, part_of(value, at), size) for at, part in enumerate(parts))
+            )
+        case _:
+            return term(0.0) if kind == FLOAT else term(0)
+
+
+def _is_regular(kind: Type) -> bool:
+    """Whether the zero of a type needs no value: all its sizes are known."""
+    match kind:
+        case Vector(inner, size):
+            return size is not None and _is_regular(inner)
+        case Pair(parts):
+            return all(map(_is_regular, parts))
+        case _:
+            return True
+
+
+def is_additive(kind: Type) -> bool:
+    """Whether values can be added up."""
+    match kind:
+        case Vector(inner):
+            return is_additive(inner)
+        case Pair(parts):
+            return all(map(is_additive, parts))
+        case _:
+            return kind != BOOL
