@@ -36,10 +36,12 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.ir.expr import (
     Access,
+    Expression,
     FloatLiteral,
     IntegerLiteral,
     IteratorValue,
     MathFunction,
+    Update,
     walk,
 )
 from polygym.compiler.ir.expr import Call as MathCall
@@ -273,8 +275,16 @@ def _assignment(program: LoopProgram, instance: Instance) -> str:
             texts[dimension] = f'polygym_in({text}, {size}, "{said}")'
         return array.name + "".join(f"[{text}]" for text in texts)
 
-    target = _element(program.scop.array(statement.write.array), instance.write)
-    return f"{target} = {c_expression(statement.body, load, iterator, gather=gather)};"
+    def text(expression: Expression) -> str:
+        return c_expression(expression, load, iterator, gather=gather)
+
+    match statement.body:
+        case Update(access, condition, computed, value):
+            guard = "" if condition is None else f"if ({text(condition)}) "
+            return f"{guard}{gather(access, tuple(map(text, computed)))} = {text(value)};"
+        case _:
+            target = _element(program.scop.array(statement.write.array), instance.write)
+            return f"{target} = {text(statement.body)};"
 
 
 def _element(array: Array, subscripts: tuple[Index, ...]) -> str:

@@ -1,8 +1,8 @@
 """The intermediate representation: what a program is, as immutable values.
 
 ``types`` (C's scalar types), ``expr`` (what a statement computes), ``scop`` (the program),
-``gathers`` (where it computes subscripts), ``printer`` (C text of expressions) and ``verify`` (the
-invariants every front end must establish).
+``gathers`` (where it computes subscripts), ``replacing`` (expressions with other accesses),
+``printer`` (C text of expressions) and ``verify`` (the invariants every front end must establish).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from polygym.compiler.ir.expr import (
     Load,
     ParameterValue,
     Unary,
+    Update,
 )
 from polygym.compiler.ir.types import ScalarType
 
@@ -163,6 +164,12 @@ class _Printer:
             case Call(function=function, arguments=arguments, type=scalar):
                 operands = ", ".join(self.text(argument, 0) for argument in arguments)
                 return f"{function.c_name(scalar)}({operands})", _PRIMARY
+            case Update(access=access, condition=condition, value=value):
+                # What is kept has no name in C: whoever prints code makes a statement of it.
+                if condition is None:
+                    return self._render(value)
+                chosen = (self.text(condition, _CONDITIONAL + 1), self.text(value, _CONDITIONAL))
+                return f"{chosen[0]} ? {chosen[1]} : {self._access(access)}", _CONDITIONAL
             case _:
                 assert_never(expression)
 

@@ -38,6 +38,7 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     UnaryOperator,
+    Update,
     loads,
     walk,
 )
@@ -83,16 +84,16 @@ class ExpressionEmitter:
             case Load():
                 return self.load(start)
             case Gather(subscripts=subscripts):
-                return self.gather(start, expression, self._each(subscripts, start + 1))
+                return self.gather(start, expression, self.each(subscripts, start + 1))
             case Unary():
                 return self._unary(expression, start)
             case Binary():
                 return self._binary(expression, start)
             case Comparison():
-                return self.builder.zext(self._truth(expression, start), self._kind(ScalarType.INT))
+                return self.builder.zext(self.truth(expression, start), self._kind(ScalarType.INT))
             case Conditional(condition, then, otherwise):
                 return self._conditional(
-                    self._truth(condition, start),
+                    self.truth(condition, start),
                     (then, start + len(loads(condition))),
                     (otherwise, start + len(loads(condition)) + len(loads(then))),
                     self.emit,
@@ -100,12 +101,14 @@ class ExpressionEmitter:
             case Cast(operand, type_):
                 return self._cast(self.emit(operand, start), operand.type, type_)
             case Call(function, arguments, type_):
-                values = self._each(arguments, start)
+                values = self.each(arguments, start)
                 return emit_call(self.module, self.builder, function, type_, values)
+            case Update():
+                raise AssertionError("an update is no part of an expression")
             case _:
                 assert_never(expression)
 
-    def _each(self, operands: Sequence[Expression], start: int) -> list[Any]:
+    def each(self, operands: Sequence[Expression], start: int) -> list[Any]:
         """Return the values of operands that stand one after the other."""
         values = []
         for operand in operands:
@@ -281,7 +284,7 @@ class ExpressionEmitter:
         widen = source.bits < target.bits
         return self.builder.fpext(value, to) if widen else self.builder.fptrunc(value, to)
 
-    def _truth(self, expression: Expression, start: int) -> Any:
+    def truth(self, expression: Expression, start: int) -> Any:
         """Return an expression as i1, true where C says that it is not zero."""
         match expression:
             case Comparison(operator, left, right):
@@ -298,10 +301,10 @@ class ExpressionEmitter:
                 return self._constant(I1, int(value != 0))
             case Conditional(condition, then, otherwise):
                 return self._conditional(
-                    self._truth(condition, start),
+                    self.truth(condition, start),
                     (then, start + len(loads(condition))),
                     (otherwise, start + len(loads(condition)) + len(loads(then))),
-                    self._truth,
+                    self.truth,
                 )
             case _:
                 return self._is_not_zero(self.emit(expression, start), expression.type)
