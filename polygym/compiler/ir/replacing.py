@@ -1,4 +1,4 @@
-"""Expressions with other accesses: what a pass that copies an array makes of what statements read."""
+"""Expressions with other accesses: what a pass that copies an array makes of those of statements."""
 
 from __future__ import annotations
 
