@@ -76,6 +76,7 @@ HOMES = {
     "sqlite3": {"search.sweep", "search.corpus", "sqlite_files", "tc", "graphs"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
+    "ml_dtypes": {"programs"},
     "onnx": {"graphs"},
     "onnxruntime": {"graphs"},
     "multiprocessing": set(),

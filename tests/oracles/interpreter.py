@@ -40,12 +40,14 @@ from polygym.compiler.ir.expr import (
     UnaryOperator,
     Update,
 )
+from polygym.compiler.ir.rounding import rounded
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.types import ScalarType
 
 DTYPES = {
     ScalarType.INT: np.dtype(np.int32),
     ScalarType.LONG: np.dtype(np.int64),
+    ScalarType.HALF: np.dtype(np.float16),
     ScalarType.FLOAT: np.dtype(np.float32),
     ScalarType.DOUBLE: np.dtype(np.float64),
 }
@@ -274,6 +276,8 @@ def wrap(value: Value, scalar: ScalarType) -> Value:
             return (int(value) + half) % (2 * half) - half
         case ScalarType.FLOAT:
             return round_to_float(float(value))
+        case ScalarType.HALF | ScalarType.BFLOAT:
+            return rounded(float(value), scalar)
         case ScalarType.DOUBLE:
             return float(value)
         case _:

@@ -2,7 +2,8 @@
 
 ``types`` (C's scalar types), ``expr`` (what a statement computes), ``scop`` (the program),
 ``gathers`` (where it computes subscripts), ``replacing`` (expressions with other accesses),
-``printer`` (C text of expressions) and ``verify`` (the invariants every front end must establish).
+``rounding`` (numbers as types store them), ``printer`` (C text of expressions) and ``verify`` (the
+invariants every front end must establish).
 """
 
 from __future__ import annotations

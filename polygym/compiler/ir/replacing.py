@@ -1,4 +1,4 @@
-"""Expressions with other accesses: what a pass that copies an array makes of those of statements."""
+"""Expressions with other accesses, as a pass needs them that copies arrays."""
 
 from __future__ import annotations
 

@@ -205,11 +205,17 @@ def _types(
         case Comparison(operator=operator, left=left, right=right):
             if left.type is not right.type:
                 yield f"{operator.value} compares {left.type.value} with {right.type.value}"
-        case Conditional(then=then, otherwise=otherwise, type=scalar):
+            if left.type.is_storage:
+                yield f"{operator.value} compares {left.type.value}, which is only stored"
+        case Conditional(condition=condition, then=then, otherwise=otherwise, type=scalar):
+            if condition.type.is_storage:
+                yield f"a condition is {condition.type.value}, which is only stored"
             if not then.type is otherwise.type is scalar:
                 yield f"the arms of ?: are {then.type.value} and {otherwise.type.value}"
-        case Cast():
-            return
+        case Cast(operand=operand, type=scalar):
+            for one, other in ((operand.type, scalar), (scalar, operand.type)):
+                if one.is_storage and other not in (ScalarType.FLOAT, ScalarType.DOUBLE):
+                    yield f"a conversion of {operand.type.value} to {scalar.value} at once"
         case Call(function=function, arguments=arguments, type=scalar):
             if any(argument.type is not scalar for argument in arguments):
                 yield f"an argument of {function.value} is no {scalar.value}"
@@ -218,7 +224,9 @@ def _types(
             yield from _promoted(function.value, scalar)
             if scalar.is_integer is not (function is MathFunction.ABS):
                 yield f"{function.value} of {scalar.value}"
-        case Update(access=access, subscripts=subscripts):
+        case Update(access=access, condition=condition, subscripts=subscripts):
+            if condition is not None and condition.type.is_storage:
+                yield f"a condition is {condition.type.value}, which is only stored"
             yield from _computed(access, subscripts, arrays)
         case _:
             assert_never(node)

@@ -18,6 +18,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.emit_half import narrowed, widened
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.kinds import I1, LLVM_TYPE, kind_of, splat
 from polygym.compiler.codegen.llvm.math_functions import emit_call
@@ -42,6 +43,7 @@ from polygym.compiler.ir.expr import (
     loads,
     walk,
 )
+from polygym.compiler.ir.rounding import bits_of
 from polygym.compiler.ir.types import ScalarType
 
 _TRAP = ir.FunctionType(ir.VoidType(), [])
@@ -75,6 +77,9 @@ class ExpressionEmitter:
                 # LLVM's integers have no sign; what is written is the signed number of these bits.
                 number = value - (1 << type_.bits) if value >> (type_.bits - 1) > 0 else value
                 return self._constant(LLVM_TYPE[type_], number)
+            case FloatLiteral(value, type_) if type_.is_storage:
+                bits = bits_of(value, type_)
+                return self._constant(LLVM_TYPE[type_], bits - (1 << 16) if bits >> 15 else bits)
             case FloatLiteral(value, type_):
                 return self._constant(LLVM_TYPE[type_], value)
             case IteratorValue(name, type_):
@@ -263,6 +268,11 @@ class ExpressionEmitter:
         if source is target:
             return value
         to = self._kind(target)
+        if source.is_storage:
+            single = widened(self.builder, value, source)
+            return single if target is ScalarType.FLOAT else self.builder.fpext(single, to)
+        if target.is_storage:
+            return narrowed(self.builder, value, target)
         if target is ScalarType.BOOL:
             return self.builder.zext(self._is_not_zero(value, source), to)
         if source.is_integer and target.is_integer:

@@ -123,6 +123,8 @@ def narrows(statement: Statement) -> bool:
     for node in walk(statement.body):
         match node:
             case Cast(operand, type_):
+                if type_.is_storage and not operand.type.is_storage:
+                    return True  # the upper bits of an integer are cut off
                 source, target = operand.type, type_
             case IteratorValue(_, type_) | ParameterValue(_, type_):
                 source, target = ScalarType.LONG, type_
