@@ -81,6 +81,7 @@ HOMES = {
     "sqlite3": {"search.sweep", "search.corpus", "search.cluster", "sqlite_files", "tc", "graphs"},
     "pyarrow": {"search.corpus"},
     "lightgbm": {"cost"},
+    "ml_dtypes": {"programs"},
     "onnx": {"graphs"},
     "onnxruntime": {"graphs"},
     "multiprocessing": set(),

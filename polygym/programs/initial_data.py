@@ -199,7 +199,7 @@ def _number(value: int | float, array: Array) -> str:
         if value > carrier.highest:
             value -= 1 << carrier.bits
         return c_expression(IntegerLiteral(value, carrier))
-    return c_expression(FloatLiteral(value, array.type))
+    return c_expression(FloatLiteral(value, _carrier(array.type)))
 
 
 def _fill_by_rule(
@@ -218,7 +218,7 @@ def _fill_by_rule(
     if valid is not None and array.type.is_integer:
         value = _valid_index(place, *valid, _carrier(array.type))
     elif array.type.is_floating:
-        value = f"({array.type.value})({value}) / {_MODULUS}"
+        value = f"({_carrier(array.type).value})({value}) / {_MODULUS}"
         if is_matrix:
             value = _well_conditioned(array, position, counter, value)
     target = f"{array.name}" + "".join(f"[{counter}{k}]" for k in range(array.rank))
@@ -236,7 +236,8 @@ def _is_square(array: Array) -> bool:
 
 def _well_conditioned(array: Array, position: int, counter: str, beside: str) -> str:
     """Return an element of a symmetric matrix with a strong diagonal as C, or what is beside it."""
-    kind, rows, (*numbers, row, column) = array.type.value, _operands(array)[-2], range(array.rank)
+    kind, rows = _carrier(array.type).value, _operands(array)[-2]
+    *numbers, row, column = range(array.rank)
     stack = "".join(f" + {2 * k + 1} * {counter}{k}" for k in numbers)
     place = f"{1 + 3 * position}{stack} + {counter}{row} + {counter}{column}"
     small = f"({kind})(({place}) % {_MODULUS} + 1) / ({_MODULUS} * ({kind})({rows}))"

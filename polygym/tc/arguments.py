@@ -11,12 +11,12 @@ import numpy as np
 from polygym.compiler.frontend.tc.syntax import Definition, Name, Number, Scalar
 from polygym.compiler.frontend.tc.types import SCALARS
 from polygym.errors import InputError
-from polygym.programs.outputs import DTYPES
+from polygym.programs import outputs
 
 
 def dtype_of(scalar: Scalar) -> np.dtype[Any]:
     """Return NumPy's type of elements."""
-    return DTYPES[SCALARS[scalar]]
+    return outputs.dtype_of(SCALARS[scalar])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,9 @@ def _converted(found: np.ndarray, wanted: np.dtype[Any]) -> np.ndarray:
     """
     with np.errstate(all="ignore"):
         converted = found.astype(wanted)
-        if wanted.kind == "f" and found.dtype.kind in "fiub":
-            fits = np.isfinite(converted) | ~np.isfinite(found.astype(float))
+        is_real = wanted.kind == "f" or wanted.name == "bfloat16"
+        if is_real and found.dtype.kind in "fiub":
+            fits = np.isfinite(converted.astype(float)) | ~np.isfinite(found.astype(float))
         else:
             fits = np.asarray(converted == found)
     if not fits.all():

@@ -26,7 +26,7 @@ from polygym.compiler.frontend.tc import Definition
 from polygym.compiler.frontend.tc.syntax import Output, Parameter, Scalar
 from polygym.errors import InputError
 
-_FLOATS = (Scalar.FLOAT, Scalar.DOUBLE)
+_FLOATS = (Scalar.FLOAT16, Scalar.BFLOAT16, Scalar.FLOAT, Scalar.DOUBLE)
 
 
 @dataclass(frozen=True, eq=False)

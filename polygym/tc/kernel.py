@@ -26,7 +26,7 @@ from polygym.episodes.automatic import strategy_within
 from polygym.errors import InputError, InternalError, OutOfRangeError, PolygymError
 from polygym.native import memory
 from polygym.native.calls import Entry, block
-from polygym.programs.outputs import DTYPES
+from polygym.programs.outputs import dtype_of
 from polygym.tc.addresses import address_of
 
 
@@ -250,7 +250,7 @@ def places_of(
                 argument,
                 output,
                 shape,
-                DTYPES[array.type],
+                dtype_of(array.type),
                 is_updated=argument is not None and output is not None,
                 is_partial=argument is None and array.name not in sufficient,
             )

@@ -2,6 +2,7 @@
 
 polygym never imports it: who has tensors has done so. A tensor in main memory is an array that
 shares its memory, and so is the other way around; nothing is copied but what is not contiguous.
+Those of bfloat16 change hands as integers, since NumPy does not know the type.
 
 Gradients follow where the operator has a comprehension for them (:mod:`polygym.tc.gradient`). Then
 a call is a function of PyTorch's autograd: what the gradient's comprehension reads is saved, and it
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from polygym.compiler.frontend.tc import Definition
+from polygym.compiler.ir.types import ScalarType
 from polygym.errors import InputError
+from polygym.programs import outputs
 from polygym.tc.arguments import dtype_of
 from polygym.tc.gradient import Gradient, Part, derivative
 
@@ -123,7 +126,10 @@ def _array(torch: Any, tensor: Any, definition: Definition, place: int | None) -
         try:
             plain = tensor.detach()
             is_read_negated = place is not None and plain.is_neg()
-            return (plain.resolve_neg() if is_read_negated else plain).numpy()
+            plain = plain.resolve_neg() if is_read_negated else plain
+            if plain.dtype is torch.bfloat16:
+                return plain.view(torch.int16).numpy().view(outputs.dtype_of(ScalarType.BFLOAT))
+            return plain.numpy()
         except (TypeError, RuntimeError) as error:
             wrong = f"no tensor of {tensor.dtype} that NumPy has: {error}"
     elif tensor.layout is not torch.strided:
@@ -136,6 +142,8 @@ def _array(torch: Any, tensor: Any, definition: Definition, place: int | None) -
 
 
 def _tensor(torch: Any, array: np.ndarray) -> Any:
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
 
 

@@ -38,13 +38,16 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     UnaryOperator,
+    Update,
 )
+from polygym.compiler.ir.rounding import rounded
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.types import ScalarType
 
 DTYPES = {
     ScalarType.INT: np.dtype(np.int32),
     ScalarType.LONG: np.dtype(np.int64),
+    ScalarType.HALF: np.dtype(np.float16),
     ScalarType.FLOAT: np.dtype(np.float32),
     ScalarType.DOUBLE: np.dtype(np.float64),
 }
@@ -160,14 +163,35 @@ class _Run:
         compiled = {}
         for statement in self.scop.statements:
             domain = self.domain(statement)
-            store = dict(self.pairs(statement.write.relation, domain))
-            value = self.compile(statement.body, domain)
-            target = self.arrays[statement.write.array]
-            compiled[statement.name] = (statement.iterators, store, value, target)
+            run = self.compile_statement(statement, domain)
+            compiled[statement.name] = (statement.iterators, run)
         for statement, instance in self.instances(order):
-            iterators, store, value, target = compiled[statement.name]
-            environment = dict(zip(iterators, instance, strict=True))
-            target[store[instance]] = value(instance, environment)
+            iterators, run = compiled[statement.name]
+            run(instance, dict(zip(iterators, instance, strict=True)))
+
+    def compile_statement(
+        self, statement: Statement, domain: Any
+    ) -> Callable[[Instance, Environment], None]:
+        """Return a function that runs one instance."""
+        target = self.arrays[statement.write.array]
+        body = statement.body
+        if not isinstance(body, Update):
+            store = dict(self.pairs(statement.write.relation, domain))
+            value = self.compile(body, domain)
+
+            def always(instance: Instance, environment: Environment) -> None:
+                target[store[instance]] = value(instance, environment)
+
+            return always
+        place = self.compile_place(body, domain)
+        value = self.compile(body.value, domain)
+        test = None if body.condition is None else self.compile(body.condition, domain)
+
+        def maybe(instance: Instance, environment: Environment) -> None:
+            if test is None or test(instance, environment) != 0:
+                target[place(instance, environment)] = value(instance, environment)
+
+        return maybe
 
     def compile(
         self, expression: Expression, domain: Any
@@ -207,6 +231,8 @@ class _Run:
                 operands = [self.compile(argument, domain) for argument in arguments]
                 routine = math_routine(function, scalar)
                 return lambda i, e: routine(*[operand(i, e) for operand in operands])
+            case Update():
+                raise AssertionError("an update is no part of an expression")
             case _:
                 assert_never(expression)
 
@@ -220,18 +246,24 @@ class _Run:
         self, gather: Gather, domain: Any
     ) -> Callable[[Instance, Environment], Value]:
         """Return a function that reads an element at computed subscripts, none out of range."""
+        place, array = self.compile_place(gather, domain), self.arrays[gather.access.array]
+        return lambda instance, environment: array[place(instance, environment)].item()
+
+    def compile_place(
+        self, gather: Gather | Update, domain: Any
+    ) -> Callable[[Instance, Environment], Instance]:
+        """Return a function that computes which element is meant, none out of range."""
         possible: dict[Instance, set[Instance]] = {}
         for instance, element in self.pairs(gather.access.relation, domain):
             possible.setdefault(instance, set()).add(element)
         computed = [self.compile(subscript, domain) for subscript in gather.subscripts]
-        array = self.arrays[gather.access.array]
 
-        def value(instance: Instance, environment: Environment) -> Value:
+        def value(instance: Instance, environment: Environment) -> Instance:
             element = list(next(iter(possible[instance])))
             for place, subscript in zip(gather.access.gathered, computed, strict=True):
                 element[place] = int(subscript(instance, environment))
             assert tuple(element) in possible[instance], f"{gather.access.text} at {element}"
-            return array[tuple(element)].item()
+            return tuple(element)
 
         return value
 
@@ -244,6 +276,8 @@ def wrap(value: Value, scalar: ScalarType) -> Value:
             return (int(value) + half) % (2 * half) - half
         case ScalarType.FLOAT:
             return round_to_float(float(value))
+        case ScalarType.HALF | ScalarType.BFLOAT:
+            return rounded(float(value), scalar)
         case ScalarType.DOUBLE:
             return float(value)
         case _:

@@ -25,6 +25,7 @@ DTYPES = {
     Scalar.UINT16: np.uint16,
     Scalar.UINT32: np.uint32,
     Scalar.UINT64: np.uint64,
+    Scalar.FLOAT16: np.float16,
     Scalar.FLOAT: np.float32,
     Scalar.DOUBLE: np.float64,
 }

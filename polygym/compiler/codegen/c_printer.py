@@ -36,10 +36,12 @@ from polygym.compiler.codegen.loops.ir import (
 )
 from polygym.compiler.ir.expr import (
     Access,
+    Expression,
     FloatLiteral,
     IntegerLiteral,
     IteratorValue,
     MathFunction,
+    Update,
     walk,
 )
 from polygym.compiler.ir.expr import Call as MathCall
@@ -62,6 +64,24 @@ _CHECK = """static long polygym_in(long subscript, long size, const char *access
     exit(1);
   }
   return subscript;
+}"""
+
+_BFLOAT = """typedef uint16_t polygym_bfloat16;
+static inline float polygym_from_bfloat16(polygym_bfloat16 x)
+{
+  union { uint32_t bits; float value; } found = { (uint32_t)x << 16 };
+  return found.value;
+}
+static inline polygym_bfloat16 polygym_to_bfloat16(double x)
+{
+  union { float value; uint32_t bits; } found = { (float)x };
+  double back = found.value;
+  if (x != x)
+    return (polygym_bfloat16)(found.bits >> 16 | 0x40);
+  /* What is lost shows in the last bit, so that it is rounded once. */
+  found.bits -= __builtin_fabs(back) > __builtin_fabs(x);
+  found.bits |= back != x;
+  return (polygym_bfloat16)((found.bits + 0x7fff + (found.bits >> 16 & 1)) >> 16);
 }"""
 
 # Operator text and precedence, as in C's grammar: a higher number binds tighter.
@@ -94,6 +114,8 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
     made = [one for one in scop.arrays if one.storage is Storage.SCRATCH and one.rank]
     lines = [f"/* {comment} */"] if comment else []
     lines += _headers(scop)
+    if ScalarType.BFLOAT in _types(scop):
+        lines.append(_BFLOAT)
     if not scop.contraction:
         lines.append("#pragma STDC FP_CONTRACT OFF")
     text = "\n".join(body)
@@ -129,11 +151,16 @@ def print_c(program: LoopProgram, comment: str = "", *, annotated: bool = False)
     return "\n".join([*lines, *body, "}", ""]).lstrip("\n")
 
 
+def _types(scop: Scop) -> frozenset[ScalarType]:
+    """Return the types of arrays and of what is computed."""
+    computed = {node.type for s in scop.statements for node in walk(s.body)}
+    return frozenset(computed | {array.type for array in scop.arrays})
+
+
 def _headers(scop: Scop) -> Iterator[str]:
     """Yield the lines that include what the function uses."""
-    if any(array.type.is_fixed_width for array in scop.arrays) or any(
-        node.type.is_fixed_width for s in scop.statements for node in walk(s.body)
-    ):
+    types = _types(scop)
+    if ScalarType.BFLOAT in types or any(one.is_fixed_width for one in types):
         yield "#include <stdint.h>"
     calls = [node for s in scop.statements for node in walk(s.body) if isinstance(node, MathCall)]
     checks = bool(sites(scop))
@@ -273,8 +300,16 @@ def _assignment(program: LoopProgram, instance: Instance) -> str:
             texts[dimension] = f'polygym_in({text}, {size}, "{said}")'
         return array.name + "".join(f"[{text}]" for text in texts)
 
-    target = _element(program.scop.array(statement.write.array), instance.write)
-    return f"{target} = {c_expression(statement.body, load, iterator, gather=gather)};"
+    def text(expression: Expression) -> str:
+        return c_expression(expression, load, iterator, gather=gather)
+
+    match statement.body:
+        case Update(access, condition, computed, value):
+            guard = "" if condition is None else f"if ({text(condition)}) "
+            return f"{guard}{gather(access, tuple(map(text, computed)))} = {text(value)};"
+        case _:
+            target = _element(program.scop.array(statement.write.array), instance.write)
+            return f"{target} = {text(statement.body)};"
 
 
 def _element(array: Array, subscripts: tuple[Index, ...]) -> str:

@@ -5,15 +5,15 @@ that the two operands of a :class:`Binary` (shifts apart) or :class:`Comparison`
 whoever walks the tree needs no rules of C; nothing is computed in types below INT. Affine
 subscripts are not expressions: they belong to the polyhedral part of a program and stand as isl
 text in :class:`Access`. Those that are computed when the program runs, as that of X in
-``X[I[i]][j]``, are: a :class:`Gather` has them.
+``X[I[i]][j]``, are: a :class:`Gather` has them, and an :class:`Update` where they are written to.
 
 The union is closed: match on it exhaustively and end with ``assert_never``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, assert_never
 
@@ -169,7 +169,8 @@ class Access:
     ``gathered`` are the dimensions whose subscript is computed when the program runs. Then the
     relation is a *may*-access: it holds every element that could be meant, the whole array along
     these dimensions. That of ``X[I[i]][j]``, with ``gathered = (0,)``, is
-    ``[n, m] -> { S[i, j] -> X[g, j] : 0 <= g < m }``. Only a :class:`Gather` has such an access.
+    ``[n, m] -> { S[i, j] -> X[g, j] : 0 <= g < m }``. Only a :class:`Gather` and an :class:`Update`
+    have such accesses.
     """
 
     array: str
@@ -299,6 +300,31 @@ class Call:
     type: ScalarType
 
 
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an array holds after a store that may not happen, or goes to a computed element.
+
+    It stands at the root of a statement's body, nowhere else. Where ``condition`` is None or not
+    zero, ``value`` is stored at the element of the statement's write, whose computed subscripts are
+    ``subscripts``, as those of a :class:`Gather`. Otherwise nothing below it but the condition is
+    evaluated, and no memory is touched. ``access`` is the statement's write: all elements that it
+    does not change keep their values, which is as good as reading them, and makes of a store that
+    *may* happen one that always does::
+
+        if (a[i] > 0) b[i + k[i]] = c[i];     b = update(b, a[i] > 0, i + k[i], c[i])
+    """
+
+    access: Access
+    condition: Expression | None
+    subscripts: tuple[Expression, ...]
+    value: Expression
+
+    @property
+    def type(self) -> ScalarType:
+        """The type of what is stored."""
+        return self.value.type
+
+
 Expression: TypeAlias = (
     IntegerLiteral
     | FloatLiteral
@@ -312,6 +338,7 @@ Expression: TypeAlias = (
     | Conditional
     | Cast
     | Call
+    | Update
 )
 
 
@@ -330,6 +357,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (condition, then, otherwise)
         case Call(arguments=arguments):
             return arguments
+        case Update(condition=condition, subscripts=subscripts, value=value):
+            return (*(() if condition is None else (condition,)), *subscripts, value)
         case _:
             assert_never(expression)
 
@@ -346,32 +375,9 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def loads(expression: Expression) -> tuple[Access, ...]:
     """Return the accesses that the expression reads, in the order of the source, repeats kept.
 
-    What the subscripts of a gather read comes after the gather itself.
+    What the subscripts of a gather read comes after the gather itself, and what an update reads
+    after what it keeps.
     """
-    return tuple(node.access for node in walk(expression) if isinstance(node, Load | Gather))
-
-
-def replace_accesses(expression: Expression, replacements: Mapping[Access, Access]) -> Expression:
-    """Return the expression with some accesses in the place of others."""
-
-    def new(operand: Expression) -> Expression:
-        return replace_accesses(operand, replacements)
-
-    match expression:
-        case Load(access):
-            return replace(expression, access=replacements.get(access, access))
-        case Gather(access, subscripts, scalar):
-            there = replacements.get(access, access)
-            return Gather(there, tuple(map(new, subscripts)), scalar)
-        case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue():
-            return expression
-        case Unary() | Cast():
-            return replace(expression, operand=new(expression.operand))
-        case Binary() | Comparison():
-            return replace(expression, left=new(expression.left), right=new(expression.right))
-        case Conditional(condition, then, otherwise):
-            return Conditional(new(condition), new(then), new(otherwise), expression.type)
-        case Call():
-            return replace(expression, arguments=tuple(map(new, expression.arguments)))
-        case _:
-            assert_never(expression)
+    return tuple(
+        node.access for node in walk(expression) if isinstance(node, Load | Gather | Update)
+    )

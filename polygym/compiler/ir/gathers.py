@@ -1,5 +1,7 @@
 """Where a program computes subscripts: the sites at which one may turn out to be out of range.
 
+What an update computes to write counts as a gather, of the read that it stands for.
+
 They are numbered in the order of the text: statement by statement, gather by gather as
 :func:`polygym.compiler.ir.expr.loads` has them, dimension by dimension. In ``Z[i] =
 X[I[J[i]]][K[i]]`` the sites 0 and 1 are the two dimensions of X, and 2 is that of I. Generated code
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polygym.compiler.ir.expr import Expression, Gather, Load, walk
+from polygym.compiler.ir.expr import Expression, Gather, Load, Update, walk
 from polygym.compiler.ir.scop import Scop, Statement
 
 
@@ -33,10 +35,12 @@ class Site:
         )
 
 
-def gathers(statement: Statement) -> tuple[tuple[int, Gather], ...]:
-    """Return the gathers of a statement, each with its number among the reads."""
-    reading = [node for node in walk(statement.body) if isinstance(node, Load | Gather)]
-    return tuple((number, node) for number, node in enumerate(reading) if isinstance(node, Gather))
+def gathers(statement: Statement) -> tuple[tuple[int, Gather | Update], ...]:
+    """Return what computes subscripts in a statement, each with its number among the reads."""
+    reading = [node for node in walk(statement.body) if isinstance(node, Load | Gather | Update)]
+    return tuple(
+        (number, node) for number, node in enumerate(reading) if isinstance(node, Gather | Update)
+    )
 
 
 def sites(scop: Scop) -> tuple[Site, ...]:

@@ -9,7 +9,6 @@ their type's suffix, the least integers are written so that they do not overflow
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from typing import assert_never
 
@@ -30,7 +29,9 @@ from polygym.compiler.ir.expr import (
     Load,
     ParameterValue,
     Unary,
+    Update,
 )
+from polygym.compiler.ir.rounding import bits_of, rounded
 from polygym.compiler.ir.types import ScalarType
 
 # How tightly C's operators bind; a larger number binds more tightly.
@@ -63,6 +64,9 @@ _SUFFIX = {
     ScalarType.LONG: "L",
     ScalarType.UNSIGNED_LONG: "UL",
 }
+
+TO_BFLOAT, FROM_BFLOAT = "polygym_to_bfloat16", "polygym_from_bfloat16"
+"""C's functions that convert double and to float; whoever prints code defines them."""
 
 
 def _same(name: str) -> str:
@@ -148,6 +152,8 @@ class _Printer:
                 separator = " " if inner.startswith("-") else ""
                 return f"{operator.value}{separator}{inner}", _UNARY
             case Cast(operand=operand, type=scalar):
+                if ScalarType.BFLOAT in (scalar, operand.type):
+                    return self._bfloat(operand, scalar)
                 return f"({scalar.value}){self.text(operand, _UNARY)}", _UNARY
             case Binary(operator=operator, left=left, right=right):
                 return self._infix(operator.value, left, right, _BINARY[operator])
@@ -163,8 +169,26 @@ class _Printer:
             case Call(function=function, arguments=arguments, type=scalar):
                 operands = ", ".join(self.text(argument, 0) for argument in arguments)
                 return f"{function.c_name(scalar)}({operands})", _PRIMARY
+            case Update(access=access, condition=condition, value=value):
+                # What is kept has no name in C: whoever prints code makes a statement of it.
+                if condition is None:
+                    return self._render(value)
+                chosen = (self.text(condition, _CONDITIONAL + 1), self.text(value, _CONDITIONAL))
+                return f"{chosen[0]} ? {chosen[1]} : {self._access(access)}", _CONDITIONAL
             case _:
                 assert_never(expression)
+
+    def _bfloat(self, operand: Expression, scalar: ScalarType) -> tuple[str, int]:
+        """Return a conversion that C has no word for, by the functions that stand above."""
+        inner = self.text(operand, 0)
+        if scalar is operand.type:
+            return inner, 0
+        if scalar is ScalarType.BFLOAT:
+            return f"{TO_BFLOAT}({inner})", _PRIMARY
+        text = f"{FROM_BFLOAT}({inner})"
+        return (
+            (text, _PRIMARY) if scalar is ScalarType.FLOAT else (f"({scalar.value}){text}", _UNARY)
+        )
 
     def _infix(
         self, operator: str, left: Expression, right: Expression, binding: int
@@ -189,6 +213,11 @@ def _integer(value: int, scalar: ScalarType) -> tuple[str, int]:
 
 def _floating(value: float, scalar: ScalarType) -> tuple[str, int]:
     """Return the shortest constant that reads back as the value."""
+    if scalar is ScalarType.BFLOAT:
+        return f"({scalar.value}){bits_of(value, scalar):#x}", _UNARY
+    if scalar is ScalarType.HALF:
+        text, binding = _floating(value, ScalarType.FLOAT)
+        return f"({scalar.value}){text if binding >= _UNARY else f'({text})'}", _UNARY
     suffix = "f" if scalar is ScalarType.FLOAT else ""
     if math.isnan(value):
         return f"(0.0{suffix} / 0.0{suffix})", _PRIMARY
@@ -206,11 +235,6 @@ def _shortest_float(value: float) -> str:
     for digits in range(1, 9):
         text = f"{value:.{digits}g}"
         # The shorter text may round up past the largest float, which cannot be packed.
-        if abs(float(text)) < 3.4028235e38 and _rounded(float(text)) == value:
+        if abs(float(text)) < 3.4028235e38 and rounded(float(text), ScalarType.FLOAT) == value:
             return text
     return f"{value:.9g}"
-
-
-def _rounded(value: float) -> float:
-    """Round to single precision."""
-    return float(struct.unpack("f", struct.pack("f", value))[0])

@@ -28,7 +28,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
-from polygym.compiler.ir.expr import Access, Expression, loads
+from polygym.compiler.ir.expr import Access, Expression, Update, loads
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
 from polygym.pickles import pickled_by_name
@@ -97,8 +97,9 @@ class Statement:
     """One assignment and the set of iterations in which it runs.
 
     ``domain`` is isl text of a set ``[n] -> { T[i, j] : ... }``. An instance evaluates ``body`` and
-    stores the result, which has the type of the array, through ``write``. ``y += x`` is stored as
-    ``y = y + x``. ``text`` is the statement in the source, ``place`` where it stands.
+    stores the result, which has the type of the array, through ``write``; one whose body is an
+    :class:`~polygym.compiler.ir.expr.Update` may store nothing. ``y += x`` is stored as ``y = y +
+    x``. ``text`` is the statement in the source, ``place`` where it stands.
     """
 
     name: str
@@ -127,8 +128,10 @@ class Statement:
     def own_reads(self) -> frozenset[int]:
         """The numbers of the reads whose relation is, word for word, the write's: ``y += x``.
 
-        One that *may* be of that element is none of them.
+        One that *may* be of that element is none of them, nor what an update keeps.
         """
+        if isinstance(self.body, Update):
+            return frozenset()
         return frozenset(
             number
             for number, access in enumerate(self.reads)

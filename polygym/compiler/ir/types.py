@@ -9,7 +9,9 @@ class ScalarType(Enum):
     """A C arithmetic type. The value is its name in C; ``long`` has 64 bits, ``int`` 32.
 
     Integers are two's complement and wrap; a BOOL holds 0 or 1, and what is converted to it is
-    compared with 0. Nothing is computed in the types below ``int``: C promotes them.
+    compared with 0. Nothing is computed in the types below ``int``: C promotes them. HALF and
+    BFLOAT, IEEE's binary16 and the upper half of a ``float``, are for memory alone, and are
+    computed with as ``float``; C compilers have the one, the other is ours.
     """
 
     BOOL = "_Bool"
@@ -21,6 +23,8 @@ class ScalarType(Enum):
     UNSIGNED = "uint32_t"
     LONG = "long"
     UNSIGNED_LONG = "uint64_t"
+    HALF = "_Float16"
+    BFLOAT = "polygym_bfloat16"
     FLOAT = "float"
     DOUBLE = "double"
 
@@ -41,8 +45,13 @@ class ScalarType(Enum):
 
     @property
     def is_floating(self) -> bool:
-        """Whether values are IEEE-754 numbers."""
-        return self in (ScalarType.FLOAT, ScalarType.DOUBLE)
+        """Whether values are numbers with an exponent."""
+        return self in _FLOATING
+
+    @property
+    def is_storage(self) -> bool:
+        """Whether values are floating and only stored, never computed with."""
+        return self.is_floating and self.size < 4
 
     @property
     def is_signed(self) -> bool:
@@ -69,11 +78,15 @@ class ScalarType(Enum):
         return (1 << (self.bits - self.is_signed)) - 1
 
     def holds(self, other: ScalarType) -> bool:
-        """Whether every value of another type is one of this; floating types hold all integers.
+        """Whether every value of another type is one of this.
+
+        FLOAT and DOUBLE count as holding all integers.
 
         >>> ScalarType.UNSIGNED.holds(ScalarType.INT), ScalarType.LONG.holds(ScalarType.UNSIGNED)
         (False, True)
         """
+        if self.is_storage:
+            return other is self or (other.is_integer and other.size == 1)
         if self.is_floating:
             return other.is_integer or other.size <= self.size
         return other.is_integer and self.lowest <= other.lowest and other.highest <= self.highest
@@ -81,6 +94,8 @@ class ScalarType(Enum):
     @property
     def promoted(self) -> ScalarType:
         """The type in which C computes with values of this one: types below ``int`` become it."""
+        if self.is_storage:
+            return ScalarType.FLOAT
         return ScalarType.INT if self.is_integer and self.size < 4 else self
 
 
@@ -94,9 +109,12 @@ _SIZE = {
     ScalarType.UNSIGNED: 4,
     ScalarType.LONG: 8,
     ScalarType.UNSIGNED_LONG: 8,
+    ScalarType.HALF: 2,
+    ScalarType.BFLOAT: 2,
     ScalarType.FLOAT: 4,
     ScalarType.DOUBLE: 8,
 }
+_FLOATING = frozenset({ScalarType.HALF, ScalarType.BFLOAT, ScalarType.FLOAT, ScalarType.DOUBLE})
 _UNSIGNED = frozenset(
     {
         ScalarType.BOOL,

@@ -31,6 +31,8 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     UnaryOperator,
+    Update,
+    children,
     walk,
 )
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
@@ -131,8 +133,12 @@ def _statement(statement: Statement, scop: Scop) -> Iterator[str]:
     arrays = {array.name: array for array in scop.arrays}
     for access in (statement.write, *statement.reads):
         yield from _access(access, statement, arrays)
-    if statement.write.gathered:
-        yield f"it computes subscripts of what it writes, {statement.write.text}"
+    if statement.write.gathered and not isinstance(statement.body, Update):
+        yield f"it has no expressions for what it computes to write {statement.write.text}"
+    if isinstance(statement.body, Update) and statement.body.access != statement.write:
+        yield f"it updates {statement.body.access.text} and writes {statement.write.text}"
+    if any(isinstance(node, Update) for part in children(statement.body) for node in walk(part)):
+        yield "an update is no part of an expression"
     written = arrays.get(statement.write.array)
     if written is not None and written.type is not statement.body.type:
         yield f"it stores {statement.body.type.value} in {written.name}, {written.type.value}"
@@ -199,11 +205,17 @@ def _types(
         case Comparison(operator=operator, left=left, right=right):
             if left.type is not right.type:
                 yield f"{operator.value} compares {left.type.value} with {right.type.value}"
-        case Conditional(then=then, otherwise=otherwise, type=scalar):
+            if left.type.is_storage:
+                yield f"{operator.value} compares {left.type.value}, which is only stored"
+        case Conditional(condition=condition, then=then, otherwise=otherwise, type=scalar):
+            if condition.type.is_storage:
+                yield f"a condition is {condition.type.value}, which is only stored"
             if not then.type is otherwise.type is scalar:
                 yield f"the arms of ?: are {then.type.value} and {otherwise.type.value}"
-        case Cast():
-            return
+        case Cast(operand=operand, type=scalar):
+            for one, other in ((operand.type, scalar), (scalar, operand.type)):
+                if one.is_storage and other not in (ScalarType.FLOAT, ScalarType.DOUBLE):
+                    yield f"a conversion of {operand.type.value} to {scalar.value} at once"
         case Call(function=function, arguments=arguments, type=scalar):
             if any(argument.type is not scalar for argument in arguments):
                 yield f"an argument of {function.value} is no {scalar.value}"
@@ -212,6 +224,10 @@ def _types(
             yield from _promoted(function.value, scalar)
             if scalar.is_integer is not (function is MathFunction.ABS):
                 yield f"{function.value} of {scalar.value}"
+        case Update(access=access, condition=condition, subscripts=subscripts):
+            if condition is not None and condition.type.is_storage:
+                yield f"a condition is {condition.type.value}, which is only stored"
+            yield from _computed(access, subscripts, arrays)
         case _:
             assert_never(node)
 
@@ -222,13 +238,24 @@ def _gather(node: Gather, arrays: dict[str, Array]) -> Iterator[str]:
     array = arrays.get(node.access.array)
     if array is not None and array.type is not node.type:
         yield f"{text} is read as {node.type.value}, but is {array.type.value}"
-    if len(dimensions) != len(node.subscripts) or not dimensions:
-        yield f"{text} computes {len(node.subscripts)} subscripts for {len(dimensions)} dimensions"
+    if not dimensions:
+        yield f"{text} computes no subscripts"
+    yield from _computed(node.access, node.subscripts, arrays)
+
+
+def _computed(
+    access: Access, subscripts: tuple[Expression, ...], arrays: dict[str, Array]
+) -> Iterator[str]:
+    """There is an integer for each of the computed dimensions of an access, which the array has."""
+    text, dimensions = access.text, access.gathered
+    array = arrays.get(access.array)
+    if len(dimensions) != len(subscripts):
+        yield f"{text} computes {len(subscripts)} subscripts for {len(dimensions)} dimensions"
     if list(dimensions) != sorted(set(dimensions)):
         yield f"{text} has its computed dimensions out of order: {dimensions}"
     if array is not None and not all(0 <= place < array.rank for place in dimensions):
         yield f"{text} computes subscripts {dimensions} in an array of rank {array.rank}"
-    for subscript in node.subscripts:
+    for subscript in subscripts:
         if not subscript.type.is_integer:
             yield f"{text} has a subscript of type {subscript.type.value}"
 

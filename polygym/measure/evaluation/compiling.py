@@ -8,7 +8,6 @@ from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
-from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.evaluate import longest_sum
 from polygym.compiler.poly.gathers import complaints
@@ -90,7 +89,7 @@ def _tolerance(program: Program, scop: Scop, mapping: Mapping) -> float | None:
     """
     if mapping.tolerance is None:
         return None
-    if not any(array.type is ScalarType.FLOAT for array in scop.arrays):
+    if not any(array.type.is_floating and array.type.size <= 4 for array in scop.arrays):
         return mapping.tolerance
     terms = longest_sum(scop, dict(program.parameters))
     return max(mapping.tolerance, terms * _ROUNDING / SINGLE)

@@ -9,7 +9,7 @@ stands for the expected e if both are NaN, or f = e, or
 
 The mean m is there because a sum whose terms cancel has an error in proportion to the terms, not to
 the result. Elements in single precision have a hundred times the tolerance: a sum of a thousand of
-them is not known to 1e-6.
+them is not known to 1e-6. Those of sixteen bits have more in proportion to what rounding one costs.
 
 Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next to elements around
 1e8 and with t = 1e-6 that is accepted (1 <= 1e4), a change of an element 1e8 by 2e4 is not.
@@ -31,6 +31,7 @@ from polygym.native.memory import view
 
 SINGLE = 100.0
 """How many times the tolerance elements in single precision have."""
+_TIMES = {ScalarType.FLOAT: SINGLE, ScalarType.HALF: 2e4, ScalarType.BFLOAT: 1e5}
 
 _FORMAT = {
     ScalarType.BOOL: "B",
@@ -42,10 +43,12 @@ _FORMAT = {
     ScalarType.UNSIGNED: "I",
     ScalarType.LONG: "q",
     ScalarType.UNSIGNED_LONG: "Q",
+    ScalarType.HALF: "e",
+    ScalarType.BFLOAT: "H",
     ScalarType.FLOAT: "f",
     ScalarType.DOUBLE: "d",
 }
-"""The letters that Python's ``struct`` and NumPy have for the types."""
+"""The letters that Python's ``struct`` and NumPy have for the types, for bfloat16 of its bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def figures(
     from polybench.model import Part
     from polybench.summary import summarise
 
-    values = np.frombuffer(contents, dtype=_FORMAT[scalar]).reshape(shape)
+    values = _numbers(np.frombuffer(contents, dtype=_FORMAT[scalar]), scalar).reshape(shape)
     found = dict(summarise("", values, Part(part)))
     del found["array"]
     return found
@@ -122,10 +125,9 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     import numpy as np  # most runners compare bit for bit and never need it
 
     kind = np.dtype(_FORMAT[buffer.type])
-    e = np.frombuffer(view(expected, buffer.size), dtype=kind)
-    f = np.frombuffer(view(found, buffer.size), dtype=kind)
-    if buffer.type is ScalarType.FLOAT:
-        tolerance *= SINGLE
+    e = _numbers(np.frombuffer(view(expected, buffer.size), dtype=kind), buffer.type)
+    f = _numbers(np.frombuffer(view(found, buffer.size), dtype=kind), buffer.type)
+    tolerance *= _TIMES.get(buffer.type, 1.0)
     with np.errstate(all="ignore"):
         magnitude = np.abs(e.astype(np.float64))
         finite = magnitude[np.isfinite(magnitude)]
@@ -137,10 +139,19 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     return int(beyond[0]) if beyond.size else None
 
 
+def _numbers(values: Any, scalar: ScalarType) -> Any:
+    """Return an array as NumPy computes with it: of bfloat16 the bits are the upper half."""
+    if scalar is not ScalarType.BFLOAT:
+        return values
+    return (values.astype("uint32") << 16).view("float32")
+
+
 def _element(scalar: ScalarType, address: int) -> str:
     """Return an element as text; a NaN shows its bits, since NaNs may differ in nothing else."""
     data = view(address, scalar.size)
     (value,) = struct.unpack(_FORMAT[scalar], data)
+    if scalar is ScalarType.BFLOAT:
+        (value,) = struct.unpack("=f", struct.pack("=I", value << 16))
     if scalar.is_integer:
         return str(value)
     if value == value:

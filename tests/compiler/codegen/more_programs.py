@@ -1,6 +1,24 @@
 """Programs whose loops meet the mapping in every shape: what tests run under random mappings."""
 
 MORE_PROGRAMS = {
+    "updates": """
+void f(int n, int m, int I[n], int H[n], double x[n], double A[n][m], double B[n][m]) {
+  int last;
+#pragma scop
+  last = 0;
+  for (int i = 0; i < n; i++) {
+    H[I[i] % n] += 1;
+    if (I[i] % n > i) x[i + 1] = x[i] * 0.5;
+    if (x[i] > 1.0) H[last++] = i;
+    for (int j = 0; j < m; j++)
+      A[I[i] % n][j] += B[i][j];
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      if (I[j * n % n] % m > j && A[i][j] > 1.0) B[i][j + 1] = A[i][j];
+#pragma endscop
+}
+""",
     "stencil_1d": """
 void f(int t, int n, double A[n], double B[n]) {
 #pragma scop

@@ -27,6 +27,7 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     UnaryOperator,
+    Update,
 )
 from polygym.compiler.ir.scop import Array, Initial, Parameter, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
@@ -109,7 +110,16 @@ BROKEN: list[tuple[Callable[[], Scop], str]] = [
     (lambda: with_body(gather_along(0, 0)), "out of order"),
     (
         lambda: with_write("{ S[i] -> x[i] }", gathered=(0,)),
-        "computes subscripts of what it writes",
+        "no expressions for what it computes to write",
+    ),
+    (lambda: with_body(Update(GATHERED, None, (ONE,), HALF)), "it updates x[k] and writes x[i]"),
+    (
+        lambda: with_body(Cast(Update(GATHERED, None, (ONE,), HALF), DOUBLE)),
+        "an update is no part of an expression",
+    ),
+    (
+        lambda: with_body(Update(SCOP.statements[0].write, ONE, (ONE,), HALF)),
+        "computes 1 subscripts for 0 dimensions",
     ),
     (lambda: with_body(Unary(UnaryOperator.NEGATE, ONE, DOUBLE)), "turns int into double"),
     (lambda: with_body(Unary(UnaryOperator.BIT_NOT, HALF, DOUBLE)), "~ of double"),

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from polygym.compiler.ir.types import ScalarType
 from polygym.measure.worker.compare import Difference, first_difference, prepare_tolerance
 from polygym.measure.worker.problem import Buffer
-from polygym.programs.outputs import DTYPES
+from polygym.programs.outputs import dtype_of
 
 # A bool is compared as the byte that it is.
-NUMPY = {**DTYPES, ScalarType.BOOL: np.dtype(np.uint8)}
+NUMPY = {one: dtype_of(one) for one in ScalarType} | {ScalarType.BOOL: np.dtype(np.uint8)}
 
 
 def compare(scalar, expected, found, tolerance=None):

@@ -25,6 +25,13 @@ class Machine:
 
 
 @cache
+def converts_half() -> bool:
+    """Whether the processor converts between numbers of 16 and of 32 bits by itself."""
+    features = llvm.get_host_cpu_features()
+    return bool(features.get("f16c", False) or features.get("neon", False))
+
+
+@cache
 def this_machine() -> Machine:
     """Return the machine that the process runs on."""
     features = llvm.get_host_cpu_features()

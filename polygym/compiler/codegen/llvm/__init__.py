@@ -8,12 +8,13 @@ module                  what it emits, or does
 ``notes``               what code notes as it runs: subscripts out of range, broken promises
 ``emit_index``          bounds, conditions, subscripts: arithmetic in 64-bit integers
 ``emit_exponential``    exp, for one number or for lanes
+``emit_half``           numbers of sixteen bits, read and rounded
 ``emit_special``        functions that the C library has not
 ``math_functions``      calls of math.h
 ``emit_expression``     what a statement computes
 ``lane_set``            lanes of a vector, and what an index is in each
 ``emit_memory``         where elements are; loads and stores of one or of many lanes
-``emit_gather``         loads at computed subscripts, none of them out of range
+``emit_gather``         loads and stores at computed subscripts, none of them out of range
 ``emitting``            protocols: what those below need of the emitter of a function
 ``emit_turn``           a square block of a tile, turned in registers
 ``emit_columns``        sums whose vectors run across rows, turned before they are stored

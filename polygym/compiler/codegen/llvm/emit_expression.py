@@ -18,6 +18,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.emit_half import narrowed, widened
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.kinds import I1, LLVM_TYPE, kind_of, splat
 from polygym.compiler.codegen.llvm.math_functions import emit_call
@@ -38,9 +39,11 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     UnaryOperator,
+    Update,
     loads,
     walk,
 )
+from polygym.compiler.ir.rounding import bits_of
 from polygym.compiler.ir.types import ScalarType
 
 _TRAP = ir.FunctionType(ir.VoidType(), [])
@@ -74,6 +77,9 @@ class ExpressionEmitter:
                 # LLVM's integers have no sign; what is written is the signed number of these bits.
                 number = value - (1 << type_.bits) if value >> (type_.bits - 1) > 0 else value
                 return self._constant(LLVM_TYPE[type_], number)
+            case FloatLiteral(value, type_) if type_.is_storage:
+                bits = bits_of(value, type_)
+                return self._constant(LLVM_TYPE[type_], bits - (1 << 16) if bits >> 15 else bits)
             case FloatLiteral(value, type_):
                 return self._constant(LLVM_TYPE[type_], value)
             case IteratorValue(name, type_):
@@ -83,16 +89,16 @@ class ExpressionEmitter:
             case Load():
                 return self.load(start)
             case Gather(subscripts=subscripts):
-                return self.gather(start, expression, self._each(subscripts, start + 1))
+                return self.gather(start, expression, self.each(subscripts, start + 1))
             case Unary():
                 return self._unary(expression, start)
             case Binary():
                 return self._binary(expression, start)
             case Comparison():
-                return self.builder.zext(self._truth(expression, start), self._kind(ScalarType.INT))
+                return self.builder.zext(self.truth(expression, start), self._kind(ScalarType.INT))
             case Conditional(condition, then, otherwise):
                 return self._conditional(
-                    self._truth(condition, start),
+                    self.truth(condition, start),
                     (then, start + len(loads(condition))),
                     (otherwise, start + len(loads(condition)) + len(loads(then))),
                     self.emit,
@@ -100,12 +106,14 @@ class ExpressionEmitter:
             case Cast(operand, type_):
                 return self._cast(self.emit(operand, start), operand.type, type_)
             case Call(function, arguments, type_):
-                values = self._each(arguments, start)
+                values = self.each(arguments, start)
                 return emit_call(self.module, self.builder, function, type_, values)
+            case Update():
+                raise AssertionError("an update is no part of an expression")
             case _:
                 assert_never(expression)
 
-    def _each(self, operands: Sequence[Expression], start: int) -> list[Any]:
+    def each(self, operands: Sequence[Expression], start: int) -> list[Any]:
         """Return the values of operands that stand one after the other."""
         values = []
         for operand in operands:
@@ -260,6 +268,11 @@ class ExpressionEmitter:
         if source is target:
             return value
         to = self._kind(target)
+        if source.is_storage:
+            single = widened(self.builder, value, source)
+            return single if target is ScalarType.FLOAT else self.builder.fpext(single, to)
+        if target.is_storage:
+            return narrowed(self.builder, value, target)
         if target is ScalarType.BOOL:
             return self.builder.zext(self._is_not_zero(value, source), to)
         if source.is_integer and target.is_integer:
@@ -281,7 +294,7 @@ class ExpressionEmitter:
         widen = source.bits < target.bits
         return self.builder.fpext(value, to) if widen else self.builder.fptrunc(value, to)
 
-    def _truth(self, expression: Expression, start: int) -> Any:
+    def truth(self, expression: Expression, start: int) -> Any:
         """Return an expression as i1, true where C says that it is not zero."""
         match expression:
             case Comparison(operator, left, right):
@@ -298,10 +311,10 @@ class ExpressionEmitter:
                 return self._constant(I1, int(value != 0))
             case Conditional(condition, then, otherwise):
                 return self._conditional(
-                    self._truth(condition, start),
+                    self.truth(condition, start),
                     (then, start + len(loads(condition))),
                     (otherwise, start + len(loads(condition)) + len(loads(then))),
-                    self._truth,
+                    self.truth,
                 )
             case _:
                 return self._is_not_zero(self.emit(expression, start), expression.type)

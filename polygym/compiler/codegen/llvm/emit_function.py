@@ -14,6 +14,7 @@ Subscripts that are computed are checked (:mod:`polygym.compiler.codegen.llvm.em
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
@@ -23,7 +24,7 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
-from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
+from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
 from polygym.compiler.codegen.llvm.emit_memory import Memory
@@ -44,7 +45,7 @@ from polygym.compiler.codegen.loops.ir import (
     LoopProgram,
     Node,
 )
-from polygym.compiler.ir.expr import Gather
+from polygym.compiler.ir.expr import Gather, Update, loads
 
 
 @dataclass
@@ -226,6 +227,11 @@ class FunctionEmitter:
             ("reassoc",) if self.program.mapping.reassociate else (),
             None if lanes is None else lanes.width,
         )
+        if isinstance(statement.body, Update):
+            assert lanes is None
+            place = Place(statement, instance, 0, environment, None)
+            self._update(statement.body, emitter, place, check=is_checked(WRITE))
+            return
         result = emitter.emit(statement.body)
         where = (statement.write.array, instance.write, environment)
         if held:
@@ -237,6 +243,31 @@ class FunctionEmitter:
             self.memory.store(result, *where, check=is_checked(WRITE))
         else:
             self.memory.store_lanes(result, *where, lanes, check=is_checked(WRITE))
+
+    def _update(
+        self, update: Update, emitter: ExpressionEmitter, place: Place, *, check: bool
+    ) -> None:
+        """Emit a store that happens where a condition holds, at an element that is computed."""
+        builder, start, guard = self.builder, 1, nullcontext()
+        if update.condition is not None:
+            holds = emitter.truth(update.condition, start)
+            start += len(loads(update.condition))
+            guard = builder.if_then(holds)
+        with guard:
+            values = emitter.each(update.subscripts, start)
+            start += sum(len(loads(one)) for one in update.subscripts)
+            value = emitter.emit(update.value, start)
+            emit_update(
+                builder,
+                self.memory,
+                self.checks,
+                self.parameters,
+                place,
+                update,
+                values,
+                value,
+                check=check,
+            )
 
     def _iterator(
         self,

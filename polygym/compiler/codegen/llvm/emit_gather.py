@@ -8,14 +8,18 @@ then it notes that (:mod:`polygym.compiler.codegen.llvm.notes`), by the number o
 
 There is no branch in it: loops with gathers run in vectors as others do.
 
+An update is written to in the same way, but for one difference: where a subscript is outside,
+nothing is.
+
 In lanes a subscript that is the same in all of them, that of LUT[I[i, k]][j] along j, is compared
 once, and the row that it names is read like any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -27,7 +31,7 @@ from polygym.compiler.codegen.llvm.lane_set import LaneSet, is_vector
 from polygym.compiler.codegen.llvm.notes import Notes, begin_notes
 from polygym.compiler.codegen.loops.index import coefficient
 from polygym.compiler.codegen.loops.ir import Index, Instance, LoopProgram, Variable
-from polygym.compiler.ir.expr import Gather, IteratorValue, loads, walk
+from polygym.compiler.ir.expr import Access, Expression, Gather, IteratorValue, Update, loads, walk
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Statement
 
@@ -87,12 +91,65 @@ def emit_gather(
     check: bool,
 ) -> Any:
     """Return the element at computed subscripts; in lanes, one for every lane."""
-    access, lanes, environment = node.access, place.lanes, place.environment
+    lanes = place.lanes
     alike = lanes is None or _is_alike(place, node, lanes)
+    if lanes is not None and alike:
+        values = [builder.extract_element(value, ir.Constant(I32, 0)) for value in values]
+    found, environment, _ = _checked(
+        builder, checks, parameters, place, node.access, node.subscripts, values
+    )
+    where = (node.access.array, found, environment)
+    if lanes is None:
+        return memory.load(*where, check=check)
+    if alike:
+        return memory.load_lanes(*where, lanes, check=check)
+    return memory.gather_lanes(*where, lanes, check=check)
+
+
+def emit_update(
+    builder: ir.IRBuilder,
+    memory: Memory,
+    checks: Checks | None,
+    parameters: Environment,
+    place: Place,
+    node: Update,
+    values: list[Any],
+    value: Any,
+    *,
+    check: bool,
+) -> None:
+    """Store a value at computed subscripts, unless one of them is out of range."""
+    access = node.access
+    if not values:
+        subscripts = place.instance.reads[place.number]
+        memory.store(value, access.array, subscripts, place.environment, check=check)
+        return
+    assert checks is not None
+    found, environment, outside = _checked(
+        builder, checks, parameters, place, access, node.subscripts, values
+    )
+    with builder.if_then(builder.not_(reduce(builder.or_, outside))):
+        memory.store(value, access.array, found, environment, check=check)
+
+
+def _checked(
+    builder: ir.IRBuilder,
+    checks: Checks,
+    parameters: Environment,
+    place: Place,
+    access: Access,
+    computed: Sequence[Expression],
+    values: Sequence[Any],
+) -> tuple[tuple[Index, ...], Environment, list[Any]]:
+    """Note which computed subscripts are out of range.
+
+    Return all subscripts, with 0 in the place of those, the environment in which they have values,
+    and for each of the computed ones whether it is out of range.
+    """
+    lanes, environment = place.lanes, place.environment
     subscripts = list(place.instance.reads[place.number])
-    for dimension, subscript, value in zip(access.gathered, node.subscripts, values, strict=True):
-        if lanes is not None and alike:
-            value = builder.extract_element(value, ir.Constant(I32, 0))
+    outside = []
+    for dimension, subscript, value in zip(access.gathered, computed, values, strict=True):
         if subscript.type.bits < I64.width:
             wide = I64 if not is_vector(value) else LaneType(I64, value.type.count)
             extend = builder.sext if subscript.type.is_signed else builder.zext
@@ -112,12 +169,8 @@ def emit_gather(
             name: builder.select(bad, ir.Constant(value.type, None), value)
         }
         subscripts[dimension] = Variable(name)
-    where = (access.array, tuple(subscripts), environment)
-    if lanes is None:
-        return memory.load(*where, check=check)
-    if alike:
-        return memory.load_lanes(*where, lanes, check=check)
-    return memory.gather_lanes(*where, lanes, check=check)
+        outside.append(bad)
+    return tuple(subscripts), environment, outside
 
 
 def _is_alike(place: Place, node: Gather, lanes: LaneSet) -> bool:

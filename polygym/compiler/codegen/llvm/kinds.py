@@ -1,4 +1,7 @@
-"""LLVM types of values: one value, or a vector with one value in each lane."""
+"""LLVM types of values: one value, or a vector with one value in each lane.
+
+Floating types that are only stored are their bits (:mod:`polygym.compiler.codegen.llvm.emit_half`).
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ LLVM_TYPE = {
     ScalarType.UNSIGNED: I32,
     ScalarType.LONG: I64,
     ScalarType.UNSIGNED_LONG: I64,
+    ScalarType.HALF: I16,
+    ScalarType.BFLOAT: I16,
     ScalarType.FLOAT: ir.FloatType(),
     ScalarType.DOUBLE: ir.DoubleType(),
 }

@@ -13,7 +13,8 @@ bit for bit. With ``count`` above 1, so many vectors run together, as
 whose bounds depend on the lane.
 
 A statement that cannot be computed in lanes (a division of integers traps, a call has no vector
-form, a read needs its guard, a gather is made under a condition) leaves its loop as it is.
+form, a read needs its guard, a gather is made under a condition, a store may not happen) leaves its
+loop as it is.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from polygym.compiler.ir.expr import (
     Gather,
     IteratorValue,
     ParameterValue,
+    Update,
     walk,
 )
 from polygym.compiler.ir.scop import Scop, Statement
@@ -121,6 +123,8 @@ def narrows(statement: Statement) -> bool:
     for node in walk(statement.body):
         match node:
             case Cast(operand, type_):
+                if type_.is_storage and not operand.type.is_storage:
+                    return True  # the upper bits of an integer are cut off
                 source, target = operand.type, type_
             case IteratorValue(_, type_) | ParameterValue(_, type_):
                 source, target = ScalarType.LONG, type_
@@ -145,6 +149,8 @@ def _has_lanes(node: Expression) -> bool:
             return not (operand.type.is_floating and type_.is_integer)
         case Call(function):
             return has_vector_form(function)
+        case Update():
+            return False
         case Conditional(_, then, otherwise):
             return not any(
                 isinstance(inner, Call | Gather) for arm in (then, otherwise) for inner in walk(arm)

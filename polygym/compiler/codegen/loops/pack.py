@@ -48,7 +48,8 @@ from polygym.compiler.codegen.loops.ir import (
 from polygym.compiler.codegen.loops.lanes import statements_in
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import parts_of, spans
-from polygym.compiler.ir.expr import Access, replace_accesses
+from polygym.compiler.ir.expr import Access
+from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.poly.isl_numbers import isl_text
 

@@ -39,7 +39,8 @@ from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import around, chain, instances_alone, parts_of
 from polygym.compiler.codegen.loops.tile_plan import Nest, NestPlan, nests_in, planned_tiles
 from polygym.compiler.codegen.loops.tiles import Tile
-from polygym.compiler.ir.expr import Access, replace_accesses
+from polygym.compiler.ir.expr import Access
+from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Scop, Statement
 
 

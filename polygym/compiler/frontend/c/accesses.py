@@ -28,7 +28,9 @@ class Touch:
     ``subscripts`` are isl functions with the iterators as parameters, None for one that is computed
     when the program runs; ``domain`` the set (in the
     same manner) of parameter and iterator values for which the access may happen; ``iterators``
-    the names among them, outermost first.
+    the names among them, outermost first. Those of ``checked`` are affine and computed all the
+    same, since they may leave the array: ``domain`` is then where they do not. ``environment`` is
+    where the access stands.
     """
 
     symbol: Symbol
@@ -39,11 +41,17 @@ class Touch:
     iterators: tuple[str, ...]
     text: str
     node: Any
+    environment: Environment
+    checked: tuple[int, ...] = ()
 
     @property
     def gathered(self) -> tuple[int, ...]:
         """The dimensions whose subscripts are computed when the program runs."""
-        return tuple(place for place, one in enumerate(self.subscripts) if one is None)
+        return tuple(
+            place
+            for place, one in enumerate(self.subscripts)
+            if one is None or place in self.checked
+        )
 
 
 def c_text(node: Any) -> str:
@@ -108,7 +116,13 @@ def read_access(
         iterators=tuple(iterator.name for iterator in environment.iterators.values()),
         text=c_text(node),
         node=node,
+        environment=environment,
     )
+
+
+def subscript_of(touch: Touch, dimension: int, bindings: Bindings) -> Any:
+    """Return a subscript of an access as the source has it."""
+    return _taken_apart(touch.node, bindings)[1][dimension]
 
 
 def _taken_apart(node: Any, bindings: Bindings) -> tuple[Any, list[Any]]:

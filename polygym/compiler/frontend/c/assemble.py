@@ -7,14 +7,14 @@ given to the statements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
 import islpy as isl
 
-from polygym.compiler.frontend.c.accesses import Touch, as_dimensions, relation
-from polygym.compiler.frontend.c.bindings import Bindings
+from polygym.compiler.frontend.c.accesses import Touch, as_dimensions, relation, subscript_of
+from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.bounds import Extents
 from polygym.compiler.frontend.c.extract import Draft, Position
 from polygym.compiler.frontend.c.symbols import Home, Symbol
@@ -33,6 +33,7 @@ from polygym.compiler.ir.expr import (
     Load,
     ParameterValue,
     Unary,
+    Update,
 )
 from polygym.compiler.ir.scop import Array, Initial, Parameter, Statement, Storage
 from polygym.compiler.poly.isl_numbers import isl_c_text, isl_text
@@ -40,12 +41,16 @@ from polygym.compiler.poly.isl_numbers import isl_c_text, isl_text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembly:
-    """What the texts are made from: accesses, sizes, and the context of parameter values."""
+    """What the texts are made from: accesses, sizes, and the context of parameter values.
+
+    ``value`` reads an expression of the source for its value.
+    """
 
     bindings: Bindings
     touches: Sequence[Touch]
     sizes: Mapping[Symbol, Sequence[Any]]
     context: Any
+    value: Callable[[Any, Environment], Expression]
 
     @property
     def space(self) -> Any:
@@ -114,7 +119,7 @@ def make_statements(assembly: Assembly, drafts: Sequence[Draft]) -> tuple[Statem
                 iterators=iterators,
                 domain=isl_text(domain),
                 write=finish.access(draft.write),
-                body=finish.expression(draft.body),
+                body=finish.body(draft),
                 text=draft.text,
                 place=draft.place,
             )
@@ -216,9 +221,36 @@ class _Finish:
             for symbol, scalar in assembly.bindings.parameters.items()
         }
 
+    def body(self, draft: Draft) -> Expression:
+        """Return what a statement stores: an update, where it may store nothing, or anywhere."""
+        value = self.expression(draft.value)
+        condition = None if draft.condition is None else self.expression(draft.condition)
+        if self._touch(draft.write).gathered:
+            subscripts = self._subscripts(draft.write, draft.subscripts)
+            return Update(self.access(draft.write), condition, subscripts, value)
+        if condition is None:
+            return value
+        assert draft.old is not None
+        return Conditional(condition, value, self.expression(draft.old), value.type)
+
+    def _touch(self, access: Access) -> Touch:
+        return self._assembly.touches[int(access.relation.removeprefix("#"))]
+
+    def _subscripts(self, access: Access, computed: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Return the subscripts that are computed, those that are affine among them."""
+        touch, left = self._touch(access), iter(computed)
+        found = []
+        for dimension in touch.gathered:
+            if touch.subscripts[dimension] is None:
+                found.append(next(left))
+            else:
+                node = subscript_of(touch, dimension, self._assembly.bindings)
+                found.append(self._assembly.value(node, touch.environment))
+        return tuple(self.expression(one) for one in found)
+
     def access(self, access: Access) -> Access:
         """Replace the mark of an access by its relation."""
-        touch = self._assembly.touches[int(access.relation.removeprefix("#"))]
+        touch = self._touch(access)
         found = relation(
             touch,
             self._statement,
@@ -235,10 +267,13 @@ class _Finish:
             case IntegerLiteral() | FloatLiteral() | IteratorValue() | ParameterValue():
                 return expression
             case Load(access=access, type=scalar):
-                return self._parameters.get(access.array) or Load(self.access(access), scalar)
+                if access.array in self._parameters:
+                    return self._parameters[access.array]
+                if self._touch(access).gathered:
+                    return Gather(self.access(access), self._subscripts(access, ()), scalar)
+                return Load(self.access(access), scalar)
             case Gather(access=access, subscripts=subscripts, type=scalar):
-                computed = tuple(self.expression(one) for one in subscripts)
-                return Gather(self.access(access), computed, scalar)
+                return Gather(self.access(access), self._subscripts(access, subscripts), scalar)
             case Unary(operator=operator, operand=operand, type=scalar):
                 return Unary(operator, self.expression(operand), scalar)
             case Binary(operator=operator, left=left, right=right, type=scalar):
@@ -256,5 +291,7 @@ class _Finish:
                 return Cast(self.expression(operand), scalar)
             case Call(function=function, arguments=arguments, type=scalar):
                 return Call(function, tuple(self.expression(a) for a in arguments), scalar)
+            case Update():
+                raise AssertionError("an update is made when all else is known")
             case _:
                 assert_never(expression)

@@ -99,6 +99,8 @@ class Environment:
     parameter and iterator values (all as isl parameters) for which the expression is evaluated.
     ``known`` has what integer variables hold
     here. ``role`` says in messages what the expression is. ``memory`` keeps what was computed here.
+    ``is_on_data`` is true under a condition on data, so that it may be evaluated more rarely than
+    ``domain`` says.
     """
 
     domain: Any
@@ -108,10 +110,15 @@ class Environment:
     known: Mapping[Symbol, Asked] = field(default_factory=dict)
     role: str = "an expression"
     memory: dict[int, Any] = field(default_factory=dict)
+    is_on_data: bool = False
 
     def where(self, condition: Any) -> Environment:
         """Return the environment restricted to a condition."""
         return replace(self, domain=self.domain.intersect(condition).coalesce(), memory={})
+
+    def on_data(self, *others: Environment) -> Environment:
+        """Return the same environment, under a condition on data if one of the others is."""
+        return replace(self, is_on_data=not others or any(one.is_on_data for one in others))
 
     def as_role(self, role: str) -> Environment:
         """Return the same environment for an expression of another role."""

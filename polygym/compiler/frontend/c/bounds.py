@@ -4,13 +4,14 @@ For an access with instances D, subscripts s_k and sizes e_k, the values of the 
 it goes wrong are the projection of ``{ D : s_k < 0 or s_k >= e_k }`` onto the parameters. The check
 is exact, and has three results: the set is empty; or lower bounds on single parameters empty it
 (``double A[n]; A[1] = 0;`` is wrong for n = 1 alone), and they join the context as conditions; or
-the access is refused with an example.
+the access is refused with an example. One under a condition on data is not: whether it happens
+where it goes wrong, only the data say, so it is looked at when the program runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
@@ -44,6 +45,7 @@ class _Violation:
     touch: Touch
     dimension: int
     instances: Any
+    inside: Any
 
     def parameters(self, context: Any) -> Any:
         """Return the parameter values that go wrong, without dimensions."""
@@ -53,19 +55,50 @@ class _Violation:
         """Whether there are such parameter values."""
         return not self.parameters(context).is_empty()
 
+    def is_everywhere(self, context: Any) -> bool:
+        """Whether the access leaves its array wherever it happens."""
+        right = self.touch.domain.intersect(self.inside).intersect(context)
+        return bool(right.is_empty())
+
     def never_happens(self, context: Any) -> bool:
         """Whether the access has no instance, be it right or wrong."""
         return bool(self.touch.domain.intersect(context).is_empty())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounded:
+    """What the check has found.
+
+    ``context`` has the lower bounds that the accesses need, ``conditions`` are these as C text,
+    ``looked_at`` the accesses whose subscripts have to be looked at, as they become by it.
+    """
+
+    context: Any
+    conditions: tuple[str, ...]
+    looked_at: Mapping[Touch, Touch]
+
+
 def check_bounds(
     touches: Sequence[Touch], sizes: Mapping[Symbol, Extents], context: Any, source: SourceMap
-) -> tuple[Any, tuple[str, ...]]:
-    """Return the context with the lower bounds that the accesses need, and those as C text."""
+) -> Bounded:
+    """Return the bounds that the accesses need, and which of them are looked at later."""
     violations = [
         violation for touch in touches for violation in _violations(touch, sizes[touch.symbol])
     ]
     judged = _judged(violations, context)
+    looked_at: dict[Touch, Touch] = {}
+    for one in violations:
+        wrong = one.never_happens(judged.context) or one.goes_wrong(judged.context)
+        if wrong and one.touch.environment.is_on_data and not one.is_everywhere(context):
+            before = looked_at.get(one.touch, one.touch)
+            looked_at[one.touch] = replace(
+                before,
+                domain=before.domain.intersect(one.inside).coalesce(),
+                checked=(*before.checked, one.dimension),
+            )
+    if looked_at:
+        violations = [one for one in violations if one.touch not in looked_at]
+        judged = _judged(violations, context)
     for violation in violations:
         if violation.never_happens(judged.context):
             # The bounds would make the access right by keeping it from happening at all.
@@ -74,7 +107,7 @@ def check_bounds(
         if violation.goes_wrong(judged.context):
             hint = _hint(violations, (judged.context, context))
             raise _refuse(violation, sizes[violation.touch.symbol], judged.context, source, hint)
-    return judged.context, _strongest(judged.conditions)
+    return Bounded(judged.context, _strongest(judged.conditions), looked_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +147,7 @@ def _violations(touch: Touch, extents: Extents) -> list[_Violation]:
         inside = subscript.ge_set(subscript.scale_val(0)).intersect(subscript.lt_set(size))
         if not touch.domain.is_subset(inside):
             outside = touch.domain.subtract(inside)
-            found.append(_Violation(touch, dimension, outside))
+            found.append(_Violation(touch, dimension, outside, inside))
     return found
 
 

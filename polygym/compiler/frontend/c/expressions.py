@@ -12,6 +12,7 @@ known which names are parameters.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
@@ -76,6 +77,23 @@ _MATH = {
 }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Touched:
+    """An access that is recorded: with its mark, its type and what its subscripts compute."""
+
+    access: Access
+    type: ScalarType
+    subscripts: tuple[Expression, ...]
+    touch: Touch
+
+    @property
+    def value(self) -> Expression:
+        """The value of the element."""
+        if not self.subscripts:
+            return Load(self.access, self.type)
+        return Gather(self.access, self.subscripts, self.type)
+
+
 class Expressions:
     """Reads expressions for their value, and keeps a list of the accesses."""
 
@@ -88,27 +106,23 @@ class Expressions:
         self._size = 0
         self.touches: list[Touch] = []
 
-    def touch(self, node: Any, environment: Environment) -> tuple[Access, ScalarType]:
-        """Record an access to memory; return it, marked, with the type of the element."""
-        touch = read_access(node, environment, self._bindings, self._affine)
-        self.touches.append(touch)
-        return Access(touch.array, f"#{len(self.touches) - 1}", touch.text), touch.type
-
-    def _element(self, node: Any, environment: Environment) -> Expression:
-        """Return the value of an element, at subscripts that are affine or computed."""
+    def touch(self, node: Any, environment: Environment) -> Touched:
+        """Record an access to memory, at subscripts that are affine or computed."""
         computed: list[Any] = []
         touch = read_access(node, environment, self._bindings, self._affine, computed)
-        self.touches.append(touch)
-        access = Access(touch.array, f"#{len(self.touches) - 1}", touch.text)
-        if not computed:
-            return Load(access, touch.type)
+        access = self.again(touch)
         subscripts = tuple(self.value(one, environment) for one in computed)
         for one, subscript in zip(computed, subscripts, strict=True):
             if not subscript.type.is_integer:
                 raise self._source.error(
                     one, f"a subscript is {subscript.type.value}; only integers can be"
                 )
-        return Gather(access, subscripts, touch.type)
+        return Touched(access, touch.type, subscripts, touch)
+
+    def again(self, touch: Touch) -> Access:
+        """Record an access, which may have been recorded before, and return it, marked."""
+        self.touches.append(touch)
+        return Access(touch.array, f"#{len(self.touches) - 1}", touch.text)
 
     def value(self, node: Any, environment: Environment) -> Expression:
         """Return the value of an expression."""
@@ -124,7 +138,7 @@ class Expressions:
             case c_ast.ID():
                 return self._name(node, environment)
             case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
-                return self._element(node, environment)
+                return self.touch(node, environment).value
             case c_ast.UnaryOp():
                 return self._unary(node, environment)
             case c_ast.BinaryOp(op="&&" | "||"):
@@ -194,9 +208,9 @@ class Expressions:
                     raise self._source.error(
                         node, f"the value of {symbol.name} is too complex to be computed here"
                     )
-                return Load(*self.touch(node, environment))
+                return self.touch(node, environment).value
             case Variable():
-                return Load(*self.touch(node, environment))
+                return self.touch(node, environment).value
 
     def _unary(self, node: Any, environment: Environment) -> Expression:
         if node.op not in ("+", "-", "~", "!"):
@@ -246,10 +260,11 @@ class Expressions:
             right = self._branches(node.right, left[goes_on])
             done = left[not goes_on]
             either = environment.where(done.domain.union(right[not goes_on].domain))
+            either = either.on_data(environment, *left, *right)
             return (right[0], either) if node.op == "&&" else (either, right[1])
         found = self._bindings.attempt(self._affine.condition, node, environment)
         if found is None:
-            return environment, environment
+            return environment.on_data(), environment.on_data()
         return environment.where(found), environment.where(found.complement())
 
     def _call(self, node: Any, environment: Environment) -> Expression:

@@ -26,14 +26,13 @@ from polygym.compiler.frontend.c.arithmetic import convert
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.calls import SAME_SIZE
 from polygym.compiler.frontend.c.expressions import Expressions
-from polygym.compiler.frontend.c.guards import Guard, guarded
+from polygym.compiler.frontend.c.guards import Guard, all_hold
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
 from polygym.compiler.frontend.c.nodes import changed_in, names_in
 from polygym.compiler.frontend.c.refusals import refusal
 from polygym.compiler.frontend.c.symbols import Home, Symbol
 from polygym.compiler.frontend.c.values import Values
 from polygym.compiler.ir.expr import Access, Expression, IntegerLiteral, Load
-from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place
 
 ASSUMPTIONS = frozenset({"assert", "__builtin_assume", "__pencil_assume"})
@@ -56,17 +55,25 @@ class Position:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A statement before it has its final texts; accesses bear the marks of their touches."""
+    """A statement before it has its final texts; accesses bear the marks of their touches.
+
+    Where the ``condition`` holds, or is None, it stores ``value``, elsewhere what was there before:
+    ``old``, which is None where nobody needs it. ``subscripts`` are those of the write that are
+    computed.
+    """
 
     label: str
     number: int
     environment: Environment
     time: tuple[Position, ...]
     write: Access
-    body: Expression
+    value: Expression
     touches: range
     text: str
     place: Place
+    condition: Expression | None = None
+    old: Expression | None = None
+    subscripts: tuple[Expression, ...] = ()
     followed: Symbol | None = None  # the integer variable that is assigned, if its value is known
 
 
@@ -311,21 +318,27 @@ class Extractor:
         followed = self._followed(target, node, environment)
         if followed is not None and self._bindings.names.iterates_in_region(followed):
             return
-        write, scalar = self._expressions.touch(target, environment)
+        write = self._expressions.touch(target, environment)
         value = self._expressions.value(operand, environment)
         if operator != "=":
-            read, _ = self._expressions.touch(target, environment)
-            value = self._expressions.combine(node, operator[:-1], Load(read, scalar), value)
-        if spot.guards:
-            value = self._selected(value, target, scalar, environment, spot, node)
+            read = self._expressions.touch(target, environment).value
+            value = self._expressions.combine(node, operator[:-1], read, value)
+        old: Expression | None = None
+        if isinstance(node, c_ast.Decl) or self._bindings.is_new(target):
+            old = convert(IntegerLiteral(0), write.type)  # a variable that begins its life here
+        elif spot.guards or write.subscripts:
+            old = Load(self._expressions.again(write.touch), write.type)
         self.drafts.append(
             Draft(
                 label=spot.label,
                 number=self._number,
                 environment=environment,
                 time=spot.time,
-                write=write,
-                body=convert(value, scalar),
+                write=write.access,
+                condition=all_hold(spot.guards, environment, self._expressions),
+                value=convert(value, write.type),
+                old=old,
+                subscripts=write.subscripts,
                 touches=range(begin, len(self._expressions.touches)),
                 text=self._source.statement_text(node) or f"{c_text(node)};",
                 place=self._source.place(node),
@@ -333,26 +346,6 @@ class Extractor:
             )
         )
         self._number += 1
-
-    def _selected(
-        self,
-        value: Expression,
-        target: Any,
-        scalar: ScalarType,
-        environment: Environment,
-        spot: _Spot,
-        node: Any,
-    ) -> Expression:
-        """Return what a statement under conditions on data stores: its value, or the old one.
-
-        A variable that begins its life here has no old one.
-        """
-        starts = isinstance(node, c_ast.Decl) or self._bindings.is_new(target)
-        if starts:
-            old: Expression = convert(IntegerLiteral(0), scalar)
-        else:
-            old = Load(*self._expressions.touch(target, environment))
-        return guarded(spot.guards, convert(value, scalar), old, environment, self._expressions)
 
     def _followed(self, target: Any, node: Any, environment: Environment) -> Symbol | None:
         """Follow the value of an integer variable that is assigned; None for anything else.

@@ -1,8 +1,11 @@
 """Conditions on data around a statement: it stores its value where they hold, else the old one.
 
 ``if (a[i] > 0) b[i] = c[i];`` is ``b[i] = a[i] > 0 ? c[i] : b[i];``. The old value is read and
-written back in the instances where C does neither, which nobody sees: the element exists, for the
-bounds of arrays are checked for every instance that the loops and affine conditions let through.
+written back in the instances where C does neither, which nobody sees: the element exists. Where
+that is not known, as of b[i + 1] in a loop to the last i, or of b[k[i]], the statement is an update
+(:class:`~polygym.compiler.ir.expr.Update`), which touches no memory where the conditions fail, and
+whose subscripts are looked at where they hold.
+
 What stands on the right is evaluated only where the conditions hold. Nested conditions are asked
 from the outside to the inside, each only where those around it hold.
 """
@@ -35,14 +38,10 @@ class Guard:
     is_else: bool
 
 
-def guarded(
-    guards: Sequence[Guard],
-    value: Expression,
-    old: Expression,
-    environment: Environment,
-    expressions: Expressions,
-) -> Expression:
-    """Return a value where all conditions hold, and the old one elsewhere."""
+def all_hold(
+    guards: Sequence[Guard], environment: Environment, expressions: Expressions
+) -> Expression | None:
+    """Return whether all conditions hold; None where there are none."""
     whole: Expression | None = None
     for guard in guards:
         # Read in the statement's own loops, with what was known where the condition stands.
@@ -61,5 +60,4 @@ def guarded(
             if whole is None
             else Conditional(whole, condition, IntegerLiteral(0), ScalarType.INT)
         )
-    assert whole is not None
-    return Conditional(whole, value, old, value.type)
+    return whole

@@ -146,14 +146,20 @@ class Translation:
         for touch in touches:
             if touch.symbol not in sizes:
                 sizes[touch.symbol] = Extents((), ())
-        domain, needed = check_bounds(touches, sizes, domain, self.source)
+        bounded = check_bounds(touches, sizes, domain, self.source)
+        domain = bounded.context
+        self.expressions.touches = [
+            bounded.looked_at.get(touch, touch) for touch in self.expressions.touches
+        ]
         self._refuse_endless_arrays(sizes, domain)
         drafts = self._running(drafts, domain)
         touches = [self.expressions.touches[index] for d in drafts for index in d.touches]
         functions = {symbol: extents.functions for symbol, extents in sizes.items()}
-        assembly = Assembly(self.bindings, self.expressions.touches, functions, domain)
+        assembly = Assembly(
+            self.bindings, self.expressions.touches, functions, domain, self.expressions.value
+        )
         stated = [text for one in assumptions for text in self._said(one, assembly)]
-        conditions = tuple(dict.fromkeys([*stated, *needed]))
+        conditions = tuple(dict.fromkeys([*stated, *bounded.conditions]))
         return self._scop(drafts, touches, sizes, assembly, conditions)
 
     def _said(self, assumption: Assumption, assembly: Assembly) -> list[str]:

@@ -164,17 +164,15 @@ class _Caller:
         if isinstance(argument, Number):
             if parameter.sizes or parameter.name in {one.name for one in callee.outputs}:
                 raise SourceError(argument.place, f"{here}: expected a tensor, found a number")
-            if isinstance(argument.value, float) and parameter.type not in (
-                Scalar.FLOAT,
-                Scalar.DOUBLE,
-            ):
+            scalar = SCALARS[parameter.type]
+            if isinstance(argument.value, float) and not scalar.is_floating:
                 raise SourceError(
                     argument.place,
                     f"{here}: expected {parameter.type.value}, found {argument.text}",
                 )
             if isinstance(argument.value, int):
                 what = f"{here} = {argument.text}"
-                check_fits(argument.value, what, SCALARS[parameter.type], argument.place)
+                check_fits(argument.value, what, scalar, argument.place)
             return
         if argument.name not in self.known.shapes:
             raise SourceError(

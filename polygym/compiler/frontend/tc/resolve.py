@@ -31,7 +31,7 @@ from polygym.compiler.frontend.tc.syntax import (
 from polygym.compiler.frontend.tc.values import Values
 from polygym.errors import Place, SourceError
 
-_NOT_WHOLE = {Scalar.BOOL, Scalar.FLOAT, Scalar.DOUBLE}
+_NOT_WHOLE = {Scalar.BOOL, Scalar.FLOAT16, Scalar.BFLOAT16, Scalar.FLOAT, Scalar.DOUBLE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class Scalar(Enum):
     UINT16 = "uint16"
     UINT32 = "uint32"
     UINT64 = "uint64"
+    FLOAT16 = "float16"
+    BFLOAT16 = "bfloat16"
     FLOAT = "float"
     DOUBLE = "double"
 

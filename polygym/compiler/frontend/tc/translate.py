@@ -7,7 +7,6 @@ unless a conversion says so.
 
 from __future__ import annotations
 
-import struct
 from typing import assert_never
 
 from polygym.compiler.frontend.tc.compositions import Composition
@@ -36,6 +35,7 @@ from polygym.compiler.frontend.tc.types import (
     unified,
 )
 from polygym.compiler.ir import expr as ir
+from polygym.compiler.ir.rounding import rounded
 from polygym.compiler.ir.types import ScalarType
 from polygym.errors import Place, SourceError
 
@@ -73,7 +73,8 @@ def translate(
         case Number():
             return _literal(expression, target if isinstance(own, Weak) else settled(own), target)
         case _ if own is Weak.REAL and target.is_floating:
-            return _translate(expression, target, environment)
+            within = target.promoted
+            return _converted(_translate(expression, within, environment), target)
         case _:
             found = settled(own)
             return _converted(_translate(expression, found, environment), target)
@@ -112,7 +113,14 @@ def _place_in(expression: Expression) -> Place:
 
 
 def _converted(expression: ir.Expression, target: ScalarType) -> ir.Expression:
-    return expression if expression.type is target else ir.Cast(expression, target)
+    """Return a value in another type; integers come to those of 16 bits by way of float."""
+    own = expression.type
+    if own is target:
+        return expression
+    real = (ScalarType.FLOAT, ScalarType.DOUBLE)
+    if (own.is_storage and target not in real) or (target.is_storage and own not in real):
+        expression = _converted(expression, ScalarType.FLOAT)
+    return ir.Cast(expression, target)
 
 
 def _translate(expression: Expression, own: ScalarType, environment: Environment) -> ir.Expression:
@@ -123,6 +131,10 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
 
     def strong(operand: Expression) -> ir.Expression:
         return part(operand, settled(type_of(operand, environment)))
+
+    def condition_of(operand: Expression) -> ir.Expression:
+        found = strong(operand)
+        return _converted(found, found.type.promoted) if found.type.is_storage else found
 
     def truth(operator: Operator, left: Expression, right: Expression) -> ir.Expression:
         there = on_the_right(operator, left, environment)
@@ -147,13 +159,13 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
         case Prefixed(prefix, operand):
             if prefix is Prefix.NEGATE:
                 return ir.Unary(ir.UnaryOperator.NEGATE, part(operand, own), own)
-            return _is_zero(strong(operand), ir.ComparisonOperator.EQUAL)
+            return _is_zero(condition_of(operand), ir.ComparisonOperator.EQUAL)
         case Infix(Operator.AND, left, right):
             second = truth(Operator.AND, left, right)
-            return ir.Conditional(strong(left), second, ir.IntegerLiteral(0), ScalarType.INT)
+            return ir.Conditional(condition_of(left), second, ir.IntegerLiteral(0), ScalarType.INT)
         case Infix(Operator.OR, left, right):
             second = truth(Operator.OR, left, right)
-            return ir.Conditional(strong(left), ir.IntegerLiteral(1), second, ScalarType.INT)
+            return ir.Conditional(condition_of(left), ir.IntegerLiteral(1), second, ScalarType.INT)
         case Infix(operator, left, right) if operator in _COMPARISONS:
             types = (type_of(left, environment), type_of(right, environment))
             both = settled(promoted(unified(*types)))
@@ -164,7 +176,7 @@ def _translate(expression: Expression, own: ScalarType, environment: Environment
             return _defined(found) if operator in _DIVISIONS and own.is_integer else found
         case Choice(condition, then, otherwise):
             return ir.Conditional(
-                strong(condition),
+                condition_of(condition),
                 translate(then, own, environment.where(condition, holds=True)),
                 translate(otherwise, own, environment.where(condition, holds=False)),
                 own,
@@ -195,6 +207,8 @@ def _defined(division: ir.Binary) -> ir.Expression:
 
 
 def _is_zero(operand: ir.Expression, operator: ir.ComparisonOperator) -> ir.Expression:
+    if operand.type.is_storage:
+        operand = _converted(operand, operand.type.promoted)
     return ir.Comparison(operator, operand, zero(operand.type))
 
 
@@ -213,9 +227,7 @@ def _literal(number: Number, own: ScalarType, target: ScalarType) -> ir.Expressi
 
 def _rounded(number: Number, scalar: ScalarType) -> float:
     try:
-        value = float(number.value)
-        if scalar is ScalarType.FLOAT:
-            (value,) = struct.unpack("f", struct.pack("f", value))
+        value = rounded(float(number.value), scalar)
     except OverflowError:
         value = float("inf")
     if value in (float("inf"), float("-inf")):
@@ -225,6 +237,11 @@ def _rounded(number: Number, scalar: ScalarType) -> float:
 
 def _call(call: Element, own: ScalarType, environment: Environment) -> ir.Expression:
     callee = callee_of(call, environment)
+    if own.is_storage:
+        within = own.promoted
+        operands = [translate(argument, within, environment) for argument in call.arguments]
+        assert isinstance(callee.function, ir.MathFunction)
+        return _converted(ir.Call(callee.function, tuple(operands), within), own)
     arguments = tuple(translate(argument, own, environment) for argument in call.arguments)
     if isinstance(callee.function, Composition):
         return callee.function.of(arguments, own)
@@ -240,7 +257,9 @@ def extreme(
 ) -> ir.Expression:
     """Return the larger of two values (FMAX) or the smaller (FMIN), of any type."""
     if first.type.is_floating:
-        return ir.Call(function, (first, second), first.type)
+        within = first.type.promoted
+        both = (_converted(first, within), _converted(second, within))
+        return _converted(ir.Call(function, both, within), first.type)
     greater = ir.ComparisonOperator.GREATER
     less = ir.ComparisonOperator.LESS
     operator = greater if function is ir.MathFunction.FMAX else less

@@ -2,8 +2,9 @@
 
 What is computed with integers of less than 32 bits, or with bool, is computed in int; of two
 others, the wider type counts, and of two that are as wide the unsigned one. Integers widen to
-floating types, float to double. What is not computed with keeps its type: elements, and what
-``?:``, ``min`` and ``max`` choose between two of one type.
+floating types, float to double. With float16 and bfloat16 is computed in float. What is not
+computed with keeps its type: elements, and what ``?:``, ``min`` and ``max`` choose between two of
+one type.
 
 A literal without a suffix has no type of its own: ``0.5`` is float beside a float and double beside
 a double, ``2`` is what stands beside it. Comparisons, ``&&``, ``||`` and ``!`` give a truth value:
@@ -45,6 +46,8 @@ SCALARS = {
     Scalar.UINT16: ScalarType.UNSIGNED_SHORT,
     Scalar.UINT32: ScalarType.UNSIGNED,
     Scalar.UINT64: ScalarType.UNSIGNED_LONG,
+    Scalar.FLOAT16: ScalarType.HALF,
+    Scalar.BFLOAT16: ScalarType.BFLOAT,
     Scalar.FLOAT: ScalarType.FLOAT,
     Scalar.DOUBLE: ScalarType.DOUBLE,
 }
@@ -229,8 +232,11 @@ def _type_of_call(call: Element, environment: Environment) -> Type:
         found = unified(found, other)
     if _is_integer(found) and not callee.on_integers:
         return Weak.REAL if found is Weak.INTEGER else ScalarType.DOUBLE
+    chooses = callee.function in (MathFunction.FMIN, MathFunction.FMAX)
+    is_stored = isinstance(found, ScalarType) and found.is_storage
     # The absolute value of the least number does not fit its type.
-    return promoted(found) if callee.function is MathFunction.FABS else found
+    is_open = callee.function is MathFunction.FABS or (is_stored and not chooses)
+    return promoted(found) if is_open else found
 
 
 def _is_integer(found: Type) -> bool:

@@ -1,4 +1,4 @@
-// refused: a subscript depends on data
+// n=9
 void f(int n, double a[n], double b[n], double d[n], double e[n]) {
   int j;
 #pragma scop

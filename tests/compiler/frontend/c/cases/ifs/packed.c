@@ -1,4 +1,4 @@
-// refused: a subscript depends on data
+// n=9
 void f(int n, double a[n], double b[n]) {
   int j = -1;
 #pragma scop

@@ -1,4 +1,4 @@
-// refused: a subscript depends on data
+// n=9
 void f(int n, int x[n], int y[n]) {
   int t, u;
 #pragma scop

@@ -1,4 +1,4 @@
-// refused: a subscript depends on data
+// n=2
 void f(int n, double x[n+n], int y[n]) {
   int i, j, k;
 #pragma scop
