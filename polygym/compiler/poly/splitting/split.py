@@ -48,14 +48,9 @@ def split(scop: Scop, splitting: Splitting) -> Scop:
             pieces.
         LimitError: it would take too long.
     """
-    _check_names(scop, splitting)
     if not splitting.statements:
         return scop
-    with bounded("splitting statements"):
-        pieces = {one.name: _pieces(one, splitting, scop) for one in scop.statements}
-    count = sum(map(len, pieces.values()))
-    if count > max(_MOST_PIECES, len(scop.statements)):
-        raise InputError(f"a splitting: expected at most {_MOST_PIECES} statements, found {count}")
+    pieces = pieces_of(scop, splitting)
     whole = original(scop)
     schedule = Schedule(
         whole.parameters,
@@ -69,7 +64,18 @@ def split(scop: Scop, splitting: Splitting) -> Scop:
     return verify(replace(scop, statements=statements, schedule=str(schedule)))
 
 
-def sides(statement: Statement, cut: Cut, parameters: tuple[str, ...]) -> tuple[isl.Set, ...]:
+def pieces_of(scop: Scop, splitting: Splitting) -> dict[str, tuple[Statement, ...]]:
+    """Return the pieces of each statement, by its name; raises what :func:`split` does."""
+    _check_names(scop, splitting)
+    with bounded("splitting statements"):
+        pieces = {one.name: _pieces(one, splitting, scop) for one in scop.statements}
+    count = sum(map(len, pieces.values()))
+    if count > max(_MOST_PIECES, len(scop.statements)):
+        raise InputError(f"a splitting: expected at most {_MOST_PIECES} statements, found {count}")
+    return pieces
+
+
+def _sides(statement: Statement, cut: Cut, parameters: tuple[str, ...]) -> tuple[isl.Set, ...]:
     """Return all points on each side of a cut, as sets in the space of a statement's instances."""
     start = f"[{', '.join(parameters)}] -> {{ {statement.name}[{', '.join(statement.iterators)}]"
     return tuple(
@@ -103,7 +109,7 @@ def _pieces(statement: Statement, splitting: Splitting, scop: Scop) -> tuple[Sta
     domain = isl.Set(statement.domain)
     domains = [domain]
     for cut in splitting.cuts(statement.name):
-        cutting = sides(statement, cut, parameters)
+        cutting = _sides(statement, cut, parameters)
         parts = [one.intersect(side) for one in domains for side in cutting]
         domains = [one for one in parts if not one.intersect_params(context).is_empty()]
         if len(domains) > _MOST_PIECES:
