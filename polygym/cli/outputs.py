@@ -15,7 +15,7 @@ def figures_of(program: Program, session: Session, kept: bool = False) -> list[d
     names = [buffer.name for buffer in session.problem.buffers]
     found = []
     for output in program.outputs:
-        shape = program.shape(program.scop.array(output.array))
+        shape = program.shape(program.written.array(output.array))
         index = names.index(output.array)
         figures = session.figures(index, shape, output.part.value, kept=kept)
         found.append({"array": output.array, **figures})

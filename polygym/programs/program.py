@@ -21,6 +21,7 @@ from polygym.compiler.frontend.c import parse_file, parse_text, regions
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.errors import InputError, SourceError
 from polygym.pickles import pickled_by_name
 from polygym.programs.comprehensions import (
@@ -60,13 +61,25 @@ class Output:
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A Scop that can be run: ``parameters`` holds a value for every size, by name."""
+    """A Scop that can be run: ``parameters`` holds a value for every size, by name.
+
+    Where ``scop`` is a transformation of what was written, ``source`` is that: the one has the
+    other's data, must leave what it leaves, and is compared with its time. ``splitting`` has the
+    cuts by which it came about (:mod:`polygym.programs.pieces`).
+    """
 
     name: str
     scop: Scop
     initial_data: Scop
     parameters: tuple[tuple[str, int], ...]
     outputs: tuple[Output, ...]
+    source: Scop | None = None
+    splitting: Splitting = WHOLE
+
+    @property
+    def written(self) -> Scop:
+        """The program as it was written, before any transformation of it."""
+        return self.scop if self.source is None else self.source
 
     def value(self, parameter: str) -> int:
         """Return the value of a parameter."""

@@ -27,6 +27,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say, say_foreign_load
 from polygym.cli.outputs import figures_of, not_finite, remark_on
+from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
@@ -64,6 +65,7 @@ Examples:
   polygym bench gemm mvt atax --schedules original,isl
   polygym bench stencils --dataset medium --json > stencils.json
   polygym bench my.c --schedules isl,mine.json
+  polygym bench floyd-warshall --split auto
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
   polygym bench 'all,!stencils,!ludcmp'
@@ -114,6 +116,7 @@ class _How:
 )
 @function_option
 @size_options
+@split_option
 @mapping_options
 @json_option
 def command(
@@ -124,6 +127,7 @@ def command(
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
+    cutter: Cutter | None,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
@@ -139,7 +143,10 @@ def command(
     names = how.contenders
     results: list[tuple[Entry, ...]] = []
     endless: dict[str, list[str]] = {}
-    programs = _load(selected(targets), region, dataset, parameters)
+    programs = {
+        target: program_in_pieces(program, cutter)
+        for target, program in _load(selected(targets), region, dataset, parameters).items()
+    }
     interrupted, machine, load = False, LoadWatch(), None
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
@@ -158,8 +165,13 @@ def command(
         name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
     }
     if as_json:
-        return Answer(code, _report(entries, means, endless, dataset, how, load, interrupted))
+        report = _report(entries, means, endless, dataset, how, load, interrupted)
+        cuts = {label: str(one.splitting) for label, one in programs.items()}
+        return Answer(code, {**report, "splittings": cuts})
     print_entries(results, names, means)
+    for label, program in programs.items():
+        if program.source is not None:
+            say(f"{label}, but for the original order, split: {program.splitting}")
     for label, arrays in endless.items():
         say(f"{label}: {remark_on(arrays)}")
     if how.mapping.caveat:
@@ -306,7 +318,7 @@ def _generated(
     program: Program, make: Callable[[Scop], Schedule], mapping: MachineMapping | None
 ) -> tuple[str, CompiledProgram | str | None]:
     """Return a schedule's text with its code or why there is none; without a mapping no code."""
-    schedule = make(program.scop)
+    schedule = make(program.written if mapping is None else program.scop)
     try:
         code = None if mapping is None else compile_schedule(program, schedule, mapping)
     except (PolygymError, MemoryError, RecursionError) as error:

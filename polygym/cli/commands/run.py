@@ -29,6 +29,7 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
+from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
@@ -60,6 +61,7 @@ Examples:
   polygym run gemm --schedule isl --json > result.json
   polygym run jacobi-2d --schedule 'isl fusion=maximum skew=off'
   polygym run gemm --schedule result.json
+  polygym run floyd-warshall --split auto --schedule isl
 """
 _MEASURING = MeasureOptions(time_limit=PATIENT)
 _KEEPING = replace(_MEASURING, keep_contents=True)
@@ -97,6 +99,7 @@ _MOST_MEGABYTES = 2**27
     metavar="MEGABYTES",
     help="Limit on what the program's data may take (default: what is free).",
 )
+@split_option
 @mapping_options
 @json_option
 def command(
@@ -105,6 +108,7 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
+    cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
     repeat: int,
@@ -113,11 +117,13 @@ def command(
 ) -> Answer:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    program = program_in_pieces(program, cutter, schedule_text)
     schedule = resolve_schedule(schedule_text, program.scop)
     in_order = schedule == original(program.scop)
     usual = mapping_in(schedule_text) or (SEQUENTIAL if in_order else DEFAULT)
     mapping = chosen_mapping(mapping, usual, threads)
-    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL
+    is_written = program.source is None
+    is_original = is_written and in_order and replace(mapping, threads=1) == SEQUENTIAL
     start = time.perf_counter()
     with working("compiling"):
         problem, candidate = code_within(
@@ -181,6 +187,7 @@ def _report(
         "program": program.name,
         "function": program.scop.name,
         "parameters": dict(program.parameters),
+        "splitting": str(program.splitting),
         "schedule": str(schedule),
         "mapping": str(mapping),
         "done": None if done is None else str(done),
@@ -206,6 +213,8 @@ def _report(
 def _print(report: dict[str, Any], outcome: Outcome) -> None:
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
+    if report["splitting"]:
+        say(f"  split     {report['splitting']}")
     say(f"  schedule  {report['schedule']}")
     say(f"  mapping   {report['mapping']}")
     if report["simplified"]:

@@ -20,6 +20,7 @@ from polygym.cli.options import (
     threads_option,
 )
 from polygym.cli.output import heading, say
+from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
@@ -79,6 +80,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     help="Print what a pass of code generation leaves, and nothing else: the tree of the schedule, "
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
+@split_option
 @mapping_option("sequential")
 @threads_option
 @reassociate_option
@@ -91,6 +93,7 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
+    cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
@@ -106,7 +109,7 @@ def command(
     if after == "list":
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
-    scop = load_scop(target, region, parameters)
+    scop = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
     schedule = resolve_schedule(schedule_text, scop)
     sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)

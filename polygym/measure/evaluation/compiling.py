@@ -24,7 +24,8 @@ _ROUNDING = 2.0**-24
 
 def compile_problem(program: Program) -> measure.Problem:
     """Return the program with its data and its original order, compiled."""
-    written = {statement.write.array for statement in program.scop.statements}
+    both = (*program.written.statements, *program.scop.statements)
+    written = {statement.write.array for statement in both}
     return measure.Problem(
         tuple(
             measure.Buffer(
@@ -37,7 +38,7 @@ def compile_problem(program: Program) -> measure.Problem:
             for name, array in _buffers(program)
         ),
         _compile(program, program.initial_data, original(program.initial_data), SEQUENTIAL),
-        compile_schedule(program, original(program.scop)),
+        _compile(program, program.written, original(program.written), SEQUENTIAL),
     )
 
 
@@ -83,7 +84,7 @@ def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
 
     Where both name an array, the two must agree on its type and size: one writes, the other reads.
     """
-    found = {array.name: array for array in program.scop.arrays}
+    found = {array.name: array for array in program.written.arrays}
     for array in program.initial_data.arrays:
         name = _buffer_name(program, program.initial_data, array)
         there = found.setdefault(name, array)
@@ -99,7 +100,8 @@ def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:
 def _buffer_name(program: Program, scop: Scop, array: Array) -> str:
     """Return the buffer of an array; what is private to the initial data shares nothing."""
     private = array.storage in (Storage.LOCAL, Storage.BLOCK)
-    return f"{array.name} of {scop.name}" if private and scop != program.scop else array.name
+    is_own = private and scop not in (program.scop, program.written)
+    return f"{array.name} of {scop.name}" if is_own else array.name
 
 
 def _is_compared(array: Array) -> bool:

@@ -128,7 +128,7 @@ def compile_foreign(
     path = executable(name)
     if path is None:
         raise InputError(missing(name))
-    scop = program.scop
+    scop = program.written
     source = Path(scop.file).resolve()
     is_c = source.suffix != COMPREHENSION
     if is_c:
