@@ -21,6 +21,7 @@ from polygym.compiler.frontend.c import parse_file, parse_text, regions
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.compiler.storage.plan import KEEP, StoragePlan
 from polygym.errors import InputError, SourceError
 from polygym.pickles import pickled_by_name
@@ -64,8 +65,9 @@ class Program:
     """A Scop that can be run: ``parameters`` holds a value for every size, by name.
 
     Where ``scop`` is a transformation of what was written, ``source`` is that: the one has the
-    other's data, must leave what it leaves, and is compared with its time. ``storage`` is the plan
-    by which it came about (:mod:`polygym.programs.stored`).
+    other's data, must leave what it leaves, and is compared with its time. ``splitting`` has the
+    cuts (:mod:`polygym.programs.pieces`) and ``storage`` the plan (:mod:`polygym.programs.stored`)
+    by which it came about, the cuts first.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Program:
     parameters: tuple[tuple[str, int], ...]
     outputs: tuple[Output, ...]
     source: Scop | None = None
+    splitting: Splitting = WHOLE
     storage: StoragePlan = KEEP
 
     @property

@@ -2,13 +2,15 @@
 
 The result is a :class:`~polygym.programs.program.Program` as any other: its ``scop`` is the
 transformed one, of which schedules, spaces and features are made; ``source`` is what was written,
-whose data it gets, whose output it must leave, and whose time it is compared with.
+whose data it gets, whose output it must leave, and whose time it is compared with. A program in
+pieces stays in pieces: cuts come first, so that a plan speaks of the pieces.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.plan import StoragePlan
 from polygym.compiler.storage.price import USUAL_LIMIT, expect_within
@@ -23,8 +25,8 @@ def stored(program: Program, plan: StoragePlan, limit: int = USUAL_LIMIT) -> Pro
         LimitError: it would take too long to find out whether it is right.
     """
     source = program.written
-    if plan.keeps:
-        return replace(program, scop=source, source=None, storage=plan)
-    scop = applied(source, plan)
-    expect_within(scop, dict(program.parameters), limit)
-    return replace(program, scop=scop, source=source, storage=plan)
+    scop = split(source, program.splitting)
+    if not plan.keeps:
+        scop = applied(scop, plan)
+        expect_within(scop, dict(program.parameters), limit)
+    return replace(program, scop=scop, source=None if scop is source else source, storage=plan)

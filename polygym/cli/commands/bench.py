@@ -37,6 +37,7 @@ from polygym.cli.options import (
 from polygym.cli.output import progress, say, say_foreign_load, working
 from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.schedules import Given, Maker, schedule_maker
+from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
@@ -74,6 +75,7 @@ Examples:
   polygym bench gemm mvt atax --schedules original,isl
   polygym bench stencils --dataset medium --json > stencils.json
   polygym bench my.c --schedules isl,mine.json
+  polygym bench floyd-warshall --split auto
   polygym bench my.c --schedules isl --schedules '{ S[i,j] -> [j,i] }'
   polygym bench all --threads 2 --against isl,clang,gcc,polly
   polygym bench 'all,!stencils,!ludcmp'
@@ -145,6 +147,7 @@ class _Said:
 )
 @function_option
 @size_options
+@split_option
 @mapping_options
 @json_option
 def command(
@@ -156,6 +159,7 @@ def command(
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
+    cutter: Cutter | None,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
@@ -175,7 +179,10 @@ def command(
     results: list[tuple[Entry, ...]] = []
     unlimited: dict[str, str] = {}
     endless: dict[str, list[str]] = {}
-    programs = _load(selected(targets), region, dataset, parameters)
+    programs = {
+        target: program_in_pieces(program, cutter)
+        for target, program in _load(selected(targets), region, dataset, parameters).items()
+    }
     if limited:
         with working("measuring the machine"):
             peaks_of(how.mapping.threads)
@@ -208,8 +215,12 @@ def command(
                 name: mean_of_limit([entry for entry in entries if entry.schedule == name])
                 for name in names
             }
+        report["splittings"] = {label: str(one.splitting) for label, one in programs.items()}
         return Answer(code, report)
     print_entries(results, names, means)
+    for label, program in programs.items():
+        if program.source is not None:
+            say(f"{label}, but for the original order, split: {program.splitting}")
     for label, arrays in endless.items():
         say(f"{label}: {remark_on(arrays)}")
     for label, reason in unlimited.items():
@@ -363,7 +374,9 @@ def _generated(
     program: Program, make: Maker, mapping: MachineMapping, is_original: bool
 ) -> tuple[Given, CompiledProgram | str | None]:
     """Return a schedule with its code or why there is none; of the original there is code."""
-    given = make(program.scop, dict(program.parameters), mapping)
+    given = make(
+        program.written if is_original else program.scop, dict(program.parameters), mapping
+    )
     if is_original:
         return given, None
     try:

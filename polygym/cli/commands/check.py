@@ -16,6 +16,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import say
 from polygym.cli.schedules import schedule_maker
+from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.legality import Violation, find_violation
 from polygym.measure.evaluation.patience import decided_within
@@ -43,17 +44,19 @@ Examples:
     metavar="TEXT|FILE|original|isl|auto",
     help="The schedule: isl text, a file with it, or a name.",
 )
+@split_option
 @parameters_option
 @json_option
 def command(
     target: str,
     region: str | None,
     schedule_text: str,
+    cutter: Cutter | None,
     parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Decide whether the schedule is legal."""
-    scop = load_scop(target, region, parameters)
+    scop = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
     sizes = parameters if len(parameters) == len(scop.parameters) else None
     schedule = schedule_maker(schedule_text)(scop, sizes, DEFAULT).schedule
     violation = decided_within(lambda: find_violation(scop, schedule))

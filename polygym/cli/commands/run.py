@@ -29,6 +29,7 @@ from polygym.cli.output import (
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.schedules import mapping_in, schedule_maker
+from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
@@ -65,6 +66,7 @@ Examples:
   polygym run gramschmidt --schedule auto --threads 2
   polygym run jacobi-2d --schedule 'isl fusion=maximum skew=off'
   polygym run gemm --schedule result.json
+  polygym run floyd-warshall --split auto --schedule isl
 """
 _MEASURING = MeasureOptions(time_limit=PATIENT)
 _KEEPING = replace(_MEASURING, keep_contents=True)
@@ -104,6 +106,7 @@ _MOST_MEGABYTES = 2**27
     help="Limit on what the program's data may take (default: what is free).",
 )
 @storage_options
+@split_option
 @mapping_options
 @json_option
 def command(
@@ -114,6 +117,7 @@ def command(
     schedule_text: str,
     storage: StoragePlan | None,
     storage_limit: int,
+    cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
     repeat: int,
@@ -122,6 +126,7 @@ def command(
 ) -> Answer:
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    program = program_in_pieces(program, cutter, schedule_text)
     program = with_storage(program, storage, storage_limit, schedule_text)
     said = mapping_in(schedule_text)
     tuned = chosen_mapping(mapping, said or DEFAULT, threads)
@@ -130,7 +135,8 @@ def command(
     # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
     as_it_stands = in_order and given.choice is None and said is None
     mapping = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
-    is_original = in_order and replace(mapping, threads=1) == SEQUENTIAL and program.storage.keeps
+    is_written = program.source is None
+    is_original = is_written and in_order and replace(mapping, threads=1) == SEQUENTIAL
     start = time.perf_counter()
     with working("compiling"):
         problem, candidate = code_within(
@@ -198,6 +204,7 @@ def _report(
         "program": program.name,
         "function": program.scop.name,
         "parameters": dict(program.parameters),
+        "splitting": str(program.splitting),
         "schedule": str(schedule),
         **storage_figures(program),
         "mapping": str(mapping),
@@ -224,6 +231,8 @@ def _report(
 def _print(report: dict[str, Any], outcome: Outcome, limit: Limit | None) -> None:
     sizes = ", ".join(f"{name} = {value}" for name, value in report["parameters"].items())
     heading(f"{report['program']}: {report['function']}({sizes})")
+    if report["splitting"]:
+        say(f"  split     {report['splitting']}")
     say(f"  schedule  {report['schedule']}")
     if report["storage"] != str(KEEP):
         say(f"  storage   {report['storage']}  ({in_words(report['storage_bytes'])})")

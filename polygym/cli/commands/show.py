@@ -20,6 +20,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import heading, say
 from polygym.cli.schedules import schedule_maker
+from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
 from polygym.cli.storing import storage_in, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
@@ -85,6 +86,7 @@ member `c`. It is for all sizes, or for those of `-p` if all of them are given.
     "the loops as C, or LLVM IR; `list` prints the passes. (See docs/schedules.md.)",
 )
 @storage_option
+@split_option
 @mapping_option("sequential")
 @threads_option
 @reassociate_option
@@ -98,6 +100,7 @@ def command(
     wrap: bool,
     after: str | None,
     storage: StoragePlan | None,
+    cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
@@ -114,7 +117,8 @@ def command(
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
     plan = storage_in(schedule_text) if storage is None else storage
-    scop = applied(load_scop(target, region, parameters), plan)
+    cut = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
+    scop = applied(cut, plan)
     sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule

@@ -18,6 +18,7 @@ from polygym.cli.options import (
     target_argument,
 )
 from polygym.cli.output import heading, say, seconds, working
+from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
@@ -93,6 +94,7 @@ _LONGEST_CELL = 100
     help="Give it up after S seconds as well.",
 )
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
+@split_option
 @parameters_option
 @json_option
 def command(
@@ -104,11 +106,12 @@ def command(
     limit: int,
     most_seconds: float,
     with_generators: bool,
+    cutter: Cutter | None,
     parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Construct the space and describe it."""
-    scop = load_scop(target, region, parameters)
+    scop = scop_in_pieces(load_scop(target, region, parameters), cutter)
     limits = Limits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
     start = time.perf_counter()
     with working(f"looking for the schedules of {scop.name}"):

@@ -25,8 +25,9 @@ from functools import lru_cache
 
 import islpy as isl
 
-from polygym.compiler.ir.expr import Access, replace_accesses
+from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.printer import c_expression
+from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.verify import verify
 from polygym.compiler.poly.isl_budget import bounded

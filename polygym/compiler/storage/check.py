@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polygym.compiler.ir.expr import replace_accesses
+from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.storage.webs import Read, last_writers, reads_of
 from polygym.errors import InputError, InternalError

@@ -18,8 +18,9 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polygym.compiler.ir.expr import Access, replace_accesses
+from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.printer import c_expression
+from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Array, Scop, Statement
 from polygym.compiler.ir.verify import verify
 from polygym.compiler.poly.isl_numbers import isl_text

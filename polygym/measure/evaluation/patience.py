@@ -17,8 +17,11 @@ from typing import TypeVar
 
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original, prepare, schedule_by
+from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.lifted import has_numbers_for_sizes
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.splitting.choose import chosen_splitting
+from polygym.compiler.poly.splitting.cuts import Splitting
 from polygym.compiler.poly.strategy import Original, Settled
 from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.apart import apart, never
@@ -36,6 +39,7 @@ _CHECK_SECONDS = 60.0
 _CODE_SECONDS = 300.0
 _SPACE_SECONDS = 300.0
 _COUNT_SECONDS = 30.0
+_SPLITTING_SECONDS = 60.0
 
 _LONGER = f"{PATIENCE_VARIABLE}=SECONDS in the environment gives it longer"
 _SCHEDULER = "isl's scheduler"
@@ -49,6 +53,7 @@ _OTHER_CODE = (
 )
 _OTHER_SPACE = f"a smaller --limit or fewer --seconds may do; {_LONGER}"
 _NO_LIMIT = f"its limit is not known; {_LONGER}"
+_OTHER_CUTS = f"say where to cut, or leave out --split; {_LONGER}"
 _OTHER_QUESTION = f"a schedule with fewer rows or smaller numbers may take less; {_LONGER}"
 
 
@@ -143,6 +148,13 @@ def code_within(work: Callable[[], Result]) -> Result:
     """
     seconds, memory = seconds_of(_CODE_SECONDS), usual_memory()
     return apart("generating code", work, seconds, _OTHER_CODE, memory=memory)
+
+
+def splitting_within(scop: Scop) -> Splitting:
+    """Return the cuts that are worth it; a LimitError where looking for them takes too long."""
+    dependences(scop)  # what this process needs as well, and isl's count of operations bounds
+    work = partial(chosen_splitting, scop)
+    return apart("looking for cuts", work, seconds_of(_SPLITTING_SECONDS), _OTHER_CUTS)
 
 
 def decided_within(work: Callable[[], Result]) -> Result:

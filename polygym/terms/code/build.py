@@ -16,7 +16,7 @@ from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.strategy import ISL, Strategy
+from polygym.compiler.poly.strategy import ISL, Settled
 from polygym.errors import InputError, PolygymError, SourceError
 from polygym.measure.evaluation.patience import Patience
 from polygym.tc.cache import CacheWarning, Entry, key_of, request_of, user_cache
@@ -34,7 +34,7 @@ _SECONDS = 10.0
 class Options:
     """How code is made: in which order, and under which mapping."""
 
-    schedule: Strategy = ISL
+    schedule: Settled = ISL
     mapping: Mapping = DEFAULT
 
 
@@ -54,7 +54,7 @@ def scop_of(code: Code) -> Scop:
         raise InputError(f"{code.name}: cannot be compiled: {error}") from None
 
 
-def ordered(scop: Scop, strategy: Strategy = ISL) -> Schedule:
+def ordered(scop: Scop, strategy: Settled = ISL) -> Schedule:
     """Return isl's order, or that of the text where that is too much to ask."""
     if strategy == ISL and (scop.depth == 0 or len(scop.statements) > _MOST_STATEMENTS):
         return original(scop)

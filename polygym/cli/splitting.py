@@ -1,0 +1,83 @@
+"""``--split``: what several commands share about where the statements of a program are cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import click
+
+from polygym.cli.small_files import read_small_file
+from polygym.cli.text import shorten
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
+from polygym.compiler.poly.splitting.split import split
+from polygym.compiler.poly.strategy import is_strategy
+from polygym.errors import InputError
+from polygym.measure.evaluation.patience import splitting_within
+from polygym.programs import Program
+from polygym.programs.pieces import in_pieces
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Cutter: TypeAlias = Callable[[Scop], Splitting]
+"""What cuts a program; None in its place is for where nothing is said of it."""
+
+_WORDS: dict[str, Cutter] = {"auto": splitting_within, "none": lambda _: WHOLE}
+
+
+def split_option(function: F) -> F:
+    """Add ``--split``; the command gets what cuts a program, or None where it is not given."""
+    return click.option(
+        "--split",
+        "cutter",
+        metavar="TEXT|auto|none",
+        callback=_parse_split,
+        help="Cut statements into pieces with schedules of their own: 'S0: i = k, 2*j < n; S1: "
+        "i = k', or auto, where isl's scheduler gains by it (docs/schedules.md). (Default: none, "
+        "or what the schedule's file has.)",
+    )(function)
+
+
+def _parse_split(_: click.Context, __: click.Parameter, value: str | None) -> Cutter | None:
+    if value is None:
+        return None
+    if value.strip() in _WORDS:
+        return _WORDS[value.strip()]
+    try:
+        found = parse_splitting(value)
+    except InputError as error:
+        raise click.BadParameter(shorten(str(error), 400)) from None
+    return lambda _: found
+
+
+def scop_in_pieces(scop: Scop, cutter: Cutter | None, schedule_text: str = "original") -> Scop:
+    """Return the program cut as it was asked for, or as a schedule's file says."""
+    return split(scop, _splitting(scop, cutter, schedule_text))
+
+
+def program_in_pieces(
+    program: Program, cutter: Cutter | None, schedule_text: str = "original"
+) -> Program:
+    """Return the program cut as it was asked for, or as a schedule's file says."""
+    return in_pieces(program, _splitting(program.written, cutter, schedule_text))
+
+
+def _splitting(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Splitting:
+    return _splitting_in(schedule_text) if cutter is None else cutter(scop)
+
+
+def _splitting_in(schedule_text: str) -> Splitting:
+    """Return the splitting that a schedule's file names, as `run --json` writes it; else none.
+
+    What is wrong with the file is said where its schedule is read.
+    """
+    if is_strategy(schedule_text) or "{" in schedule_text:
+        return WHOLE
+    try:
+        data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
+    except (ValueError, RecursionError, InputError):
+        return WHOLE
+    found = data.get("splitting") if isinstance(data, dict) else None
+    return parse_splitting(found) if isinstance(found, str) else WHOLE

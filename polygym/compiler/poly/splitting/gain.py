@@ -1,0 +1,156 @@
+"""What isl's scheduler makes of a program in pieces: which loops run in parallel, which in tiles.
+
+isl's schedule is a tree of *bands*, groups of loops that may be permuted, and so tiled; a loop is
+*coincident* if no dependence that is left at its band keeps its iterations apart. Of a statement's
+way down the tree three numbers are taken, of which a larger one is better, the first first:
+
+* how many loops its widest band has: tiles of several loops use again what they have loaded;
+* how many of its loops are coincident: vectors and threads;
+* minus how many loops are around the outermost coincident one, or around all if there is none.
+
+A statement has the least of each number that its pieces have, those with as many loops as any of
+them: nearly all instances are theirs, and what helps half of a statement leaves the other half to
+wait for. The *merit* of a program is the mean over the statements with the most loops. Floyd and
+Warshall's algorithm has (2, 0, -3), one instance after the other; in pieces at i = k and j = k it
+has (2, 2, -1), steps of two loops that run in parallel.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeAlias
+
+import islpy as isl
+
+from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.poly.dependences import Dependence, Kind, dependences
+from polygym.compiler.poly.scheduler import SchedulingTask
+from polygym.compiler.poly.splitting.cuts import Splitting
+from polygym.compiler.poly.splitting.split import pieces_of
+from polygym.compiler.poly.strategy import ISL
+
+Merit: TypeAlias = tuple[Fraction, Fraction, Fraction]
+
+# For each statement its bands, outermost first: of each loop whether it is coincident.
+_Bands: TypeAlias = Mapping[str, list[list[bool]]]
+
+
+def merit(scop: Scop, splitting: Splitting) -> Merit:
+    """Return the merit of a program in pieces.
+
+    Raises:
+        InputError: isl finds no schedule, or there are too many pieces.
+    """
+    task, pieces = _task(scop, splitting)
+    bands = _bands(task.solved())
+    deepest = max(one.depth for one in scop.statements)
+    found = [
+        _numbers([bands[piece.name] for piece in _largest(pieces[one.name])])
+        for one in scop.statements
+        if one.depth == deepest
+    ]
+    widest, parallel, around = (
+        Fraction(sum(numbers), len(numbers)) for numbers in zip(*found, strict=True)
+    )
+    return widest, parallel, around
+
+
+def is_full(found: Merit, depth: int) -> bool:
+    """Whether a program so deep has nothing to gain: a band of all its loops.
+
+    Tiles of such a band run in parallel along diagonals, if there are two loops; one alone has to
+    be coincident.
+    """
+    widest, parallel, _ = found
+    return widest == depth and (depth > 1 or parallel == 1)
+
+
+def _numbers(bands: Sequence[list[list[bool]]]) -> tuple[int, int, int]:
+    """Return the three numbers of a statement, the least that its pieces have."""
+    loops = [[loop for band in one for loop in band] for one in bands]
+    return (
+        min(max(map(len, one), default=0) for one in bands),
+        min(map(sum, loops)),
+        min(-one.index(True) if True in one else -len(one) for one in loops),
+    )
+
+
+def _largest(pieces: Sequence[Statement]) -> list[Statement]:
+    """Return the pieces with as many loops as any of them has."""
+    dimensions = [_dimension(one) for one in pieces]
+    return [
+        one
+        for one, dimension in zip(pieces, dimensions, strict=True)
+        if dimension == max(dimensions)
+    ]
+
+
+def _task(scop: Scop, splitting: Splitting) -> tuple[SchedulingTask, Mapping[str, list[Statement]]]:
+    """Return isl's task for a program in pieces, and these by statement, with numbers for names.
+
+    The dependences between pieces are those of the program, cut: of the same instances, which have
+    the same order.
+    """
+    pieces: dict[str, list[Statement]] = defaultdict(list)
+    numbered = isl.UnionMap("{ }")
+    number = 0
+    for name, several in pieces_of(scop, splitting).items():
+        for piece in several:
+            same = isl.Set(piece.domain).identity().set_tuple_name(isl.dim_type.in_, name)
+            same = same.set_tuple_name(isl.dim_type.out, f"S{number}")
+            pieces[name].append(replace(piece, name=f"S{number}"))
+            numbered = numbered.union(isl.UnionMap.from_map(same))
+            number += 1
+
+    def cut(chosen: Iterable[Dependence]) -> isl.UnionMap:
+        relation = isl.UnionMap("{ }")
+        for one in chosen:
+            relation = relation.union(isl.UnionMap(one.relation))
+        return relation.apply_domain(numbered).apply_range(numbered)
+
+    order = dependences(scop)
+    near = [one for one in order if Kind.FLOW in one.kind]
+    nothing = isl.UnionMap("{ }")
+    task = SchedulingTask(scop, ISL, numbered.range(), cut(order), cut(near), nothing)
+    return task, pieces
+
+
+def _bands(tree: isl.Schedule) -> _Bands:
+    """Return the bands of each statement in isl's schedule."""
+    found: dict[str, list[list[bool]]] = defaultdict(list)
+    for node in _nodes(tree.get_root()):
+        if node.get_type() == isl.schedule_node_type.band:
+            for name, loops in _loops(node).items():
+                found[name].append(loops)
+    return found
+
+
+def _nodes(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """Yield a node and all below it, from the outside to the inside."""
+    yield node
+    for place in range(node.n_children()):
+        yield from _nodes(node.child(place))
+
+
+def _loops(band: isl.ScheduleNode) -> dict[str, list[bool]]:
+    """Return the loops that statements have in a band; a row without iterators is none."""
+    rows = band.band_get_partial_schedule()
+    found: dict[str, list[bool]] = defaultdict(list)
+    for place in range(band.band_n_member()):
+        parts: list[isl.PwAff] = []
+        rows.get_union_pw_aff(place).foreach_pw_aff(parts.append)
+        for part in parts:
+            if part.involves_dims(isl.dim_type.in_, 0, part.dim(isl.dim_type.in_)):
+                name = part.domain().get_tuple_name()
+                found[name].append(bool(band.band_member_get_coincident(place)))
+    return found
+
+
+def _dimension(piece: Statement) -> int:
+    """Return how many loops there are around a piece that take more than one value."""
+    hull = isl.Set(piece.domain).affine_hull()
+    equations = [one for one in hull.get_constraints() if one.is_equality()]
+    return piece.depth - sum(not one.dim(isl.dim_type.div) for one in equations)
