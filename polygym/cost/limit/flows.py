@@ -3,8 +3,9 @@
 A *leaf* is a read of a statement that every instance performs: no read in an arm of a ``?:``, whose
 condition may leave it out, and none at a computed subscript, whose element is not known. For each
 leaf it is exact which write's value it sees (value-based flow, whatever storage is chosen later)
-and which of its elements come from before the program. Where isl cannot tell, the leaf is unknown,
-and bounds are lower for it.
+and which of its elements come from before the program. Where isl cannot tell, or a store to the
+array may not happen or goes to a computed element, the leaf is unknown, and bounds are lower for
+it.
 
 An instance is *live* if what it computes is needed: it writes an output for the last time, or a
 leaf of a live instance sees its value. With F the last writes and R the flow relation, live
@@ -31,6 +32,7 @@ from polygym.compiler.ir.expr import (
     Conditional,
     Expression,
     Load,
+    Update,
     children,
 )
 from polygym.compiler.ir.scop import Scop, Statement
@@ -83,9 +85,13 @@ class Flows:
 def certain(expression: Expression) -> Iterator[Expression]:
     """Yield the nodes that are evaluated in any case, parents first."""
     yield expression
-    if isinstance(expression, Conditional):
-        yield from certain(expression.condition)
-        return
+    match expression:
+        case Conditional(condition=condition):
+            yield from certain(condition)
+            return
+        case Update(condition=condition) if condition is not None:
+            yield from certain(condition)
+            return
     for child in children(expression):
         yield from certain(child)
 
@@ -159,6 +165,10 @@ def _leaves(
         if access.array == array
     ]
     if not wanted:
+        return
+    if any(one.write.array == array and isinstance(one.body, Update) for one in scop.statements):
+        for name, access, _ in wanted:
+            yield Leaf(name, access, None, None)
         return
     if writes.is_empty():
         for name, access, reads in wanted:

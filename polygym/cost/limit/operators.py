@@ -38,6 +38,7 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     UnaryOperator,
+    Update,
     walk,
 )
 from polygym.compiler.ir.scop import Scop, Statement
@@ -69,7 +70,8 @@ def lanes_of(scop: Scop, statement: Statement, *, floating: bool) -> ScalarType:
     accesses = (statement.write, *statement.reads)
     types = [scop.array(one.array).type for one in accesses]
     if floating:
-        return ScalarType.FLOAT if ScalarType.FLOAT in types else ScalarType.DOUBLE
+        is_narrow = any(one.is_floating and one is not ScalarType.DOUBLE for one in types)
+        return ScalarType.FLOAT if is_narrow else ScalarType.DOUBLE
     integers = [one for one in types if one.is_integer] or [ScalarType.INT]
     bits = min(one.bits for one in integers)
     return {8: ScalarType.BYTE, 16: ScalarType.SHORT, 32: ScalarType.INT}.get(bits, ScalarType.LONG)
@@ -97,6 +99,7 @@ def kinds_of(node: Expression) -> tuple[Kind, ...]:
             Unary()
             | Cast()
             | Conditional()
+            | Update()
             | Load()
             | Gather()
             | IntegerLiteral()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes
+from polygym.compiler.ir.expr import Update
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.cost.limit.flows import MOST_OPERATIONS, Flows
 from polygym.cost.limit.points import all_points
@@ -46,10 +47,19 @@ def traffic(flows: Flows, sizes: Sizes) -> Traffic:
         read[name] = read[name].union(elements) if name in read else elements
     written: dict[str, isl.UnionSet] = {}
     parts: list[isl.Set] = []
-    flows.final.range().foreach_set(parts.append)
+    _certain(flows).range().foreach_set(parts.append)
     for part in parts:
         written[part.get_tuple_name()] = isl.UnionSet.from_set(part)
     return Traffic(_bytes(flows, read, sizes), _bytes(flows, written, sizes))
+
+
+def _certain(flows: Flows) -> isl.UnionMap:
+    """Return the last writes without the stores that may not happen, or to another element."""
+    found = flows.final
+    for one in flows.scop.statements:
+        if isinstance(one.body, Update):
+            found = found.subtract_domain(isl.UnionSet(one.domain))
+    return found
 
 
 def _bytes(flows: Flows, elements: dict[str, isl.UnionSet], sizes: Sizes) -> int:
