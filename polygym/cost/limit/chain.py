@@ -34,7 +34,7 @@ from polygym.compiler.poly.isl_budget import attempt
 from polygym.compiler.poly.isl_numbers import coordinates
 from polygym.cost.limit.arcs import Arc, Go, Point, Row, arcs, value
 from polygym.cost.limit.flows import MOST_OPERATIONS, Flows
-from polygym.cost.limit.paths import Wait
+from polygym.cost.limit.paths import Wait, path_of
 
 # Walks are given up after so many steps, all together: what was walked is a chain.
 _MOST_STEPS = 40_000
@@ -79,7 +79,7 @@ class _Walker:
 
     def walk(self, name: str, point: Point) -> Counter[Wait]:
         """Return what a walk from an instance waits for."""
-        found: Counter[Wait] = Counter()
+        found = Counter(self._own(name))
         path: list[_Step] = []
         while self.left > 0 and (way := self._way(name, point)) is not None:
             self.left -= 1
@@ -99,6 +99,13 @@ class _Walker:
             elif len(path) > 4 * _LONGEST_ROUND:
                 del path[: 2 * _LONGEST_ROUND]
         return found
+
+    def _own(self, name: str) -> tuple[Wait, ...]:
+        """Return what the first instance of a walk waits for, whatever it reads."""
+        scop = self.flows.scop
+        leaves = self.flows.of(name)
+        paths = [path_of(scop, scop.statement(name), leaf.access) for leaf in leaves]
+        return max((path for path in paths if path is not None), key=len, default=())
 
     def _way(self, name: str, point: Point) -> tuple[Arc, Point] | None:
         """Return the arc to go on by, and where it leads; None where the chain ends."""

@@ -1,0 +1,228 @@
+"""What a program has to do: never more than going over all of its instances says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polybench
+from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.types import ScalarType
+from polygym.cost.limit import chain
+from polygym.cost.limit.demand import Demand, demand
+from polygym.cost.limit.flows import flows
+from polygym.cost.limit.operators import Kind, Operation
+from polygym.cost.limit.paths import Step, Wait, path_of
+from polygym.programs.generate import generate
+from tests.oracles.limits import Run, bytes_by_force, longest_chain, operations_by_force, run
+from tests.sources import SMALL_PROGRAMS, kernel_scop
+
+COSTS = {
+    Step.ADD: 1.0,
+    Step.MULTIPLY: 1.25,
+    Step.ANY: 1.0,
+    Step.MULTIPLY_ADD: 1.5,
+    Step.DIVIDE: 5.0,
+    Step.ROOT: 7.0,
+}
+
+
+def cost(wait: Wait) -> float:
+    return COSTS[wait.step]
+
+
+def outputs_of(scop: Scop) -> list[str]:
+    written = {one.write.array for one in scop.statements}
+    return [array.name for array in scop.arrays if array.live_out and array.name in written]
+
+
+def asked(scop: Scop, size: int) -> dict[str, int]:
+    """Return sizes that differ a little, so that none stands for another."""
+    return {one.name: size + place % 3 for place, one in enumerate(scop.parameters)}
+
+
+def chain_of(found: Demand) -> float:
+    return max((sum(cost(wait) * n for wait, n in one) for one in found.chains), default=0.0)
+
+
+def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:
+    """Compare all three counts with what going over the instances says; return both."""
+    outputs = outputs_of(scop)
+    found, program = demand(scop, outputs, sizes), run(scop, outputs, sizes)
+    counted = operations_by_force(program)
+    for operation, number in found.operations:
+        assert number <= counted.get(operation, 0), (operation, number, counted)
+    assert chain_of(found) <= longest_chain(program, cost) + 1e-9
+    assert found.traffic.read <= bytes_by_force(program, outputs)[0]
+    assert found.traffic.written <= bytes_by_force(program, outputs)[1]
+    return found, program
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 5))
+def test_of_random_programs_nothing_is_counted_twice(seed: int, size: int) -> None:
+    scop = parse_text(generate(seed))
+    check(scop, asked(scop, size))
+
+
+@pytest.mark.parametrize("name", sorted(SMALL_PROGRAMS))
+def test_of_small_programs_nothing_is_counted_twice(name: str) -> None:
+    scop = parse_text(SMALL_PROGRAMS[name])
+    check(scop, asked(scop, 5))
+
+
+# Where all is certain the counts are exact; these have chains of every kind, too.
+EXACT = ("gemm", "atax", "trisolv", "cholesky", "durbin", "jacobi-1d", "lu", "gramschmidt")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_of_kernels_the_counts_are_exact(name: str) -> None:
+    scop = kernel_scop(name)
+    found, program = check(scop, sizes := asked(scop, 5))
+    outputs = outputs_of(scop)
+    counted = operations_by_force(program)
+    assert dict(found.operations) == {one: n for one, n in counted.items() if n}, sizes
+    assert (found.traffic.read, found.traffic.written) == bytes_by_force(program, outputs)
+
+
+@pytest.mark.parametrize(
+    "name", ["gemm", "trisolv", "cholesky", "durbin", "lu", "gramschmidt", "seidel-2d", "adi"]
+)
+def test_chains_are_nearly_as_long_as_the_longest(name: str) -> None:
+    scop = kernel_scop(name)
+    found, program = check(scop, asked(scop, 6))
+    assert chain_of(found) >= 0.75 * longest_chain(program, cost) > 0
+
+
+@pytest.mark.parametrize("name", ["durbin", "gramschmidt", "adi", "cholesky"])
+def test_rounds_that_are_taken_at_once_are_those_that_are_walked(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scop = kernel_scop(name)
+    sizes = asked(scop, 14)
+    ground = flows(scop, outputs_of(scop), sizes)
+    at_once = chain.chains(ground, sizes)
+    monkeypatch.setattr(chain, "_leap", lambda *_: None)
+    assert chain.chains(ground, sizes) == at_once
+
+
+def test_the_suite_at_its_usual_size() -> None:
+    """Numbers that can be worked out by hand, and none of them is out of isl's reach."""
+    sizes = dict(polybench.kernel("gemm").parameters(polybench.Dataset.LARGE))
+    scop = kernel_scop("gemm")
+    n, m, k = 1000, 1100, 1200
+    assert sorted(sizes.values()) == [n, m, k]
+    found = demand(scop, ["C"], sizes)
+    double = ScalarType.DOUBLE
+    assert dict(found.operations) == {
+        Operation(Kind.MULTIPLY, double): n * m * k + n * m + n * k,
+        Operation(Kind.ADD, double): n * m * k,
+    }
+    assert found.traffic.read == 8 * (n * k + k * m + n * m + 2)
+    assert found.traffic.written == 8 * n * m
+    assert ((Wait(Step.ADD, double), k), (Wait(Step.MULTIPLY, double), 1)) in found.chains
+
+
+C = """
+void f(int n, double A[n], double B[n], double C[n][n], float F[n], int I[n], double s[1]) {{
+  double t;
+#pragma scop
+{body}
+#pragma endscop
+}}
+"""
+
+
+def small(body: str, size: int = 9, outputs: tuple[str, ...] | None = None) -> dict[str, int]:
+    """Return how many operations of each kind, by their name and type."""
+    scop = parse_text(C.format(body=body))
+    found = demand(scop, outputs or outputs_of(scop), {"n": size})
+    return {f"{one.kind.name} {one.type.value}": n for one, n in found.operations}
+
+
+LOOP = "for (int i = 0; i < n; i++)"
+TWO = f"{LOOP} for (int j = 0; j < n; j++)"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Without data, or with what takes nothing.
+        (f"{LOOP} A[i] = 2.0 * i + 1;", {}),
+        (f"{LOOP} A[i] = -B[i];", {}),
+        (f"{LOOP} A[i] = 1.0 * B[i] + 0.0;", {}),
+        (f"{LOOP} I[i] = I[i] + 1;", {}),
+        # What LLVM may replace.
+        (f"{LOOP} A[i] = 2.0 * B[i];", {"ANY double": 9}),
+        (f"{LOOP} A[i] = B[i] / 4.0;", {"ANY double": 9}),
+        (f"{LOOP} A[i] = B[i] / 3.0;", {"DIVIDE double": 9}),
+        # Narrow types.
+        (f"{LOOP} F[i] = F[i] * 3.0;", {"MULTIPLY float": 9}),
+        # What is the same for many instances is done once: here, and through a scalar.
+        (f"{TWO} C[i][j] += A[i] * B[i];", {"MULTIPLY double": 9, "ADD double": 81}),
+        (
+            f"{TWO} {{ t = A[i] * B[i]; C[i][j] = t * t; }}",
+            {"MULTIPLY double": 18},
+        ),
+        (f"{TWO} C[i][j] = A[i] * B[j];", {"MULTIPLY double": 81}),
+        # Two statements that do the same, and operands the other way round.
+        (f"{LOOP} {{ A[i] = F[i] * 3.0f; C[i][0] = F[i] * 3.0f; }}", {"MULTIPLY float": 9}),
+        (f"{TWO} C[i][j] = A[i] * B[j] + B[j] * A[i];", {"MULTIPLY double": 81, "ADD double": 81}),
+        # Neighbours share a sum: of n - 1 pairs each is one.
+        (
+            "for (int i = 1; i < n - 1; i++) C[0][i] = (A[i] + A[i - 1]) * (A[i + 1] + A[i]);",
+            {"ADD double": 7, "MULTIPLY double": 7},
+        ),
+        # In an arm nothing is certain, the condition is.
+        (f"{LOOP} A[i] = B[i] > 0.5 ? B[i] * 3.0 : B[i] + 2.0;", {"ANY double": 9}),
+        # What nobody needs takes no time.
+        (f"t = 0.0; {LOOP} t += A[i]; {LOOP} B[i] = A[i] * 3.0;", {"MULTIPLY double": 9}),
+        (f"{LOOP} t = A[i] * 3.0; {LOOP} B[i] = t + 1.0;", {"ADD double": 1, "MULTIPLY double": 1}),
+    ],
+)
+def test_what_any_code_carries_out(body: str, expected: dict[str, int]) -> None:
+    assert small(body) == expected
+
+
+def test_only_what_leads_to_an_output_counts() -> None:
+    body = f"{LOOP} A[i] = B[i] * 3.0; {LOOP} s[0] += B[i];"
+    assert small(body, outputs=("A",)) == {"MULTIPLY double": 9}
+    assert small(body, outputs=("s",)) == {"ADD double": 9}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"{LOOP} s[0] += A[i];", {Step.ADD: 9}),
+        (f"{LOOP} s[0] = s[0] * A[i] + B[i];", {Step.MULTIPLY_ADD: 9}),
+        (f"{LOOP} s[0] = (s[0] - A[i]) / B[i];", {Step.ADD: 9, Step.DIVIDE: 9}),
+        ("for (int i = 1; i < n; i++) A[i] = A[i - 1] * B[i];", {Step.MULTIPLY: 8}),
+        # The storage of a scalar is no reason to wait.
+        (f"{LOOP} {{ t = A[i] + 1.0; B[i] = t * t; }}", {Step.ADD: 1, Step.MULTIPLY: 1}),
+        # Integers may be added in any order, and a branch be guessed.
+        (f"{LOOP} I[0] += I[i];", {}),
+        (f"{LOOP} s[0] = s[0] > A[i] ? s[0] : A[i];", {}),
+        (f"{LOOP} s[0] = fmax(s[0], A[i]);", {}),
+    ],
+)
+def test_what_waits_for_what(body: str, expected: dict[Step, int]) -> None:
+    scop = parse_text("#include <math.h>\n" + C.format(body=body))
+    found = demand(scop, outputs_of(scop), {"n": 9})
+    best = max(found.chains, key=lambda one: sum(n for _, n in one), default=())
+    assert {wait.step: n for wait, n in best} == expected
+
+
+def test_there_is_no_path_into_a_condition_or_an_integer() -> None:
+    scop = parse_text(C.format(body=f"{LOOP} A[i] = A[i] < 1.0 ? A[i] * 2.0 : B[i];"))
+    (statement,) = scop.statements
+    assert all(path_of(scop, statement, access) is None for access in statement.reads)
+
+
+def test_reads_at_computed_subscripts_may_be_of_one_element() -> None:
+    scop = parse_text(C.format(body=f"{LOOP} A[i] = B[I[i]];"))
+    found = demand(scop, ["A"], {"n": 100})
+    assert (found.traffic.read, found.traffic.written) == (4 * 100, 8 * 100)
