@@ -30,6 +30,7 @@ from polygym.search.explore.course import (
     Extent,
     Phase,
     Watch,
+    automatic,
     open_search,
     reference,
     run,
@@ -79,10 +80,11 @@ def search_and_report(
         evaluator = stack.enter_context(Evaluator(program, setting.measuring))
         with working(f"measuring the original order of {program.name}"):
             isl = reference(program.scop, evaluator)
+            default = automatic(program, evaluator, isl)
         if search is None:
             folder = make_new_folder(Path.cwd(), f"polygym-{Path(program.name).stem}")
             search = _opened(stack, setting, folder, False)
-        course = run(search, extent, isl, evaluator, _watching(program.name, stop))
+        course = run(search, extent, (isl, default), evaluator, _watching(program.name, stop))
         load = machine.load()
     end = _End.by(stop, course.ended_by)
     return _report(search, course.ranking, extent, plot, end, load, as_json)

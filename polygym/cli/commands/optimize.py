@@ -40,17 +40,18 @@ _HELP = """Search the legal schedules of a program for one that runs faster.
 Every episode builds a schedule by a policy's choices, compiles it, runs it, compares its output
 with the original order's and times it. With --policy model policies build eight for an episode, and
 the one that a model of cost ranks first is taken (pip install 'polygym[cost]'). With --policy
-learned networks that come with polygym choose another schedule than isl's and another mapping than
+learned networks that come with polygym choose another schedule than `auto` and another mapping than
 the default where they expect these to be faster: in the first episode what they are sure of, so
 that --budget 1 is their one answer, beside isl's schedule in the ranking; after that they explore.
-With --tune-mapping N, other mappings are tried then for the three fastest schedules, isl's and the
-original order: first a few that differ in one idea, then small changes of the best. At the end the
-best five are timed again, in turn with the original order and isl's schedule; as the best of many
-single measurements is a lucky one too, they tend to be slower then. The best is the fastest of
-these, isl's among them. Faster than the original is what is so by more than 3 % in the end. The
-same seed explores the same schedules; which mappings are tried depends on the times as well. Exit
-code 0 even if nothing faster was found; 1: the original order itself does not run, or a schedule's
-output was wrong or its code crashed, which is a defect of polygym and said in red; 130:
+Whatever the policy, the schedule of `auto` (docs/schedules.md) is among the ranked where it is not
+isl's. With --tune-mapping N, other mappings are tried then for the three fastest schedules, that of
+`auto`, isl's and the original order: first a few that differ in one idea, then small changes of the
+best. At the end the best five are timed again, in turn with the original order and isl's schedule;
+as the best of many single measurements is a lucky one too, they tend to be slower then. The best is
+the fastest of these, isl's among them. Faster than the original is what is so by more than 3 % in
+the end. The same seed explores the same schedules; which mappings are tried depends on the times as
+well. Exit code 0 even if nothing faster was found; 1: the original order itself does not run, or a
+schedule's output was wrong or its code crashed, which is a defect of polygym and said in red; 130:
 interrupted.
 
 Ctrl-C stops at any time and keeps what was found: `episodes.jsonl` in --out has every episode the

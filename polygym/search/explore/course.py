@@ -17,17 +17,22 @@ from pathlib import Path
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL as ISL_STRATEGY
+from polygym.episodes.automatic import choose_within
 from polygym.errors import PolygymError
 from polygym.measure.evaluation import Evaluation, Evaluator, c_text, trusted
 from polygym.measure.evaluation.patience import schedule_within
+from polygym.programs import Program
 from polygym.search.explore.folder import JOURNAL, Search, begin, resume
 from polygym.search.explore.ranking import (
+    AUTO,
     ISL,
     ORIGINAL,
+    Default,
     Ranking,
     Reference,
     choice_of,
@@ -114,21 +119,38 @@ def reference(scop: Scop, evaluator: Evaluator) -> Reference:
     return Reference(schedule, evaluate(evaluator, schedule))
 
 
+def automatic(program: Program, evaluator: Evaluator, isl: Reference) -> Default:
+    """Return the schedule that is promised among a few, measured where it is not isl's."""
+    scop, mapping = program.scop, evaluator.options.mapping
+    try:
+        choice = choose_within(scop, own_sizes(scop, dict(program.parameters)), mapping)
+    except PolygymError:  # isl says why
+        return Default(None, None)
+    if choice.schedule == isl.schedule:
+        return Default(choice, None)
+    return Default(choice, Finding(AUTO, evaluate(evaluator, choice.schedule)))
+
+
 def run(
-    search: Search, extent: Extent, isl: Reference, evaluator: Evaluator, watch: Watch = unwatched
+    search: Search,
+    extent: Extent,
+    beside: tuple[Reference, Default],
+    evaluator: Evaluator,
+    watch: Watch = unwatched,
 ) -> Course:
-    """Go on until all is done or something puts an end to it."""
+    """Go on until all is done or something ends it; ``beside`` are schedules without a search."""
     first = original(search.setting.subject.program.scop)
+    isl, default = beside
     try:
         _explore(search, extent.budget, evaluator, watch)
-        _try_mappings(search, extent.mappings, isl, evaluator, watch)
+        _try_mappings(search, extent.mappings, beside, evaluator, watch)
     except _EXPECTED as error:
-        ranking = Ranking(first, isl, fastest(search, _RANKED), False)
-        if ranking.best is not None and ranking.best.index == ISL:
+        ranking = Ranking(first, isl, _findings(search, default), False, default.choice)
+        if ranking.best is not None and isinstance(ranking.best.index, str):
             with suppress(OSError):  # a full disk, perhaps, which is what has ended it
                 search.confirm(ranking.best)
         return Course(ranking, error)
-    ranking = Ranking(first, isl, fastest(search, _RANKED), False)
+    ranking = Ranking(first, isl, _findings(search, default), False, default.choice)
     try:
         with watch(Phase.TOGETHER, search, 1) as attention:
             ranking = confirmed(ranking, evaluator, attention)
@@ -159,7 +181,15 @@ def confirmed(
     found = [Finding(findings[one].index, again[one]) for one in findings]
     found.sort(key=lambda one: -one.evaluation.speedup)
     beside = replace(ranking.isl, evaluation=again[first[0]]) if first else ranking.isl
-    return Ranking(ranking.original, beside, tuple(found), True)
+    return replace(ranking, isl=beside, findings=tuple(found), together=True)
+
+
+def _findings(search: Search, default: Default) -> tuple[Finding, ...]:
+    """Return the best few, and the default schedule where it is none of them."""
+    found = fastest(search, _RANKED)
+    if default.finding is None or choice_of(default.finding) in map(choice_of, found):
+        return found
+    return (*found, default.finding)
 
 
 def _explore(search: Search, budget: int, evaluator: Evaluator, watch: Watch) -> None:
@@ -175,9 +205,13 @@ def _explore(search: Search, budget: int, evaluator: Evaluator, watch: Watch) ->
 
 
 def _try_mappings(
-    search: Search, count: int, isl: Reference, evaluator: Evaluator, watch: Watch
+    search: Search,
+    count: int,
+    beside: tuple[Reference, Default],
+    evaluator: Evaluator,
+    watch: Watch,
 ) -> None:
-    """Try mappings for the best schedules, isl's and the original order until there are ``count``.
+    """Try mappings for the best schedules and those beside them until there are ``count``.
 
     What the search or an earlier call has measured is known.
     """
@@ -187,9 +221,12 @@ def _try_mappings(
     best = search.tally.fastest(_TUNED)
     names: dict[Schedule, int | str] = {one.evaluation.schedule: one.index for one in best}
     known = {(one.evaluation.schedule, start): one.evaluation for one in best}
-    if isl.evaluation is not None:
-        names.setdefault(isl.evaluation.schedule, ISL)
-        known.setdefault((isl.evaluation.schedule, start), isl.evaluation)
+    isl, default = beside
+    auto = None if default.finding is None else default.finding.evaluation
+    for name, one in ((AUTO, auto), (ISL, isl.evaluation)):
+        if one is not None:
+            names.setdefault(one.schedule, name)
+            known.setdefault((one.schedule, start), one)
     names.setdefault(original(program.scop), ORIGINAL)
     known |= {
         choice: evaluation

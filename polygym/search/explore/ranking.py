@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping as Dictionary
 from dataclasses import asdict, dataclass
 
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
+from polygym.episodes.automatic import Choice
 from polygym.measure.evaluation import NOISE, Evaluation
 from polygym.measure.evaluation.defects import Defects
-from polygym.measure.evaluation.evaluator import Choice
 from polygym.measure.worker.timing import this_machine
 from polygym.search.explore.folder import Search, as_json, summary
 from polygym.search.explore.journal import Json
 from polygym.search.explore.tally import Finding
 
-ISL, ORIGINAL = "isl", "original"
-"""What findings call isl's schedule and the original order, which no episode led to."""
+ISL, ORIGINAL, AUTO = "isl", "original", "auto"
+"""What findings call schedules that no episode led to: isl's, the text's, the one of a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,29 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Default:
+    """The schedule that a model of cost takes among a few, and what became of it.
+
+    There is no finding where that is isl's own.
+    """
+
+    choice: Choice | None
+    finding: Finding | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """The end of a search: the reference and the best findings, the fastest first.
 
-    ``together`` says that they were measured side by side, not each in its own time.
+    The default schedule is among them. ``together`` says that they were measured side by side, not
+    each in its own time; ``choice`` what the default was chosen among.
     """
 
     original: Schedule
     isl: Reference
     findings: tuple[Finding, ...]
     together: bool
+    choice: Choice | None = None
 
     @property
     def best(self) -> Finding | None:
@@ -69,7 +83,7 @@ def fastest(search: Search, count: int) -> tuple[Finding, ...]:
     return tuple(ranked[:count])
 
 
-def choice_of(finding: Finding) -> Choice:
+def choice_of(finding: Finding) -> tuple[Schedule, Mapping]:
     """Return the schedule and the mapping of a finding."""
     return (finding.evaluation.schedule, finding.evaluation.mapping)
 
@@ -101,7 +115,7 @@ def is_same(one: Finding, other: Finding) -> bool:
     return (one.index, one.evaluation.mapping) == (other.index, other.evaluation.mapping)
 
 
-def document(search: Search, ranking: Ranking, budget: int, files: Mapping[str, str]) -> Json:
+def document(search: Search, ranking: Ranking, budget: int, files: Dictionary[str, str]) -> Json:
     """Return everything that the summary of a search holds in the end."""
     isl, best, mapping = ranking.isl, ranking.best, search.setting.measuring.mapping
     defects = ranking.defects(search)
@@ -111,6 +125,7 @@ def document(search: Search, ranking: Ranking, budget: int, files: Mapping[str, 
         "budget": budget,
         "isl": None if isl.evaluation is None else isl.evaluation.to_json(),
         "isl_error": isl.reason or None,
+        "choice": None if ranking.choice is None else ranking.choice.to_json(),
         "measured_together": ranking.together,
         "tolerance": mapping.tolerance,
         "caveat": mapping.caveat,
