@@ -24,6 +24,7 @@ COMMANDS = {
     "cost": "Make models of cost from a corpus; look at them.",
     "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "graph": "Optimise whole models as tensor graphs; run and compare them.",
+    "cluster": "Say how the nodes of a Ray cluster are.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 

@@ -97,17 +97,18 @@ class Batches:
     def _some(self, places: list[int]) -> list[Choice]:
         return [self.choices[place] for place in places]
 
-    def keep(self, job: Job, row: Json) -> None:
-        """Keep an answer; of two for one place the first."""
-        match row["row"]:
-            case "evaluation":
-                self.answers.setdefault(int(row["place"]), row["evaluation"])
-            case "together":
-                self.answers.update(enumerate(row["evaluations"]))
-            case "baseline":
-                self.baseline = float(row["seconds"])
-            case kind if kind == FAILED:
-                self.failures.append(str(row["reason"]))
+    def keep(self, job: Job, rows: Sequence[Json]) -> None:
+        """Keep answers; of two for one place the first."""
+        for row in rows:
+            match row["row"]:
+                case "evaluation":
+                    self.answers.setdefault(int(row["place"]), row["evaluation"])
+                case "together":
+                    self.answers.update(enumerate(row["evaluations"]))
+                case "baseline":
+                    self.baseline = float(row["seconds"])
+                case kind if kind == FAILED:
+                    self.failures.append(str(row["reason"]))
 
     def ended(self, job: Job) -> None:
         """Take note that a batch is over; what it left, after a failure say, is left."""

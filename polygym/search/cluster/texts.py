@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from polygym.errors import InternalError
+from polygym.lru import Memory
 from polygym.programs import is_path
 
 _SHORT = 32
+_REMEMBERED = 64
 
 
 class Texts:
@@ -26,6 +28,13 @@ class Texts:
         """Make no folder before a file comes."""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._paths: dict[str, Path] = {}
+        self._told: Memory[object, dict[str, None]] = Memory(_REMEMBERED)
+
+    def told(self, about: object, news: list[str]) -> list[str]:
+        """Return all that this node was told about something, with what is new."""
+        found = self._told.get(about, dict)
+        found.update(dict.fromkeys(news))
+        return list(found)
 
     def place(self, program: dict[str, Any]) -> str:
         """Return the name under which a program is known here, whose text may be new."""
