@@ -122,7 +122,11 @@ def test_a_silent_node_loses_its_job() -> None:
 
 
 def test_a_node_that_joins_later_gets_work() -> None:
-    cluster = Pretended({"a": Machine()})
+    def slowly(job: Json) -> Iterator[list[Json]]:
+        time.sleep(0.3)
+        yield from three_rows(job)
+
+    cluster = Pretended({"a": Machine(answer=slowly)})
     supply = Questions(8)
     with Fleet(cluster, patience=HASTY) as fleet:
         fleet.assemble()
