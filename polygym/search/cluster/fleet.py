@@ -13,7 +13,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from secrets import token_hex
 
@@ -182,8 +182,10 @@ class Fleet(Closing):
         if not calls:
             time.sleep(seconds)
             return
-        for call in self.transport.ready(tuple(calls), seconds):
-            self._hear(supply, calls[call])
+        found = self.transport.ready(tuple(calls), seconds)
+        with nullcontext() if supply is None else supply.together():
+            for call in found:
+                self._hear(supply, calls[call])
 
     def _hear(self, supply: Supply | None, member: Member) -> None:
         try:

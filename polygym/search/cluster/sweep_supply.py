@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from math import ceil
 from secrets import token_hex
@@ -76,11 +77,14 @@ class Part(ABC):
             return ""
         return f"expected nodes of the sweep's kind, {self.kind}, found {kind}"
 
+    def together(self) -> AbstractContextManager[None]:
+        """One transaction: the disk is waited for once for all that came from many nodes."""
+        return self.store.together()
+
     def keep(self, job: Job, rows: Sequence[Json]) -> None:
-        """Write rows down, in one transaction."""
-        with self.store.together():
-            for row in rows:
-                self._keep(job, row)
+        """Write rows down."""
+        for row in rows:
+            self._keep(job, row)
 
     def _keep(self, job: Job, row: Json) -> None:
         """Write a row down; a failure is its program's, unless it was the machine's."""

@@ -9,6 +9,7 @@ key in a corpus, so only one of them may work.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from polygym.compiler.codegen.common.machine import Machine
@@ -106,6 +107,10 @@ class Visits:
                 self._collection.skipped.append(f"visit {at.number}: {row['reason']}")
             case _:
                 pass
+
+    def together(self) -> AbstractContextManager[None]:
+        """Nothing is written in one go."""
+        return nullcontext()
 
     def ended(self, job: Job) -> None:
         """Take note that a visit is over.

@@ -6,6 +6,7 @@ silent.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from polygym.measure.evaluation.fingerprint import Fingerprint
@@ -143,6 +144,9 @@ class Questions:
 
     def keep(self, job: Job, rows: Sequence[Json]) -> None:
         self.rows += [(row["of"], row["number"]) for row in rows]
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def ended(self, job: Job) -> None:
         self.under_way.remove(job)
