@@ -225,12 +225,18 @@ def swept(transport: Any, workers: int, seconds: float, mean: float) -> dict[str
         fleet.assemble()
         with create_or_open(Path(home), _SETTING) as store:
             cpu, began = time.process_time(), time.monotonic()
-            deadline = began + seconds
-            campaign = FleetCampaign(store, _SETTING, orders, fleet, KIND)
-            campaign.run(lambda: time.monotonic() > deadline, lambda _: None)
-            took = time.monotonic() - began
-            (rows,) = store.connection.execute("SELECT count(*) FROM episodes").fetchone()
-        used = time.process_time() - cpu
+            count = "SELECT count(*) FROM episodes"
+            end: dict[str, float] = {}
+
+            def is_stopped() -> bool:
+                if not end and time.monotonic() - began > seconds:
+                    (end["rows"],) = store.connection.execute(count).fetchone()
+                    end["at"], end["cpu"] = time.monotonic() - began, time.process_time() - cpu
+                return bool(end)
+
+            FleetCampaign(store, _SETTING, orders, fleet, KIND).run(is_stopped, lambda _: None)
+            drained = time.monotonic() - began - end["at"]
+    rows, took, used = end["rows"], end["at"], end["cpu"]
     return {
         "workers": workers,
         "rows": rows,
@@ -239,6 +245,7 @@ def swept(transport: Any, workers: int, seconds: float, mean: float) -> dict[str
         "efficiency": rows * mean / (workers * took),
         "driver_cpu": used / took,
         "rows_per_cpu_second": rows / used,
+        "drained": drained,
     }
 
 
