@@ -16,7 +16,13 @@ from pathlib import Path
 
 from agents.commands import exit_code, parser_of
 from agents.experiments import read
+from agents.late import refused
 from agents.training import train
+from polygym.errors import InputError
+from polygym.search.cluster.address import parse_address
+from polygym.search.cluster.endings import FleetEndings
+from polygym.search.cluster.fleet import Fleet
+from polygym.search.cluster.ray_transport import RayTransport
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,6 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
         help="another value of an entry, such as hyperparameters.gamma=0.9",
     )  # fmt: skip
     parser.add_argument("--resume", action="store_true", help="go on with what is in the folder")
+    parser.add_argument(
+        "--on", metavar="ray[://HOST:PORT]",
+        help="have a Ray cluster measure how episodes end, while others are played",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     return exit_code(
         lambda: _train(options),
@@ -38,7 +48,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _train(options: Namespace) -> None:
     experiment = read(options.file, options.overrides)
-    train(experiment, options.out, lambda text: print(text, flush=True), resume=options.resume)
+
+    def tell(text: str) -> None:
+        print(text, flush=True)
+
+    if options.on is None:
+        train(experiment, options.out, tell, resume=options.resume)
+        return
+    if reason := refused(experiment):
+        raise InputError(f"--on: {reason}")
+    address = parse_address(options.on)
+    with (
+        Fleet(RayTransport(address.text), tell) as fleet,
+        FleetEndings(fleet) as endings,
+    ):
+        train(experiment, options.out, tell, resume=options.resume, endings=endings)
 
 
 if __name__ == "__main__":

@@ -35,12 +35,13 @@ from agents.experiments import Experiment, make_env, parsed
 from agents.legs import Learner, learner_of
 from agents.legs.protocol import memory_of
 from agents.policies.networks import Network
-from agents.policies.protocol import run_episode
+from agents.policies.protocol import inner, run_episode
 from agents.splits import chosen
 from agents.tables import Judged, Played, append, rows_of
 from polygym.errors import InputError, PolygymError
 from polygym.files import locked, write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
+from polygym.search.cluster.endings import FleetEndings, Waiting
 from polygym.version import __version__
 
 EPISODES = Played._fields
@@ -54,8 +55,17 @@ __all__ = ["EPISODES", "EVALUATIONS", "rows_of", "train", "trained"]
 Tell = Callable[[str], None]
 
 
-def train(experiment: Experiment, folder: Path, tell: Tell, *, resume: bool = False) -> None:
+def train(
+    experiment: Experiment,
+    folder: Path,
+    tell: Tell,
+    *,
+    resume: bool = False,
+    endings: FleetEndings | None = None,
+) -> None:
     """Train all seeds of an experiment one after the other; what is done already is not done again.
+
+    ``endings`` measures how episodes end, if that is not done here.
 
     Raises:
         InputError: there is another training in the folder, or one that is not to go on.
@@ -64,7 +74,7 @@ def train(experiment: Experiment, folder: Path, tell: Tell, *, resume: bool = Fa
     with _alone(folder):
         _begin(experiment, folder, resume=resume)
         for seed in experiment.seeds:
-            _train_seed(experiment, seed, folder / f"seed-{seed}", tell)
+            _train_seed(experiment, seed, folder / f"seed-{seed}", tell, endings)
 
 
 def trained(folder: Path) -> tuple[Experiment, dict[int, Path]]:
@@ -116,19 +126,25 @@ def _begin(experiment: Experiment, folder: Path, *, resume: bool) -> None:
     write_atomically(file, text.encode())
 
 
-def _train_seed(experiment: Experiment, seed: int, folder: Path, tell: Tell) -> None:
+def _train_seed(
+    experiment: Experiment,
+    seed: int,
+    folder: Path,
+    tell: Tell,
+    endings: FleetEndings | None,
+) -> None:
     if (folder / "model.zip").exists():
         tell(f"seed {seed}: trained already")
         return
     folder.mkdir(exist_ok=True)
     checkpoint = folder / "checkpoint.zip"
-    learner = learner_of(experiment, seed, checkpoint)
+    learner = learner_of(experiment, seed, checkpoint, endings)
     while (first := int(learner.model.num_timesteps)) < experiment.steps:
         began = time.monotonic()
         episodes = learner.leg()
         steps = int(learner.model.num_timesteps)
         append(folder / "episodes.csv", EPISODES, episodes, first)
-        shown = _evaluated(experiment, learner.model, steps)
+        shown = _evaluated(experiment, learner.model, steps, endings)
         append(folder / "evaluations.csv", EVALUATIONS, shown, first)
         _save(learner, checkpoint)
         speed = (steps - first) / max(1e-9, time.monotonic() - began)
@@ -138,17 +154,20 @@ def _train_seed(experiment: Experiment, seed: int, folder: Path, tell: Tell) -> 
             f"of {len(episodes)} episodes {_mean(episodes)}"
             + (f", evaluated {_mean(shown)}" if shown else "")
         )
-        learner = learner_of(experiment, seed, checkpoint)
+        learner = learner_of(experiment, seed, checkpoint, endings)
     _finish(experiment, seed, learner.model, folder)
 
 
-def _evaluated(experiment: Experiment, model: Any, steps: int) -> list[Judged]:
+def _evaluated(
+    experiment: Experiment, model: Any, steps: int, endings: FleetEndings | None
+) -> list[Judged]:
     """Let the model play, the likeliest action each time, and return what came of it."""
     if not experiment.evaluation.kernels.strip():
         return []
     found = []
     for kernel in chosen(experiment.evaluation.kernels):
         env, policy = make_env(experiment, kernel), Network(model)
+        inner(env).elsewhere = None if endings is None else Waiting(endings)
         for number in range(experiment.evaluation.episodes):
             ending = run_episode(env, policy, seed=_EVALUATION + number)
             found.append(

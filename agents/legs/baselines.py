@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.late import Late, noted, settle
 from agents.legs.beginning import begun, steps_of_leg
 from agents.legs.protocol import memory_of
+from agents.policies.protocol import inner
 from agents.tables import Played
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
+    from polygym.envs.elsewhere import Elsewhere
 
 
 @dataclass(slots=True)
@@ -26,9 +29,13 @@ class Baseline:
     memory: str
 
     @staticmethod
-    def begun(experiment: Experiment, seed: int, checkpoint: Path) -> Baseline:
-        """Return the learner of the leg behind a checkpoint."""
-        model = begun(experiment, seed, checkpoint).model
+    def begun(
+        experiment: Experiment, seed: int, checkpoint: Path, elsewhere: Elsewhere | None = None
+    ) -> Baseline:
+        """Return the learner of the leg behind a checkpoint; ``elsewhere`` measures, if given."""
+        beginning = begun(experiment, seed, checkpoint)
+        inner(beginning.env).elsewhere = elsewhere
+        model = beginning.model
         memory = ".pkl" if experiment.algorithm == "dqn" else ""
         if memory and (replay := memory_of(checkpoint, int(model.num_timesteps), memory)).exists():
             model.load_replay_buffer(replay)
@@ -46,11 +53,12 @@ class Baseline:
         episodes: list[Played] = []
 
         class Watching(BaseCallback):
-            """Writes down every episode."""
+            """Writes down every episode; rewards that come later are waited for at the end."""
 
             def __init__(self) -> None:
                 super().__init__()
                 self._reward, self._length = 0.0, 0
+                self._late: list[tuple[int, Late]] = []
 
             def _on_training_start(self) -> None:
                 # What falls with the progress falls over the whole training, not over a leg.
@@ -63,6 +71,8 @@ class Baseline:
                 self._reward += float(reward)
                 self._length += 1
                 if done:
+                    if "pending" in info:
+                        self._late += [(len(episodes), one) for one in noted(self.locals)]
                     episodes.append(
                         Played(
                             self.num_timesteps, info["kernel"], round(self._reward, 6),
@@ -71,6 +81,14 @@ class Baseline:
                     )  # fmt: skip
                     self._reward, self._length = 0.0, 0
                 return True
+
+            def _on_rollout_end(self) -> None:
+                come = settle(self.model, [one for _, one in self._late])
+                for (place, _), (reward, status) in zip(self._late, come, strict=True):
+                    played = episodes[place]
+                    total = round(played.reward + reward, 6)
+                    episodes[place] = played._replace(reward=total, status=status)
+                self._late = []
 
         self.model.learn(
             steps_of_leg(experiment, self.model),

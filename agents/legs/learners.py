@@ -9,10 +9,16 @@ from agents.legs.protocol import Learner
 
 if TYPE_CHECKING:
     from agents.experiments import Experiment
+    from polygym.envs.elsewhere import Elsewhere
 
 
-def learner_of(experiment: Experiment, seed: int, checkpoint: Path) -> Learner:
+def learner_of(
+    experiment: Experiment, seed: int, checkpoint: Path, elsewhere: Elsewhere | None = None
+) -> Learner:
     """Return who does the next leg: what is in the checkpoint, or a beginner where there is none.
+
+    ``elsewhere`` is who measures the ends of episodes, if that is not done here; it is for the
+    algorithms of :mod:`agents.late`.
 
     Raises:
         InputError: there is nothing to learn from.
@@ -27,4 +33,4 @@ def learner_of(experiment: Experiment, seed: int, checkpoint: Path) -> Learner:
         return ExpertIteration.begun(experiment, seed, checkpoint)
     from agents.legs.baselines import Baseline
 
-    return Baseline.begun(experiment, seed, checkpoint)
+    return Baseline.begun(experiment, seed, checkpoint, elsewhere)

@@ -25,6 +25,7 @@ COMMANDS = {
     "machine": "What this machine does at most; measured once.",
     "rewrite": "Rewrite terms by rules into cheaper ones, step by step.",
     "graph": "Optimise whole models as tensor graphs; run and compare them.",
+    "cluster": "Say how the nodes of a Ray cluster are.",
     "cache": "List, move or forget compiled comprehensions.",
 }
 

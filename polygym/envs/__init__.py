@@ -5,7 +5,7 @@ masks, rendering by ``render``, which takes its words from ``questions``, export
 ``explore``, ``schedule`` and ``optimize`` are the environments, whose ``documentation`` has what
 their docstrings share, and ``registration`` names them to Gymnasium. ``forks`` copies an
 environment, ``vector`` steps many episodes of one together, ``graph`` shows observations as graphs,
-and ``endings`` has what the last ``info`` says.
+``endings`` has what the last ``info`` says, and ``elsewhere`` is who else may measure.
 """
 
 from __future__ import annotations

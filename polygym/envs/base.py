@@ -9,6 +9,7 @@ LLVM and the worker process start when a reset or an end needs them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import gymnasium
@@ -19,6 +20,7 @@ from polygym.compiler.codegen.common.nest_entries import expect_statements
 from polygym.compiler.poly.legality import find_violation
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.score import static_score
+from polygym.envs.elsewhere import PENDING_STATUS, Elsewhere, Pending
 from polygym.envs.endings import (
     INVALID_STATUS,
     NOT_MEASURED_STATUS,
@@ -117,6 +119,8 @@ class PolygymEnv(Forking[Observation, np.int64]):
         self._subject: Subject | None = None
         self._episode: Episode | None = None
         self._evaluation: Evaluation | None = None
+        self.elsewhere: Elsewhere | None = None
+        """Who measures in this environment's place, if somebody does."""
 
     # What Gymnasium asks for
 
@@ -360,8 +364,19 @@ class PolygymEnv(Forking[Observation, np.int64]):
         self._check(schedule)
         if self._reward in (Reward.STATIC, Reward.MODEL):
             return self._judge(episode, schedule, info), None
-        evaluator = evaluator_for(self.subject.program, self._measuring)
-        found = evaluator.evaluate(schedule, episode.mapping)
+        if self.elsewhere is None:
+            evaluator = evaluator_for(self.subject.program, self._measuring)
+            found = evaluator.evaluate(schedule, episode.mapping)
+        else:
+            mapping = episode.mapping or self._measuring.mapping
+            source = self.subject.source
+            future = self.elsewhere.ask(source, self._measuring, schedule, mapping)
+            if not self.elsewhere.waits:
+                info.update(unmeasured(PENDING_STATUS, schedule=schedule))
+                worth = partial(reward.of_evaluation, self._reward, timeout_factor=factor)
+                info["pending"] = Pending(future, worth)
+                return 0.0, None
+            found = future.result()
         info.update(measured(found))
         return reward.of_evaluation(self._reward, found, factor), found
 

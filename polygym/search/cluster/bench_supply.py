@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import EvaluationOptions
@@ -13,6 +13,31 @@ from polygym.measure.evaluation.evaluator import Choice
 from polygym.search.cluster.jobs import FAILED, Job, Json
 from polygym.search.cluster.kinds import Kind
 from polygym.search.cluster.texts import Sent
+
+
+def asked(
+    sent: Sent,
+    worker: str,
+    source: Source,
+    options: EvaluationOptions,
+    choices: Sequence[Choice],
+) -> Json:
+    """Return choices of a program, and how they are to be measured, as data for a worker."""
+    return {
+        "program": sent.program(worker, source.target),
+        "source": {
+            "function": source.function,
+            "dataset": str(source.dataset),
+            "parameters": [list(one) for one in source.parameters],
+        },
+        "options": {
+            "threads": options.threads,
+            "timeout_factor": options.timeout_factor,
+            "compile_seconds": options.compile_seconds,
+            "mapping": str(options.mapping),
+        },
+        "choices": [[str(schedule), str(mapping)] for schedule, mapping in choices],
+    }
 
 
 @dataclass(slots=True)
@@ -66,8 +91,7 @@ class Batches:
         return job
 
     def _document(self, worker: str, places: list[int]) -> Json:
-        source, options = self.source, self.options
-        what: dict[str, Any] = (
+        what: Json = (
             {
                 "task": "measure",
                 "places": places,
@@ -77,37 +101,25 @@ class Batches:
             if self.rounds is None
             else {"task": "together", "rounds": self.rounds}
         )
-        return {
-            **what,
-            "program": self.sent.program(worker, source.target),
-            "source": {
-                "function": source.function,
-                "dataset": str(source.dataset),
-                "parameters": [list(one) for one in source.parameters],
-            },
-            "options": {
-                "threads": options.threads,
-                "timeout_factor": options.timeout_factor,
-                "compile_seconds": options.compile_seconds,
-                "mapping": str(options.mapping),
-            },
-            "choices": [[str(schedule), str(mapping)] for schedule, mapping in self._some(places)],
-        }
+        choices = [self.choices[place] for place in places]
+        return what | asked(self.sent, worker, self.source, self.options, choices)
 
-    def _some(self, places: list[int]) -> list[Choice]:
-        return [self.choices[place] for place in places]
+    def keep(self, job: Job, rows: Sequence[Json]) -> None:
+        """Keep answers; of two for one place the first."""
+        for row in rows:
+            match row["row"]:
+                case "evaluation":
+                    self.answers.setdefault(int(row["place"]), row["evaluation"])
+                case "together":
+                    self.answers.update(enumerate(row["evaluations"]))
+                case "baseline":
+                    self.baseline = float(row["seconds"])
+                case kind if kind == FAILED:
+                    self.failures.append(str(row["reason"]))
 
-    def keep(self, job: Job, row: Json) -> None:
-        """Keep an answer; of two for one place the first."""
-        match row["row"]:
-            case "evaluation":
-                self.answers.setdefault(int(row["place"]), row["evaluation"])
-            case "together":
-                self.answers.update(enumerate(row["evaluations"]))
-            case "baseline":
-                self.baseline = float(row["seconds"])
-            case kind if kind == FAILED:
-                self.failures.append(str(row["reason"]))
+    def together(self) -> AbstractContextManager[None]:
+        """Nothing is written in one go."""
+        return nullcontext()
 
     def ended(self, job: Job) -> None:
         """Take note that a batch is over; what it left, after a failure say, is left."""

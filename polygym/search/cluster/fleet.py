@@ -13,7 +13,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from secrets import token_hex
 
@@ -168,7 +168,8 @@ class Fleet(Closing):
             job = supply.next(member.name, kind, self.workers)
             if job is not None:
                 member.state, member.job = State.BUSY, job
-                text = json.dumps({**job.document, "job": self._name_of(job)})
+                more = {"job": self._name_of(job), "about": job.about}
+                text = json.dumps({**job.document, **more})
                 member.begin(self.transport.call(member.worker, "work", text))
 
     def _name_of(self, job: Job) -> str:
@@ -181,8 +182,10 @@ class Fleet(Closing):
         if not calls:
             time.sleep(seconds)
             return
-        for call in self.transport.ready(tuple(calls), seconds):
-            self._hear(supply, calls[call])
+        found = self.transport.ready(tuple(calls), seconds)
+        with nullcontext() if supply is None else supply.together():
+            for call in found:
+                self._hear(supply, calls[call])
 
     def _hear(self, supply: Supply | None, member: Member) -> None:
         try:
@@ -194,21 +197,19 @@ class Fleet(Closing):
         if text is None:
             self._end_call(supply, member)
             return
+        rows = []
         for row in json.loads(text):
-            self._row(supply, member, row)
-
-    def _row(self, supply: Supply | None, member: Member, row: Json) -> None:
-        match row["row"]:
-            case "greeting":
-                self._greeted(member, row)
-            case "clock":
-                member.clocked(float(row["seconds"]), self._drift)
-            case _ if supply is not None and member.job is not None:
-                self._losses.pop(member.job.about, None)
-                member.rows += 1
-                supply.keep(member.job, row)
-            case _:
-                pass  # the end of a job that nobody waits for
+            match row["row"]:
+                case "greeting":
+                    self._greeted(member, row)
+                case "clock":
+                    member.clocked(float(row["seconds"]), self._drift)
+                case _:
+                    rows.append(row)
+        if rows and supply is not None and member.job is not None:
+            self._losses.pop(member.job.about, None)
+            member.rows += len(rows)
+            supply.keep(member.job, rows)
 
     def _greeted(self, member: Member, row: Json) -> None:
         greeting = Greeting(

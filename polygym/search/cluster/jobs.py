@@ -7,7 +7,8 @@ in their words, numbers. What a worker answers is a list of rows, each a JSON ob
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -51,8 +52,12 @@ class Supply(Protocol):
         """
         ...
 
-    def keep(self, job: Job, row: Json) -> None:
-        """Keep a row; one that is there already changes nothing."""
+    def keep(self, job: Job, rows: Sequence[Json]) -> None:
+        """Keep rows that came together; one that is there already changes nothing."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Inside is all that came in at one moment, which may be written in one go."""
         ...
 
     def ended(self, job: Job) -> None:

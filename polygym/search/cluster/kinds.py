@@ -41,8 +41,7 @@ class Kind:
     @property
     def key(self) -> str:
         """A short name that is the same for nodes that are alike."""
-        text = json.dumps([self.machine.key, self.governor])
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return _key(self)
 
     def __str__(self) -> str:
         """Return it for people."""
@@ -52,6 +51,12 @@ class Kind:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; :func:`kind_from_json` reads it back."""
         return {**asdict(self.machine), "governor": self.governor}
+
+
+@cache
+def _key(kind: Kind) -> str:
+    text = json.dumps([kind.machine.key, kind.governor])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def kind_from_json(data: Mapping[str, Any]) -> Kind:

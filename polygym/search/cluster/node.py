@@ -46,6 +46,7 @@ class Node:
         self._cores = os.sched_getaffinity(0)
         self._seconds: float | None = None
         self._lock = threading.Lock()
+        self._at: Json = {}
 
     def greet(self, _: str = "") -> Iterator[str]:
         """Say what kind of node this is, and how fast its clock program is."""
@@ -75,6 +76,24 @@ class Node:
         self._stopped.add(str(json.loads(text)["job"]))
         yield "[]"
 
+    def status(self, _: str = "") -> Iterator[str]:
+        """Say what the node is at, without disturbing it."""
+        found = {"about": self._at.get("about", ""), "task": self._at.get("task", "")}
+        kind = this_kind()
+        yield json.dumps(
+            [
+                {
+                    "row": "status",
+                    **found,
+                    "clock_seconds": self._seconds,
+                    "kind": kind.key,
+                    "machine": kind.to_json(),
+                    "version": __version__,
+                    "sources": sources(),
+                }
+            ]
+        )
+
     def work(self, text: str) -> Iterator[str]:
         """Do a job; yield its rows as they come."""
         job = json.loads(text)
@@ -87,7 +106,9 @@ class Node:
         def do() -> None:
             with holding_slot(is_stopped) as has_it:
                 if has_it:
+                    self._at = {"about": job.get("about"), "task": job["task"]}
                     self._do(job, rows.put, is_stopped)
+                    self._at = {}
 
         future = self._thread.submit(do)
         try:

@@ -95,14 +95,27 @@ class RayTransport:
             if node["Alive"] and node["Resources"].get(RESOURCE, 0.0) >= 1
         )
 
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return all nodes that are or were there, as Ray describes them."""
+        return list(self._ray.nodes())
+
+    def at_work(self, name: str) -> Worker | None:
+        """Return the worker of a node, None where nobody has hired it."""
+        try:
+            return self._ray.get_actor(self._name(name), namespace=NAMESPACE)
+        except ValueError:
+            return None
+
+    def _name(self, node: str) -> str:
+        return f"polygym {__version__} {self._actor.__name__} {node}"
+
     def hire(self, site: Site) -> Worker:
         """Return the actor of a node, which is made where there is none."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        # The folder of the driver's program comes along on the way of Ray's own workers.
         remote = self._ray.remote(concurrency_groups={_WORK: 1, _TALK: 2})(self._actor)
         return remote.options(
-            name=f"polygym {__version__} {self._actor.__name__} {site.name}",
+            name=self._name(site.name),
             get_if_exists=True,
             num_cpus=0,
             resources={RESOURCE: 1},

@@ -8,10 +8,11 @@ store has one row of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.runs import Runs, runs_of
 from polygym.search.cluster.sweep_rows import timing_from_json
 from polygym.search.sweep import reading
 from polygym.search.sweep.orders import Orders
@@ -29,8 +30,8 @@ from polygym.search.sweep.store import Store
 class Book:
     """One program: its episodes that are done, its outcomes' numbers, and what is to be done.
 
-    ``remaining`` are the numbers of episodes that no job has and that some policy has not played,
-    in order.
+    ``remaining`` are the numbers of episodes that no job has and that some policy has not played;
+    ``spent`` are the seconds for which it was searched, by all nodes together.
     """
 
     store: Store
@@ -39,7 +40,8 @@ class Book:
     done: set[tuple[str, int]]
     numbers: dict[str, int]
     compared: set[str]
-    remaining: list[int] = field(default_factory=list)
+    spent: float = 0.0
+    remaining: Runs = field(default_factory=Runs)
 
     @staticmethod
     def read(store: Store, kernel: str, orders: Orders, dataset: str) -> Book:
@@ -52,28 +54,31 @@ class Book:
             {(one.policy, one.index) for one in reading.episodes(connection, kernel)},
             {one.schedule: one.number for one in reading.outcomes(connection, kernel)},
             set(reading.reference_names(connection, kernel, dataset)),
+            {one.name: one.seconds for one in reading.kernels(connection)}.get(kernel, 0.0),
         )
-        found.give_back(range(orders.budget))
+        indices = sorted({index for _, index in found.done if index < orders.budget})
+        whole = [-1, *filter(found.is_done, indices), orders.budget]
+        for before, after in pairwise(whole):
+            found.remaining.add(range(before + 1, after))
         return found
 
-    def give_back(self, indices: Iterable[int]) -> None:
+    def give_back(self, indices: range) -> None:
         """Take episodes back that a job had; those that are done are done."""
-        missing = {one for one in indices if not self.is_done(one)}
-        self.remaining = sorted(missing.union(self.remaining))
+        for run in runs_of(one for one in indices if not self.is_done(one)):
+            self.remaining.add(run)
 
     def is_done(self, index: int) -> bool:
         """Whether all policies have played an episode."""
         return all((policy, index) in self.done for policy in self.policies)
 
-    def take(self, count: int) -> range:
-        """Take some episodes that follow one another, for a job."""
-        first = last = self.remaining[0]
-        for number in self.remaining[1:count]:
-            if number != last + 1:
-                break
-            last = number
-        self.remaining = self.remaining[last - first + 1 :]
-        return range(first, last + 1)
+    def done_among(self, indices: range) -> list[tuple[str, int]]:
+        """Return what is done of some episodes, of which not all policies have played each."""
+        return [
+            (policy, index)
+            for index in indices
+            for policy in self.policies
+            if (policy, index) in self.done
+        ]
 
     def keep(self, row: Json) -> None:
         """Write a row down, unless it is there.
@@ -89,6 +94,7 @@ class Book:
             case "digest":
                 store.keep_digest(kernel, row["digest"])
             case "spent":
+                self.spent += float(row["seconds"])
                 store.spend(kernel, float(row["seconds"]))
             case "baseline":
                 samples = tuple(map(float, row["samples"]))

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
 from math import ceil
+from secrets import token_hex
 
 from polygym.search.cluster.jobs import FAILED, Job, Json
 from polygym.search.cluster.kinds import Kind
@@ -27,7 +30,8 @@ from polygym.search.sweep.shares import is_due, limit_of
 from polygym.search.sweep.store import Store
 
 _JOB_SECONDS = 60.0
-_FEWEST = 16  # episodes of a job, since opening a program has to be worth it
+_FEWEST, _MOST = 16, 2000  # episodes of a job, since opening a program has to be worth it
+_NEWS = 500  # schedules that are known elsewhere, said with a job
 _ROUNDS = 2  # so many jobs per node, where several share a program
 _BARREN_MOST = 3  # jobs of a program without a new row, or failures of machines, one after another
 
@@ -73,7 +77,16 @@ class Part(ABC):
             return ""
         return f"expected nodes of the sweep's kind, {self.kind}, found {kind}"
 
-    def keep(self, job: Job, row: Json) -> None:
+    def together(self) -> AbstractContextManager[None]:
+        """One transaction: the disk is waited for once for all that came from many nodes."""
+        return self.store.together()
+
+    def keep(self, job: Job, rows: Sequence[Json]) -> None:
+        """Write rows down."""
+        for row in rows:
+            self._keep(job, row)
+
+    def _keep(self, job: Job, row: Json) -> None:
         """Write a row down; a failure is its program's, unless it was the machine's."""
         if row["row"] != FAILED:
             self._barren.pop(job.about, None)
@@ -138,6 +151,8 @@ class Searches(Part):
         """Begin with what the store has."""
         super().__init__(store, setting, orders, kind, failed)
         self._last: dict[str, str] = {}
+        self._told: dict[tuple[str, str], int] = {}
+        self._name = token_hex(8)
 
     def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
         """Return the next part of a program: the worker's last one, or one that nobody is at."""
@@ -153,11 +168,13 @@ class Searches(Part):
             return None  # it only lacks what it is compared with, which another node measures
         sharing = max(1, workers // len(wanting))
         parts = 1 if sharing == 1 else _ROUNDS * sharing
-        count = max(_FEWEST, ceil(len(book.remaining) / parts))
-        taken = book.take(count) if book.remaining else range(0)
-        return self._job(worker, kernel, taken, self._document(book, taken, bool(busy[kernel])))
+        count = min(_MOST, max(_FEWEST, ceil(len(book.remaining) / parts)))
+        taken = book.remaining.take(count) if book.remaining else range(0)
+        return self._job(
+            worker, kernel, taken, self._document(worker, book, taken, bool(busy[kernel]))
+        )
 
-    def _document(self, book: Book, taken: range, is_compared: bool) -> Json:
+    def _document(self, worker: str, book: Book, taken: range, is_compared: bool) -> Json:
         names = (ISL, *self.orders.against)
         limit = self._limit(book.kernel)
         return {
@@ -167,10 +184,21 @@ class Searches(Part):
             "first": taken.start,
             "last": taken.stop,
             "seconds": _JOB_SECONDS if limit is None else min(_JOB_SECONDS, max(0.0, limit)),
-            "done": sorted(one for one in book.done if one[1] in taken),
-            "known": list(book.numbers),
+            "done": book.done_among(taken),
+            "sweep": self._name,
+            "news": self._news(worker, book),
             "compared": list(names if is_compared else book.compared),
         }
+
+    def _news(self, worker: str, book: Book) -> list[str]:
+        """Return schedules that a worker has not been told of; it remembers the others.
+
+        Those that were found first are told first: they are found again most often.
+        """
+        told = self._told.get((worker, book.kernel), 0)
+        news = list(islice(book.numbers, told, told + _NEWS))
+        self._told[worker, book.kernel] = told + len(news)
+        return news
 
     def _wants(self, kernel: str) -> bool:
         book = self.books[kernel]
@@ -186,9 +214,9 @@ class Searches(Part):
 
     def _used(self) -> tuple[dict[str, float], set[str]]:
         """Return what every program has used of the time, and which are finished."""
-        known = {one.name: one.seconds for one in reading.kernels(self.store.connection)}
+        used = {name: book.spent for name, book in self.books.items()}
         finished = {name for name, book in self.books.items() if not book.remaining}
-        return {name: known[name] for name in self.orders.kernels}, finished | self.failed
+        return used, finished | self.failed
 
 
 class Confirmations(Part):
@@ -220,9 +248,9 @@ class Confirmations(Part):
         }
         return self._job(worker, kernel, range(0), document)
 
-    def keep(self, job: Job, row: Json) -> None:
+    def _keep(self, job: Job, row: Json) -> None:
         """Write a row down; what is measured side by side comes in one."""
-        super().keep(job, row)
+        super()._keep(job, row)
         if row["row"] == "confirmed":
             self._done.add(job.about)
 

@@ -47,7 +47,7 @@ def search_task(
         policies, job["last"], job["seconds"], against, job["model"], job["first"]
     )
     with _sending(emit, kernel) as store:
-        for text in job["known"]:
+        for text in texts.told((job["sweep"], kernel), job["news"]):
             store.know(text)
         for policy, index in job["done"]:
             store.know_episode(policy, index)

@@ -8,6 +8,8 @@ key in a corpus, so only one of them may work.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from polygym.compiler.codegen.common.machine import Machine
@@ -85,9 +87,12 @@ class Visits:
         )
         return job
 
-    def keep(self, job: Job, row: Json) -> None:
-        """Write a row down, unless there are enough."""
-        at = self._under_way[job]
+    def keep(self, job: Job, rows: Sequence[Json]) -> None:
+        """Write rows down, until there are enough."""
+        for row in rows:
+            self._keep(self._under_way[job], row)
+
+    def _keep(self, at: UnderWay, row: Json) -> None:
         match row["row"]:
             case "visit":
                 self._begin(at, row)
@@ -102,6 +107,10 @@ class Visits:
                 self._collection.skipped.append(f"visit {at.number}: {row['reason']}")
             case _:
                 pass
+
+    def together(self) -> AbstractContextManager[None]:
+        """Nothing is written in one go."""
+        return nullcontext()
 
     def ended(self, job: Job) -> None:
         """Take note that a visit is over.

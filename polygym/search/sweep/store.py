@@ -1,8 +1,8 @@
 """Writing into the store of a sweep, which has every outcome the moment it is known.
 
-Every method is one transaction, on the disk when it returns; so whatever ends a process loses the
-schedule in flight and nothing else. The tables are in :mod:`polygym.search.sweep.schema`, how a
-store comes about in :mod:`polygym.search.sweep.opening`.
+Every method is one transaction, on the disk when it returns, unless several are put together; so
+whatever ends a process loses the schedule in flight and nothing else. The tables are in
+:mod:`polygym.search.sweep.schema`, how a store comes about in :mod:`polygym.search.sweep.opening`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Store(Closing):
         """Keep an open connection; see :mod:`polygym.search.sweep.opening`."""
         self.path = path
         self._connection = connection
+        self._is_together = False
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -184,7 +185,23 @@ class Store(Closing):
         self._connection.close()
 
     @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is written inside is one transaction; what is written by many comes in bundles.
+
+        Where it fails, nothing of it is in the file.
+        """
+        with self._transaction():
+            self._is_together = True
+            try:
+                yield
+            finally:
+                self._is_together = False
+
+    @contextmanager
     def _transaction(self) -> Iterator[None]:
+        if self._is_together:
+            yield
+            return
         with transaction(self._connection, self.path, WHOLE):
             yield
 

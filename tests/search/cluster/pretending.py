@@ -6,8 +6,8 @@ silent.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.search.cluster.jobs import Job, Json
@@ -142,8 +142,11 @@ class Questions:
         self.by.setdefault(job.number, []).append(worker)
         return job
 
-    def keep(self, job: Job, row: Any) -> None:
-        self.rows.append((row["of"], row["number"]))
+    def keep(self, job: Job, rows: Sequence[Json]) -> None:
+        self.rows += [(row["of"], row["number"]) for row in rows]
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def ended(self, job: Job) -> None:
         self.under_way.remove(job)

@@ -1,6 +1,7 @@
 """What a driver writes down of what nodes send: once, however often it comes."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as some
 from polygym.errors import InputError
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.jobs import Json
+from polygym.search.cluster.runs import Runs
 from polygym.search.cluster.sweep_book import Book
 from polygym.search.cluster.sweep_rows import timing_from_json, timing_json
 from polygym.search.sweep import reading
@@ -61,7 +63,7 @@ def test_rows_are_kept_once_in_any_number(
                          ("one", 2): 2}  # fmt: skip
         again = Book.read(store, "mvt", ORDERS, "mini")
         assert (again.done, again.numbers) == (book.done, book.numbers)
-        assert again.remaining == [2, 3, 4, 5]
+        assert again.remaining.runs == [range(2, 6)]
 
 
 def test_a_row_about_an_outcome_that_never_came_waits_for_another(tmp_path: Path) -> None:
@@ -70,19 +72,38 @@ def test_a_row_about_an_outcome_that_never_came_waits_for_another(tmp_path: Path
         book.keep(episode("one", 0, "S", None))
         assert reading.episodes(store.connection) == ()
         book.give_back(range(1))
-        assert book.remaining[0] == 0
+        assert book.remaining.runs == [range(6)]
 
 
 def test_episodes_are_taken_in_runs_and_given_back(tmp_path: Path) -> None:
     with create_or_open(tmp_path, SETTING) as store:
         book = book_of(store)
-        assert book.take(2) == range(2)
-        assert book.take(2) == range(2, 4)
+        left = book.remaining
+        assert [left.take(2), left.take(2)] == [range(2), range(2, 4)]
         book.give_back(range(2))
-        assert book.remaining == [0, 1, 4, 5]
-        assert book.take(4) == range(2)
-        assert book.take(4) == range(4, 6)
-        assert book.remaining == []
+        assert left.runs == [range(2), range(4, 6)]
+        assert [left.take(4), left.take(4)] == [range(2), range(4, 6)]
+        assert not left
+        book.keep(episode("one", 3, "S"))
+        book.keep(episode("one", 4, "S"))
+        book.keep(episode("two", 4, "S"))
+        book.give_back(range(3, 6))
+        assert left.runs == [range(3, 4), range(5, 6)]
+        assert book.done_among(range(3, 6)) == [("one", 3), ("one", 4), ("two", 4)]
+
+
+@given(parts=some.lists(some.tuples(some.integers(0, 12), some.integers(0, 5)), max_size=8))
+def test_runs_are_a_set_of_numbers(parts: list[tuple[int, int]]) -> None:
+    wanted = {number for first, count in parts for number in range(first, first + count)}
+    left = Runs(range(first, first + count) for first, count in parts)
+    assert [number for run in left.runs for number in run] == sorted(wanted)
+    assert all(one.stop < other.start for one, other in pairwise(left.runs))
+    while left:
+        taken = left.take(2)
+        assert set(taken) <= wanted
+        wanted -= set(taken)
+        assert min(wanted, default=99) >= taken.stop
+    assert not wanted
 
 
 @pytest.mark.parametrize("status", Status)

@@ -1,6 +1,7 @@
 """Addresses, kinds, calibrations, slots, texts, and what a node does without Ray."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,25 @@ def test_the_slot_is_given_back_by_whoever_is_killed(tmp_path: Path) -> None:
             assert has_it
 
 
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path / f"polygym-programs-{os.getuid()}"
+
+
+def test_a_folder_that_others_may_enter_is_refused(own_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "my.c"
+    path.write_text("int x;")
+    program = Sent().program("a", str(path))
+    own_folder.mkdir(mode=0o777)
+    own_folder.chmod(0o777)
+    with pytest.raises(InputError, match="of this user alone"):
+        Texts().place(program)
+    own_folder.chmod(0o700)
+    assert Path(Texts().place(program)).is_relative_to(own_folder)
+
+
+@pytest.mark.usefixtures("own_folder")
 def test_a_text_is_sent_once_per_worker(tmp_path: Path) -> None:
     path = tmp_path / "my.c"
     path.write_text("int x;")

@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
+from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import SEQUENTIAL
+from polygym.compiler.poly.baselines import original
+from polygym.episodes.kernels import Source
+from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.worker.timing import this_machine
+from polygym.search.cluster.endings import FleetEndings
+from polygym.search.cluster.fleet import Fleet
+from polygym.search.cluster.ray_transport import RayTransport
+from polygym.search.cluster.status import status
 from polygym.search.corpus.store import open_corpus
 from tests.search.cluster.rays import actors, ended, found, is_alive, measuring, rows, start
 from tests.search.cluster.rays import wait_for as wait
@@ -146,3 +155,25 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
     journal = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
     assert len(journal) == said["tried"] + 1
     assert {one["outcome"]["status"] for one in journal[1:]} <= {"ok", "timeout"}
+
+
+def test_ends_of_episodes_on_the_cluster(cluster: Any) -> None:
+    source = Source("trisolv", None, Dataset.MINI, ())
+    program = source.load()
+    schedule = original(program.scop)
+    said: list[str] = []
+    with (
+        Fleet(RayTransport(cluster.address), said.append) as fleet,
+        FleetEndings(fleet) as ends,
+    ):
+        asked = [
+            ends.ask(source, EvaluationOptions(timeout_factor=1e3 + k), schedule, SEQUENTIAL)
+            for k in range(3)
+        ]
+        found = [one.result(100) for one in asked]
+        nodes = status(fleet.transport)  # type: ignore[arg-type]
+    assert [one.is_ok for one in found] == [True] * 3, said
+    assert {one.schedule for one in found} == {schedule}
+    hired = [one for one in nodes if one["worker"] is not None]
+    assert hired
+    assert all(one["measuring"] == 1 and one["worker"]["kind"] for one in hired)

@@ -1,0 +1,80 @@
+"""``polygym cluster``: how the nodes of a Ray cluster are."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import click
+
+from polygym.cli.answer import Answer
+from polygym.cli.options import json_option
+from polygym.cli.output import say, seconds
+from polygym.cli.tables import print_table
+from polygym.search.cluster.address import parse_address
+from polygym.search.cluster.ray_transport import RayTransport
+from polygym.search.cluster.status import status
+
+_STATUS_HELP = """Say how the nodes are: what they offer and what they are at. Measures nothing.
+
+ADDRESS is that of the head, such as 10.0.0.1:6379; without it, the cluster that RAY_ADDRESS names,
+or the one that this machine belongs to. A node whose measuring slot no driver has asked for yet is
+idle; one that does not offer a slot is not measured on.
+
+Exit code 1: no node that is alive offers a measuring slot.
+
+\b
+Example:
+  polygym cluster status 10.0.0.1:6379 --json
+"""
+
+
+@click.group("cluster")
+def command() -> None:
+    """Say how the nodes of a Ray cluster are (see docs/cluster.md)."""
+
+
+@command.command("status", help=_STATUS_HELP)
+@click.argument("address", default="auto", metavar="[ADDRESS]")
+@json_option
+def status_command(address: str, as_json: bool) -> Answer:
+    """Ask the cluster and print."""
+    text = address if "://" not in address else parse_address(address).text
+    with closing(RayTransport(text)) as transport:
+        nodes = status(transport)
+    code = int(not any(one["alive"] and one["measuring"] for one in nodes))
+    if as_json:
+        return Answer(code, {"nodes": nodes})
+    print_table(
+        ("NODE", "HOST", "STATE", "CPUS", "SLOTS", "CLOCK", "KIND", "AT"),
+        [_row(one) for one in nodes],
+        "lllrrrll",
+    )
+    if code:
+        say("no node offers a measuring slot: ray start --resources='{\"measuring\": 1}'", err=True)
+    return Answer(code)
+
+
+def _row(node: dict[str, Any]) -> tuple[object, ...]:
+    worker = node["worker"] or {}
+    clock = worker.get("clock_seconds")
+    return (
+        node["node"][:8],
+        node["host"],
+        _state(node),
+        f"{node['cpus']:g}",
+        node["measuring"],
+        "-" if clock is None else seconds(clock),
+        worker.get("kind", "-"),
+        worker.get("about") or "-",
+    )
+
+
+def _state(node: dict[str, Any]) -> str:
+    if not node["alive"]:
+        return "lost"
+    if not node["measuring"]:
+        return "no slot"
+    if node["worker"] is None:
+        return "idle"
+    return "busy" if node["worker"]["about"] else "hired"

@@ -1,0 +1,91 @@
+"""``--on`` and ``polygym cluster``, without a cluster and without Ray."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polygym.cli.commands import cluster
+from polygym.search.cluster import ray_transport
+from polygym.search.cluster import status as of_nodes
+from tests.cli.calling import call
+
+COMMANDS = (
+    ("sweep", "mvt", "--out", "found"),
+    ("collect", "corpus.sqlite"),
+    ("tune", "mvt", "--out", "found"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
+def test_without_ray_the_extra_is_named(
+    command: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(ray_transport, "find_spec", lambda _: None)
+    monkeypatch.chdir(tmp_path)
+    code, _, said = call(capsys, *command, "--on", "ray")
+    assert code == 2
+    assert "pip install 'polygym[ray]'" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_cluster_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, said = call(capsys, "sweep", "mvt", "--out", str(tmp_path / "x"), "--on", "dask")
+    assert code == 2
+    assert "--on: expected ray, ray://HOST:PORT or ray://auto, found 'dask'" in said
+
+
+class Pretended:
+    """A cluster of three nodes: one at work, one that only drives, one that is gone."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [self._node("a" * 9, False, measuring=1.0), self._node("b" * 9, True, CPU=2.0),
+                self._node("c" * 9, True, CPU=4.0, measuring=1.0)]  # fmt: skip
+
+    def _node(self, name: str, alive: bool, **resources: float) -> dict[str, Any]:
+        return {"NodeID": name, "NodeManagerHostname": "h", "Alive": alive, "Resources": resources}
+
+    def at_work(self, name: str) -> str:
+        return name
+
+    def call(self, worker: str, method: str, text: str) -> str:
+        assert (worker, method) == ("c" * 9, "status")
+        return '[{"row": "status", "about": "gemm", "clock_seconds": 0.001, "kind": "k"}]'
+
+    def ready(self, calls: list[str], seconds: float) -> list[str]:
+        return calls
+
+    def take(self, call: str) -> str:
+        return call
+
+    def close(self) -> None:
+        """Nothing is to be left."""
+
+
+def test_the_status_of_nodes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = of_nodes.status(Pretended(""))  # type: ignore[arg-type]
+    assert [one["node"][0] for one in found] == ["c", "b", "a"]
+    assert found[0]["worker"] == {"about": "gemm", "clock_seconds": 0.001, "kind": "k"}
+    assert found[1]["worker"] is found[2]["worker"] is None
+    monkeypatch.setattr(cluster, "RayTransport", Pretended)
+    code, said, _ = call(capsys, "cluster", "status", "10.0.0.1:6379")
+    assert code == 0
+    assert [line.split()[2] for line in said.splitlines()[1:]] == ["busy", "no", "lost"]
+
+
+def test_a_cluster_without_a_slot_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Pretended, "nodes", lambda self: [self._node("b", True, CPU=2.0)])
+    monkeypatch.setattr(cluster, "RayTransport", Pretended)
+    code, _, said = call(capsys, "cluster", "status")
+    assert code == 1
+    assert "no node offers a measuring slot" in said

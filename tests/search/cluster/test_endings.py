@@ -1,0 +1,110 @@
+"""Ends of episodes on a pretended fleet, and rewards that come later in a rollout."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import polygym  # noqa: F401 (registers the environments)
+from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.poly.baselines import original
+from polygym.envs.elsewhere import PENDING_STATUS
+from polygym.episodes.kernels import Source
+from polygym.measure.evaluation import EvaluationOptions
+from polygym.measure.worker.outcome import WorkerError
+from polygym.search.cluster.endings import FleetEndings, Waiting
+from polygym.search.cluster.fleet import Fleet
+from polygym.search.cluster.jobs import Json
+from tests.search.cluster.pretending import Machine, Pretended
+from tests.search.cluster.test_fleet import HASTY
+
+MVT = Source("mvt", None, Dataset.MINI, ())
+
+
+def evaluation(schedule: str, mapping: str, speedup: float = 3.0) -> Json:
+    times = {"seconds": 1.0, "baseline_seconds": speedup, "samples": [1.0]}
+    rest = {"baseline_samples": [speedup], "error_type": "", "error_details": "", "done": None}
+    found = {"schedule": schedule, "mapping": mapping, "status": "ok", "speedup": speedup}
+    return found | times | rest
+
+
+def answers(job: Json) -> Iterator[list[Json]]:
+    """Answer every question."""
+    for place, choice in zip(job["places"], job["choices"], strict=True):
+        yield [{"row": "evaluation", "place": place, "evaluation": evaluation(*choice)}]
+
+
+def refuses(job: Json) -> Iterator[list[Json]]:
+    yield [{"row": "failed", "reason": "no such program", "machine": False}]
+
+
+def test_a_question_is_asked_once() -> None:
+    machine = Machine(answer=answers)
+    schedule = original(MVT.load().scop)
+    with Fleet(Pretended({"a": machine}), patience=HASTY) as fleet, FleetEndings(fleet) as ends:
+        first, second = (ends.ask(MVT, EvaluationOptions(), schedule, DEFAULT) for _ in range(2))
+        assert first is second
+        assert first.result(20).speedup == 3.0
+    assert len(machine.jobs) == 1
+
+
+def test_a_node_that_dies_is_not_noticed() -> None:
+    machines = {"a": Machine(answer=answers, dies_after=3), "b": Machine(answer=answers)}
+    schedule = original(MVT.load().scop)
+    with Fleet(Pretended(machines), patience=HASTY) as fleet, FleetEndings(fleet) as ends:
+        asked = [
+            ends.ask(MVT, EvaluationOptions(timeout_factor=2.0 + k), schedule, DEFAULT)
+            for k in range(6)
+        ]
+        assert [one.result(20).speedup for one in asked] == [3.0] * 6
+
+
+def test_what_cannot_be_measured_is_an_error() -> None:
+    machine = Machine(answer=refuses)
+    schedule = original(MVT.load().scop)
+    with Fleet(Pretended({"a": machine}), patience=HASTY) as fleet, FleetEndings(fleet) as ends:
+        with pytest.raises(WorkerError, match="no such program"):
+            ends.ask(MVT, EvaluationOptions(), schedule, DEFAULT).result(20)
+        machine.answer = answers  # a failure is not remembered
+        assert ends.ask(MVT, EvaluationOptions(), schedule, DEFAULT).result(20).is_ok
+    with pytest.raises(WorkerError, match="closed"):
+        ends.ask(MVT, EvaluationOptions(timeout_factor=3), schedule, DEFAULT).result(20)
+
+
+def test_an_environment_goes_on_or_waits() -> None:
+    may_answer = threading.Event()
+
+    def late(job: Json) -> Iterator[list[Json]]:
+        may_answer.wait(20)
+        yield from answers(job)
+
+    env = gymnasium.make(
+        "polygym:polygym/Schedule-v0", kernel="mvt", dataset="mini", reward="log_speedup"
+    )
+    inner: Any = env.unwrapped
+    cluster = Pretended({"a": Machine(answer=late)})
+    with Fleet(cluster, patience=HASTY) as fleet, FleetEndings(fleet) as ends:
+        inner.elsewhere = ends
+        reward, info = _played(env)
+        assert (reward, info["status"]) == (0.0, PENDING_STATUS)
+        may_answer.set()
+        worth, found = info["pending"].settle()
+        assert found.speedup == 3.0
+        inner.elsewhere = Waiting(ends)
+        again, info = _played(env)
+        assert (again, info["status"], info["speedup"]) == (worth, "ok", 3.0)
+        assert "pending" not in info
+
+
+def _played(env: Any) -> tuple[float, dict[str, Any]]:
+    _, info = env.reset(seed=3)
+    dice = np.random.default_rng(3)
+    while True:
+        (allowed,) = np.nonzero(info["action_mask"])
+        _, reward, terminated, truncated, info = env.step(int(dice.choice(allowed)))
+        if terminated or truncated:
+            return float(reward), info
