@@ -8,7 +8,7 @@
 ``language`` has text, types, values and what a term computes; ``cost`` says what it costs; the
 ``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
-and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
+and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned. ``optimize`` makes a
 ``derivation``, which can be followed again; ``envs`` has this as an environment. ``code`` makes
 machine code of programs, calls and times it; ``gradient`` makes programs that compute derivatives
 of others. ``learning`` has
