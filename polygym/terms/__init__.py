@@ -8,12 +8,11 @@
 ``language`` has text, types, values and what a term computes; ``cost`` says what it costs; the
 ``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
-and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
-``derivation``, which can be followed again; ``envs`` has this as an environment. ``code`` makes
-machine code of programs, calls and times it; ``gradient`` makes programs that compute derivatives
-of others. ``learning`` has
-value functions that learn, ``saturation`` is another way to the same, by an e-graph, for
-comparison.
+and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned.
+``optimize`` makes a ``derivation``, which can be followed again; ``envs`` has this as an
+environment. ``learning`` has value functions that learn, ``saturation`` is another way to the same,
+by an e-graph, with records of its own (``saturated``). ``code`` makes machine code of programs,
+calls and times it; ``gradient`` makes programs that compute derivatives of others.
 """
 
 from __future__ import annotations

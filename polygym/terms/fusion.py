@@ -21,13 +21,16 @@ import numpy as np
 from polygym.rewrite.term import Term, postorder, term
 from polygym.search.planning.protocol import Values
 from polygym.terms.cost import Cost, StaticCost
+from polygym.terms.directed import Directed
 from polygym.terms.language.nodes import facts, is_lam, let
 from polygym.terms.language.substitution import opened
 from polygym.terms.language.types import Pair, Vector
+from polygym.terms.rules.rule import Rule
 from polygym.terms.sharing import Sharing
 
 __all__ = ["Expecting", "fused"]
 
+_READ = ("build", "tuple", "deltaVec", "constVec")
 _STEP = 1e-3
 _MOST_NODES = 3_000
 _MOST_STEPS = 100
@@ -80,21 +83,29 @@ def _redex(one: Term) -> Term:
 
 
 class Expecting:
-    """Expects what fusing loops saves, or binding what is shared, within the steps left."""
+    """Expects what fusing loops saves, or binding what is shared, within the steps left.
 
-    def __init__(self, cost: Cost | None = None) -> None:
+    Given the rules of a search, what those with a direction lead to (:mod:`polygym.terms.directed`)
+    is expected as well.
+    """
+
+    def __init__(self, cost: Cost | None = None, rules: Sequence[Rule] = ()) -> None:
         """Count by the static cost, if nothing else is said."""
         self._cost: Cost = StaticCost() if cost is None else cost
         self._sharing = Sharing(self._cost)
+        self._directed = Directed(rules)
 
     def __call__(self, states: Sequence[Term], horizon: int) -> Values:
         """Return what is expected, a row a state, a column for each number of steps."""
         found = self._sharing(states, horizon)
         for row, one in zip(found, states, strict=True):
-            if not any(part.head in ("build", "tuple") for part in postorder([one])):
+            if not any(part.head in _READ for part in postorder([one])):
                 continue
-            made, steps = fused(one)
-            saved = self._cost(one) - self._cost(made) - _STEP * steps
-            if steps and saved > 0.0:
-                row[steps:] = np.maximum(row[steps:], saved)
+            hoped = [fused(one)]
+            if not self._directed.is_empty:
+                hoped.append(self._directed(one))
+            for made, steps in hoped:
+                saved = self._cost(one) - self._cost(made) - _STEP * steps
+                if steps and saved > 0.0:
+                    row[steps:] = np.maximum(row[steps:], saved)
         return found

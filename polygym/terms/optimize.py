@@ -46,7 +46,7 @@ def optimized(
     plan = _affordable(Plan() if plan is None else plan, program.body)
     sets = [tuple(rules) for rules in phases] or [rules_named("simple")]
     if value is None and method in _WITH_A_VALUE:
-        value = Expecting()
+        value = Expecting(rules=joined(sets))
     body, steps = program.body, list[Step]()
     for rules in sets:
         system = TermSystem(rules)

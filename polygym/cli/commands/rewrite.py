@@ -11,13 +11,16 @@ import click
 from polygym.cli.answer import Answer
 from polygym.cli.options import json_option, seed_option
 from polygym.cli.output import heading, say, working
+from polygym.cli.racing import print_race, sizes_of
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
 from polygym.errors import InputError
 from polygym.files import write_atomically
 from polygym.search.planning import SEARCHES, Plan
+from polygym.terms.code.record import measured, measured_again
 from polygym.terms.derivation import Derivation, replayed
-from polygym.terms.language.printing import text_of
+from polygym.terms.gradient import gradient
+from polygym.terms.language.printing import text_of, text_of_program
 from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program
 from polygym.terms.optimize import optimized
@@ -25,6 +28,7 @@ from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS, joined, rules_named
 from polygym.terms.rules.table import parse_rules
 from polygym.terms.rules.verify import check_rules
+from polygym.terms.saturated import KIND, Saturation, replayed_saturation, saturate_program
 
 _HELP = """Rewrite terms by rules into cheaper ones, or follow a derivation again.
 
@@ -36,6 +40,8 @@ Examples:
   polygym rewrite optimize '(div (mul 2.0 (add x y)) (sub (add x y) 1))'
   polygym rewrite optimize gemm.ks --rules extended --search greedy
   polygym rewrite optimize gemm.ks --rules vectors --rules mine.rules
+  polygym rewrite optimize gemm.ks --measure --size n=500 --size l=500
+  polygym rewrite gradient gemm.ks > gradient.ks
   polygym rewrite replay found.json
 """
 
@@ -46,19 +52,40 @@ are those of a set, or of a file of your own, which are tried on random terms fi
 changes what is computed is refused with a counterexample. Costs are static: what the operators
 cost, loops counted 16 times.
 
+With --measure, the program and what it became are compiled and run in turn; what comes out is
+compared, and with the interpreter at small sizes. Sizes that are not given are 16.
+
 \b
 Examples:
   polygym rewrite optimize '(mul (add x y) (add x y))'
   polygym rewrite optimize axpy.ks --rules extended --json
+  polygym rewrite optimize axpy.ks --rules extended --measure --size n=1000
+"""
+
+_GRADIENT = """Write the program of a program's derivatives, by reverse-mode differentiation.
+
+TERM is a file with definitions, or a bare term in quotes. What is written takes the program's
+arguments and d$r, the derivative of whatever is wanted by the program's result (1.0 for a number's
+own gradient), and gives the derivatives by all arguments that have Floats.
+
+\b
+Examples:
+  polygym rewrite gradient '(mul x (exp y))'
+  polygym rewrite gradient gemm.ks --definition gemm
 """
 
 _REPLAY = """Follow a derivation again, step by step, by the rules that it names.
 
 FILE is what `polygym rewrite optimize --json` or `--out` wrote, or `export()` of
-polygym/Rewrite-v0. Exit code 1: a step leads elsewhere, or a rule does not apply.
+polygym/Rewrite-v0. Exit code 1: a step leads elsewhere, or a rule does not apply. What was found by
+saturation has no steps: its e-graph is grown again. What was measured is measured again, where its
+code has to be the same and has to compute the same.
 """
 
 _LONGEST = 400
+_EGRAPH = "egraph"
+_ALL_AT_ONCE = "all rules at once, arithmetic alone, what is shared charged once"
+_MOST_NODES = 600
 
 
 @click.group("rewrite", help=_HELP)
@@ -72,10 +99,12 @@ def command() -> None:
 @click.option(
     "--search",
     "method",
-    type=click.Choice(list(SEARCHES)),
+    type=click.Choice([*SEARCHES, _EGRAPH]),
     default="astar",
     show_default=True,
-    help="How to search: " + "; ".join(f"{name}, {does}" for name, does in SEARCHES.items()) + ".",
+    help="How to search: "
+    + "; ".join(f"{name}, {does}" for name, does in (*SEARCHES.items(), (_EGRAPH, _ALL_AT_ONCE)))
+    + ".",
 )
 @click.option(
     "--rules",
@@ -114,6 +143,14 @@ def command() -> None:
     metavar="FILE",
     help="Write the derivation there, to be replayed.",
 )
+@click.option("--measure", is_flag=True, help="Compile the terms, and time them in turn.")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME=N",
+    help="A size, or another Integer, for --measure.",
+)
 @seed_option("the dice of mcts and random")
 @json_option
 def optimize(
@@ -125,23 +162,59 @@ def optimize(
     budget: int,
     horizon: int,
     out: Path | None,
+    measure: bool,
+    sizes: Sequence[str],
     seed: int | None,
     as_json: bool,
 ) -> Answer:
     """Search, and print the derivation."""
+    if sizes and not measure:
+        raise InputError("--size: expected --measure beside it, found none")
+    given = sizes_of(sizes)
     program = _program(target, definition)
     phases = [_rules(names) for names in (first, sets) if names]
     plan = Plan(horizon=horizon, states=budget)
+    found: Derivation | Saturation
     with working(f"rewriting {program.name}"):
-        found = optimized(program, phases, method, plan, seed=seed or 0)
+        if method == _EGRAPH:
+            found = saturate_program(program, joined(phases), min(budget, _MOST_NODES))
+        else:
+            found = optimized(program, phases, method, plan, seed=seed or 0)
     record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
+    race = None
+    if measure:
+        with working(f"measuring {program.name}"):
+            race, record["measured"] = measured(program, found.result, given)
     if out is not None:
         write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
         return Answer(document=record)
     _print(found)
+    if race is not None:
+        print_race(race, record["measured"]["compared_with_interpreter"])
     if out is not None:
         say(f"written to {out}")
+    return Answer()
+
+
+@command.command("gradient", help=_GRADIENT)
+@click.argument("target", metavar="FILE|'(TERM)'")
+@click.option("--definition", metavar="NAME", help="Which definition of the file (else the last).")
+@json_option
+def differentiate(target: str, definition: str | None, as_json: bool) -> Answer:
+    """Write the text of a program's gradient."""
+    found = gradient(_program(target, definition))
+    if as_json:
+        parameters = {name: str(kind) for name, kind in found.parameters}
+        return Answer(
+            document={
+                "name": found.name,
+                "parameters": parameters,
+                "result": str(found.result),
+                "program": text_of_program(found),
+            }
+        )
+    say(text_of_program(found))
     return Answer()
 
 
@@ -156,7 +229,13 @@ def replay(file: str, as_json: bool) -> Answer:
     except ValueError as error:
         raise InputError(f"{shorten(file)}: expected JSON: {error}") from None
     try:
-        found = replayed(record, shorten(file))
+        where = shorten(file)
+        is_saturation = isinstance(record, dict) and record.get("kind") == KIND
+        found = replayed_saturation(record, where) if is_saturation else replayed(record, where)
+        race, again = None, None
+        if "measured" in record:
+            with working(f"measuring {found.program.name}"):
+                race, again = measured_again(found.program, found.result, record["measured"], where)
     except InputError as error:
         if as_json:
             return Answer(1, {"agrees": False, "error": str(error)})
@@ -164,9 +243,12 @@ def replay(file: str, as_json: bool) -> Answer:
         say(f": {error}", err=True)
         return Answer(1)
     if as_json:
-        return Answer(document={"agrees": True, **found.to_json()})
+        more = {} if again is None else {"measured": again}
+        return Answer(document={"agrees": True, **found.to_json(), **more})
     _print(found)
-    say("every step holds", fg="green")
+    if race is not None and again is not None:
+        print_race(race, again["compared_with_interpreter"])
+    say("the term is there" if is_saturation else "every step holds", fg="green")
     return Answer()
 
 
@@ -190,8 +272,11 @@ def _rules(names: Sequence[str]) -> tuple[Rule, ...]:
     return joined(found)
 
 
-def _print(found: Derivation) -> None:
+def _print(found: Derivation | Saturation) -> None:
     program = found.program
+    if isinstance(found, Saturation):
+        _print_saturation(found)
+        return
     heading("a term" if program.name == "it" else program.name)
     say(f"  {found.costs[0]:>12g}  {shorten(text_of(found.terms[0]), _LONGEST)}")
     for step, one, cost in zip(found.steps, found.terms[1:], found.costs[1:], strict=True):
@@ -204,3 +289,14 @@ def _print(found: Derivation) -> None:
     say(
         f"  {found.costs[0]:g} → {found.costs[-1]:g}, {saved:.1%} less, in {len(found.steps)} steps"
     )
+
+
+def _print_saturation(found: Saturation) -> None:
+    program, made = found.program, found.found
+    heading("a term" if program.name == "it" else program.name)
+    say(f"  {found.initial_cost:>12g}  {shorten(text_of(program.body), _LONGEST)}")
+    say(f"  {made.cost:>12g}  {shorten(text_of(made.term), _LONGEST)}")
+    size = "all that the rules lead to" if made.is_complete else "as far as it may grow"
+    say(f"  {len(found.rules)} rules, an e-graph of {made.nodes} nodes: {size}")
+    saved = 1.0 - made.cost / found.initial_cost if found.initial_cost else 0.0
+    say(f"  {found.initial_cost:g} → {made.cost:g}, {saved:.1%} less")

@@ -4,7 +4,8 @@
 takes and leaves. ``emit`` writes it, with a ``writer`` for its ``statements`` and ``scalars`` for
 numbers. ``build`` has it compiled, ``compiled`` is the function that users call, with ``arrays``
 for arguments. ``timed`` runs programs in turn in the measuring worker, on ``data`` of its own, and
-``clock`` is that as a cost.
+``clock`` is that as a cost; ``oracle`` compares code with the interpreter, and ``record`` writes
+both down.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from polygym.terms.language.nodes import FALSE, TRUE, bound, lam, let, variable
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Base, Pair, Type, Vector
 from polygym.terms.language.values import Value
 
-__all__ = ["LENGTH", "random_term", "random_value"]
+__all__ = ["LENGTH", "random_term", "random_value", "zero_term"]
 
 Dice: TypeAlias = np.random.Generator
 
@@ -72,6 +72,17 @@ def random_term(kind: Type, scope: Sequence[Type], dice: Dice, depth: int = 2) -
             return term("tuple", *map(part, parts))
         case _:
             return _scalar(kind, part, dice)
+
+
+def zero_term(kind: Type) -> Term:
+    """Return the zero of a type, as far as it has one."""
+    match kind:
+        case Vector(element):
+            return term("constVec", term(LENGTH), zero_term(element))
+        case Pair(parts):
+            return term("tuple", *map(zero_term, parts))
+        case _:
+            return FALSE if kind == BOOL else term(0.0 if kind == FLOAT else 0)
 
 
 def _scalar(kind: Type, part: object, dice: Dice) -> Term:

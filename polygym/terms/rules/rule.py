@@ -32,9 +32,12 @@ __all__ = [
     "lifted_at",
 ]
 
+_ZERO, _NOTHING = term(0.0), term(0)
+
 CONDITIONS = {
     "absent": "(absent x ?a): x does not occur in ?a",
     "constant": "(constant ?a): ?a is a number or a truth value that is written out",
+    "zero": "(zero ?a): ?a is 0, or constVec or tuple of such, written out",
     "float": "(float ?a): ?a is a Float",
     "integer": "(integer ?a): ?a is an Integer",
     "bool": "(bool ?a): ?a is a truth value",
@@ -64,6 +67,8 @@ class Condition:
                     and (not isinstance(one.head, str) or kind == BOOL)
                     and (facts(one).free == 0 and ":" not in str(one.head))
                 )
+            case "zero":
+                return _is_zero(one)
             case "float":
                 return kind == FLOAT
             case "integer":
@@ -76,6 +81,15 @@ class Condition:
     def __str__(self) -> str:
         """Return the text."""
         return " ".join(filter(None, [f"({self.word}", self.binder, self.meta])) + ")"
+
+
+def _is_zero(one: Term) -> bool:
+    """Whether a term is written as a zero; -0.0 is none, to which adding 0.0 makes a difference."""
+    if one.head == "constVec":
+        return _is_zero(one.children[1])
+    if one.head == "tuple":
+        return all(map(_is_zero, one.children))
+    return one is _ZERO or one is _NOTHING
 
 
 @dataclass(frozen=True, slots=True)

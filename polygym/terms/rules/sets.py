@@ -2,7 +2,8 @@
 
 ``binding`` and ``arithmetic`` are the two parts of Table 3 of *Knossos: Compiling AI with AI*,
 ``simple`` is both; ``vectors`` are the rules of Table 4 for its first phase, ``extended`` is
-everything of both tables; ``functions`` are a few more, and ``all`` has them too.
+everything of both tables, with the ``simplification`` of the second phase. ``functions`` are a few
+more, ``gradients`` those for sums of vectors that are mostly zero; ``all`` has them too.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ _TABLES = {
     "simple": ("arithmetic", "binding"),
     "vectors": ("vectors",),
     "extended": ("arithmetic", "binding", "vectors", "simplification"),
+    "simplification": ("simplification",),
     "functions": ("functions",),
-    "all": ("arithmetic", "binding", "vectors", "simplification", "functions"),
+    "gradients": ("gradients",),
+    "all": ("arithmetic", "binding", "vectors", "simplification", "functions", "gradients"),
 }
 SETS = tuple(_TABLES)
 

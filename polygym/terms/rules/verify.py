@@ -28,7 +28,7 @@ from polygym.terms.language.printing import text_of
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, Pair, Type, Vector
 from polygym.terms.language.values import Value, close, is_regular
 from polygym.terms.rules.pattern import Binder, Let, Match, Meta, Node, Pattern, instance, metas
-from polygym.terms.rules.random_terms import random_term, random_value
+from polygym.terms.rules.random_terms import random_term, random_value, zero_term
 from polygym.terms.rules.rule import Rewriting, Rule, applied
 
 __all__ = ["Counterexample", "check_rules", "counterexample"]
@@ -207,7 +207,12 @@ def _source(
     types |= _let_types(rule.source, kinds)
     for name, meta in scopes.items():
         around = [types.get(binder, INTEGER) for binder in meta.scope]
-        made = random_term(kinds[name], around, dice, int(dice.integers(0, 3)))
+        is_zero = any(one.word == "zero" and one.meta == name for one in rule.conditions)
+        made = (
+            zero_term(kinds[name])
+            if is_zero
+            else random_term(kinds[name], around, dice, int(dice.integers(0, 3)))
+        )
         known.found[name] = made, meta.scope
     try:
         found = instance(rule.source, known)

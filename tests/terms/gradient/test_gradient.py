@@ -18,7 +18,7 @@ from polygym.terms.gradient.chain import NEEDS, RULES
 from polygym.terms.language.interpreter import evaluate
 from polygym.terms.language.nodes import check_bound, free_variables
 from polygym.terms.language.printing import text_of_program
-from polygym.terms.language.program import Program
+from polygym.terms.language.program import Program, sizes_in
 from polygym.terms.language.reading import parse_program
 from polygym.terms.language.types import FLOAT, INTEGER, Pair, Vector
 from polygym.terms.language.values import Failure, close, is_regular, numbers_in
@@ -227,3 +227,33 @@ def test_a_program_that_is_deep_is_differentiated() -> None:
     reverse = gradient(parse_program(text))
     by_x, _ = evaluate(reverse, {"x": 1.0, "y": 2.0, "d$r": 1.0})
     assert by_x == pytest.approx(0.999**1000)
+
+
+def test_the_gradients_that_come_along_are_those_that_are_made() -> None:
+    made = [text_of_program(gradient(one)) for one in programs("network")]
+    assert [text_of_program(one) for one in programs("gradients")] == made
+
+
+def test_the_papers_gradient_of_a_convolution_is_that_which_is_made() -> None:
+    """Figure 13 was made from a program that it does not show."""
+    (paper,) = programs("convolution")
+    made = next(one for one in programs("gradients") if one.name == "rev$conv1d")
+    dice = np.random.default_rng(6)
+    kernels = dice.random((2, 3, 4)).tolist()
+    image = dice.random((3, 5)).tolist()
+    d = dice.random((2, 5)).tolist()
+    wanted = evaluate(paper, {"var0": (kernels, image, d)})
+    found = evaluate(made, {"kernels": kernels, "image": image, "d$r": d})
+    assert close(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["conv1d", "rectifier", "dense", "squared_error", "loss"])
+def test_layers_of_a_network(name: str) -> None:
+    program = next(one for one in programs("network") if one.name == name)
+    sizes = {"k": 2, "l": 2, "kn": 2, "n": 3, "o": 2}
+    dice = np.random.default_rng(7)
+    values = {
+        one: (0.1 + dice.random([sizes[size] for size in sizes_in(kind)])).tolist()
+        for one, kind in program.parameters
+    }
+    assert compare(program, values, dice)

@@ -1,0 +1,115 @@
+"""What is left of a term when the rules that have a direction are used wherever they apply.
+
+Rules of vectors, tuples and gradients move what is built outwards and sums inwards: a sum of tuples
+becomes a tuple of sums, a sum of vectors a vector of sums, a sum of what is zero but in one place
+the vector of it. On the way the term may be dearer for a while; what comes out at the end is what a
+search can hope for, and so many steps away. Vectors and tuples that a ``let`` binds are put where
+they are read, as in :mod:`polygym.terms.fusion`.
+
+What a node becomes is remembered, so that of two terms that differ in one place nearly everything
+is known.
+
+    >>> from polygym.terms.language.printing import text_of
+    >>> from polygym.terms.language.reading import parse_program
+    >>> from polygym.terms.rules.sets import rules_named
+    >>> program = parse_program('''(def f (Vec n Float) ((v : Vec n Float))
+    ...   (sumbuild n (lam i (deltaVec n i (index i v)))))''')
+    >>> made, steps = Directed(rules_named("gradients"))(program.body)
+    >>> text_of(made), steps
+    ('(build n (lam (i1 : Integer) (index i1 v)))', 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.deep import Deep, run
+from polygym.terms.language.nodes import facts
+from polygym.terms.language.substitution import opened
+from polygym.terms.language.types import Pair, Vector
+from polygym.terms.rules.pattern import Let, Node
+from polygym.terms.rules.rule import Rewriting, Rule, Selection, applied
+from polygym.terms.rules.sets import rules_named
+
+__all__ = ["Directed"]
+
+_SETS = ("simplification", "vectors", "functions", "gradients")
+_MOST_NODES = 3_000
+_MOST = 200_000
+
+
+class Directed:
+    """Uses those of some rules that have a direction until none applies."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        """Choose the rules: those of the sets that say how vectors and tuples become simpler."""
+        directed = {rule for name in _SETS for rule in rules_named(name)}
+        self._by_head: dict[str, list[Rewriting | Selection]] = {}
+        for rule in rules:
+            if rule in directed and isinstance(rule, Rewriting | Selection):
+                self._by_head.setdefault(_head_of(rule), []).append(rule)
+        self._known: dict[Term, tuple[Term, int]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no such rule."""
+        return not self._by_head
+
+    def __call__(self, root: Term) -> tuple[Term, int]:
+        """Return what a term becomes, and in how many steps."""
+        if len(self._known) > _MOST:
+            self._known.clear()
+        found: tuple[Term, int] = run(self._made(root))
+        return found
+
+    def _made(self, one: Term) -> Deep[tuple[Term, int]]:
+        if not one.children:
+            return one, 0
+        if one in self._known:
+            return self._known[one]
+        if facts(one).nodes > _MOST_NODES:
+            return one, 0
+        made, steps = self._next(one), 1
+        if made is None:
+            parts, steps = [], 0
+            for child in one.children:
+                part, more = yield self._made(child)
+                parts.append(part)
+                steps += more
+            rebuilt = term(one.head, *parts)
+            made = rebuilt if rebuilt is one else self._next(rebuilt)
+            if made is None or made is one:
+                self._known[one] = rebuilt, steps
+                return rebuilt, steps
+            steps += 1
+        last, more = yield self._made(made)
+        self._known[one] = last, steps + more
+        return last, steps + more
+
+    def _next(self, one: Term) -> Term | None:
+        """Return a node after one step, None where no rule applies to itself."""
+        if one.head == "let":
+            value, body = one.children
+            # What a vector or tuple needs for its parts is in their way, too.
+            is_read = isinstance(facts(one).type, Vector | Pair) or not value.children
+            is_read |= isinstance(facts(value).type, Vector | Pair)
+            if is_read or not facts(body).free & 1:
+                return opened(body, value)
+        for rule in self._by_head.get(str(one.head), ()):
+            found = applied(rule, one)
+            if found is not None:
+                return found
+        return None
+
+
+def _head_of(rule: Rewriting | Selection) -> str:
+    if isinstance(rule, Selection):
+        return "select"
+    match rule.source:
+        case Node(head, _):
+            return head
+        case Let():
+            return "let"
+        case _:
+            return "lam"
