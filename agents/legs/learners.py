@@ -25,6 +25,10 @@ def learner_of(experiment: Experiment, seed: int, checkpoint: Path) -> Learner:
         from agents.legs.iteration import ExpertIteration
 
         return ExpertIteration.begun(experiment, seed, checkpoint)
+    if experiment.algorithm == "knossos":
+        from agents.legs.knossos import Knossos
+
+        return Knossos.begun(experiment, seed, checkpoint)
     from agents.legs.baselines import Baseline
 
     return Baseline.begun(experiment, seed, checkpoint)
