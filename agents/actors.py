@@ -22,6 +22,7 @@ from agents.policies.heuristics import Heuristic
 from agents.policies.networks import Network
 from agents.policies.protocol import Policy
 from agents.policies.tree import TreeSearch
+from agents.rewriting import REWRITE
 from agents.training import trained
 from polygym.episodes.ids import IDS, SCHEDULE
 from polygym.episodes.policies import DETERMINISTIC, POLICIES
@@ -131,6 +132,11 @@ def agents_of(
             f"found {name}"
         )
     experiment, models = trained(Path(name))
+    if experiment.environment == REWRITE:
+        raise InputError(
+            f"{name}: expected a policy, found value functions of terms; they are for "
+            "`polygym rewrite optimize --policy`"
+        )
     if not models:
         raise InputError(f"{name}: expected a seed that has been trained to its end, found none")
     kind = algorithm_of(experiment.algorithm)

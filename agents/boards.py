@@ -11,7 +11,7 @@ stands beside it. Tables have the same, episode by episode.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,15 +33,19 @@ def show_leg(
     speed: float,
     episodes: Sequence[Played],
     evaluations: Sequence[Judged],
+    told: Mapping[str, float],
 ) -> None:
-    """Write what a leg that ended after so many steps came to; rows are those of the tables."""
+    """Write what a leg that ended after so many steps came to; rows are those of the tables.
+
+    ``told`` is what the learner has to say beside them.
+    """
     place = boards(folder)
     if place is None:
         return
     from torch.utils.tensorboard import SummaryWriter
 
     with SummaryWriter(str(place / "legs")) as writer:
-        for name, value in scalars(speed, episodes, evaluations).items():
+        for name, value in {**scalars(speed, episodes, evaluations), **told}.items():
             writer.add_scalar(name, value, steps)
 
 

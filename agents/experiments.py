@@ -4,7 +4,7 @@ A file has one environment's name at the top, and below it what is to be trained
 on what::
 
     polygym/Optimize-v0:
-      algorithm: maskable-ppo        # or ppo, a2c, dqn, cloning, expert-iteration
+      algorithm: maskable-ppo        # or ppo, a2c, dqn, cloning, expert-iteration; knossos
       network: sets                  # sets or mlp
       kernels: split:train           # a selection; parts of splits are entries
       arguments:                     # of the environment, but for the kernel and the seed
@@ -23,6 +23,9 @@ on what::
 For cloning there is one more entry, ``teacher``: whose decisions are learned. It is a rule
 (``earliest``), a corpus (``corpus``: those that come with polygym), or the file of one.
 
+For ``polygym/Rewrite-v0`` the kernels are terms, the algorithm is knossos and a step an epoch
+(:mod:`agents.rewriting`).
+
 Everything but the kernels and the steps may be missing. Every key is checked when the file is read,
 and what is wrong is said by its place: nothing is found out after an hour.
 """
@@ -40,7 +43,9 @@ import gymnasium
 
 from agents.legs.options import OPTIONS, defaults
 from agents.models import algorithm_of, new_model
+from agents.places import Place
 from agents.policies.protocol import inner
+from agents.rewriting import GRAPH, KNOSSOS, REWRITE, check_terms, terms_of
 from agents.splits import chosen
 from agents.wrappers import WRAPPERS, ChoosesKernels
 from polygym.episodes.ids import IDS, OPTIMIZE
@@ -49,8 +54,8 @@ from polygym.episodes.policies import POLICIES
 from polygym.errors import InputError
 from polygym.search.corpus.held_out import TEST_KERNELS
 
-ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration")
-NETWORKS = ("sets", "mlp")
+ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration", KNOSSOS)
+NETWORKS = ("sets", "mlp", GRAPH)
 CORPUS = "corpus"
 """The teacher that is what comes with polygym."""
 
@@ -143,7 +148,7 @@ def read(file: Path, overrides: Sequence[str] = ()) -> Experiment:
         _override(data, text)
     found = parsed(data, str(file))
     if is_file(found.teacher) and not Path(found.teacher).exists():
-        raise _Place(str(file), f"{found.environment}.teacher").wrong(
+        raise Place(str(file), f"{found.environment}.teacher").wrong(
             "a corpus that is there", found.teacher
         )
     return found
@@ -156,11 +161,13 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
         InputError: an entry is wrong.
     """
     ((environment, own),) = data.items()
-    if environment not in IDS:
-        raise InputError(f"{file}: expected one of {', '.join(IDS)}, found {environment!r}")
-    at = _Place(file, str(environment))
-    known = [one.name for one in fields(Experiment) if one.name != "environment"]
-    entries = at.mapping(own, known)
+    known = (*IDS, REWRITE)
+    if environment not in known:
+        raise InputError(f"{file}: expected one of {', '.join(known)}, found {environment!r}")
+    of_terms = environment == REWRITE
+    read = terms_of if of_terms else chosen
+    at = Place(file, str(environment))
+    entries = at.mapping(own, [one.name for one in fields(Experiment) if one.name != "environment"])
     for name in ("kernels", "steps"):
         if name not in entries:
             raise InputError(f"{at}: the entry {name} is missing")
@@ -169,26 +176,33 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
     )
     found = Experiment(
         environment,
-        at.part("kernels").selection(entries["kernels"]),
+        at.part("kernels").selection(entries["kernels"], read),
         at.part("steps").whole(entries["steps"], 1),
-        at.part("algorithm").one_of(entries.get("algorithm", "maskable-ppo"), ALGORITHMS),
-        at.part("network").one_of(entries.get("network", "sets"), NETWORKS),
+        at.part("algorithm").one_of(
+            entries.get("algorithm", KNOSSOS if of_terms else "maskable-ppo"), ALGORITHMS
+        ),
+        at.part("network").one_of(entries.get("network", GRAPH if of_terms else "sets"), NETWORKS),
         at.part("arguments").mapping(entries.get("arguments", {})),
         at.part("wrappers").wrappers(entries.get("wrappers", [])),
         at.part("hyperparameters").mapping(entries.get("hyperparameters", {})),
-        at.part("every").whole(entries.get("every", 4096), 1),
+        at.part("every").whole(entries.get("every", 1 if of_terms else 4096), 1),
         Evaluated(
-            at.part("evaluation.kernels").selection(evaluation.get("kernels") or "", empty=True),
+            at.part("evaluation.kernels").selection(
+                evaluation.get("kernels") or "", read, empty=True
+            ),
             at.part("evaluation.episodes").whole(evaluation.get("episodes", 1), 1),
         ),
         at.part("seeds").seeds(entries.get("seeds", [0])),
-        at.part("teacher").teacher(entries.get("teacher", "")),
+        _teacher(entries.get("teacher", ""), at.part("teacher")),
     )
-    _check(found, at)
+    if of_terms:
+        check_terms(found, at)
+    else:
+        _check(found, at)
     return found
 
 
-def _check(found: Experiment, at: _Place) -> None:
+def _check(found: Experiment, at: Place) -> None:
     """Make what is to be made once, so that nothing is wrong with it later."""
     for name in RESERVED_ARGUMENTS:
         if name in found.arguments:
@@ -202,6 +216,13 @@ def _check(found: Experiment, at: _Place) -> None:
         raise InputError(f"{at.part('arguments')}: {error}") from None
     except TypeError as error:  # an argument that there is not
         raise InputError(f"{at.part('arguments')}: {plain(error)}") from None
+    if found.algorithm == KNOSSOS:
+        raise InputError(
+            f"{at.part('algorithm')}: expected another one than {KNOSSOS}, which "
+            f"learns in {REWRITE} alone"
+        )
+    if found.network == GRAPH:
+        raise InputError(f"{at.part('network')}: expected sets or mlp, found {GRAPH}")
     if found.algorithm == "dqn" and found.network == "sets":
         raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
     _check_teacher(found, at)
@@ -217,7 +238,7 @@ def _load(found: Experiment, env: Any) -> None:
         load(inner(env).subject_of(name))
 
 
-def _check_teacher(found: Experiment, at: _Place) -> None:
+def _check_teacher(found: Experiment, at: Place) -> None:
     """Refuse cloning without a teacher, teachers elsewhere, and what nobody may learn from."""
     if found.algorithm != "cloning":
         if found.teacher:
@@ -241,12 +262,20 @@ def _check_teacher(found: Experiment, at: _Place) -> None:
         )
 
 
+def _teacher(found: object, at: Place) -> str:
+    if not isinstance(found, str):
+        raise at.wrong(_TEACHERS, found)
+    if is_file(found) and Path(found).suffix not in (".sqlite", ".xz"):
+        raise at.wrong(_TEACHERS, found)
+    return found
+
+
 def is_file(teacher: str) -> bool:
     """Whether a teacher is the file of a corpus."""
     return teacher != CORPUS and teacher != "" and teacher not in POLICIES
 
 
-def _check_hyperparameters(found: Experiment, at: _Place) -> None:
+def _check_hyperparameters(found: Experiment, at: Place) -> None:
     """Refuse what an algorithm does not take, and values with which it cannot be made."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
@@ -302,82 +331,3 @@ def _override(data: dict[Any, Any], text: str) -> None:
         own[last] = yaml.safe_load(value)
     except (AttributeError, TypeError, yaml.YAMLError):
         raise InputError(f"an override: expected an entry of the file, found {text!r}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in a file something stands, for messages; reads what stands there."""
-
-    file: str
-    path: str
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.path}"
-
-    def part(self, name: str) -> _Place:
-        return _Place(self.file, f"{self.path}.{name}")
-
-    def wrong(self, expected: str, found: object) -> InputError:
-        return InputError(f"{self}: expected {expected}, found {found!r}")
-
-    def mapping(self, found: object, known: Sequence[str] | None = None) -> dict[str, Any]:
-        if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
-            raise self.wrong("entries by their names", found)
-        for key in found:
-            if known is not None and key not in known:
-                raise InputError(
-                    f"{self.part(key)}: expected one of {', '.join(known)}, found {key}"
-                )
-        return dict(found)
-
-    def whole(self, found: object, least: int) -> int:
-        if type(found) is not int or found < least:
-            raise self.wrong(f"a number from {least} on", found)
-        return found
-
-    def one_of(self, found: object, known: Sequence[str]) -> str:
-        if found not in known:
-            raise self.wrong(f"one of {', '.join(known)}", found)
-        return str(found)
-
-    def selection(self, found: object, *, empty: bool = False) -> str:
-        text = ", ".join(found) if isinstance(found, list) and _are_texts(found) else found
-        if not isinstance(text, str) or not (text.strip() or empty):
-            raise self.wrong("a selection of kernels", found)
-        if text.strip():
-            try:
-                chosen(text)
-            except InputError as error:
-                raise InputError(f"{self}: {error}") from None
-        return text
-
-    def teacher(self, found: object) -> str:
-        if not isinstance(found, str):
-            raise self.wrong(_TEACHERS, found)
-        if is_file(found) and Path(found).suffix not in (".sqlite", ".xz"):
-            raise self.wrong(_TEACHERS, found)
-        return found
-
-    def seeds(self, found: object) -> tuple[int, ...]:
-        if not isinstance(found, list) or not found or len(set(map(str, found))) != len(found):
-            raise self.wrong("different seeds in a list", found)
-        return tuple(self.whole(one, 0) for one in found)
-
-    def wrappers(self, found: object) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-        if not isinstance(found, list):
-            raise self.wrong("a list of wrappers", found)
-        return tuple(self._wrapper(one) for one in found)
-
-    def _wrapper(self, found: object) -> tuple[str, Mapping[str, Any]]:
-        name: object = found
-        given: object = {}
-        if isinstance(found, Mapping) and len(found) == 1:
-            ((name, given),) = found.items()
-        if not isinstance(name, str) or name not in WRAPPERS:
-            raise self.wrong(f"one of {', '.join(WRAPPERS)}, with arguments or without", found)
-        known = [one for one in signature(WRAPPERS[name].__init__).parameters if one != "env"][1:]
-        return name, self.part(name).mapping(given, known)
-
-
-def _are_texts(found: Sequence[object]) -> bool:
-    return all(isinstance(one, str) for one in found)

@@ -10,7 +10,7 @@ A folder has for every seed::
 
     experiment.yaml             what is trained, as it was read
     seed-0/checkpoint.zip       the model after the last leg; replay-N.pkl beside it for dqn, and
-                                replay-N.npz for expert iteration
+                                replay-N.npz for expert iteration and knossos
     seed-0/episodes.csv         every episode: steps so far, kernel, reward, length, status
     seed-0/evaluations.csv      after every leg: steps, kernel, episode, reward, status, speedup
     seed-0/model.zip            the model at the end, with model.json, which says what it is
@@ -36,6 +36,7 @@ from agents.legs import Learner, learner_of
 from agents.legs.protocol import memory_of
 from agents.policies.networks import Network
 from agents.policies.protocol import inner, run_episode
+from agents.rewriting import REWRITE
 from agents.splits import chosen
 from agents.tables import Judged, Played, append, rows_of
 from polygym.errors import InputError, PolygymError
@@ -148,7 +149,7 @@ def _train_seed(
         append(folder / "evaluations.csv", EVALUATIONS, shown, first)
         _save(learner, checkpoint)
         speed = (steps - first) / max(1e-9, time.monotonic() - began)
-        show_leg(folder, steps, speed, episodes, shown)
+        show_leg(folder, steps, speed, episodes, shown, learner.told)
         tell(
             f"seed {seed}: {steps} of {experiment.steps} steps, {speed:.0f} a second; mean reward "
             f"of {len(episodes)} episodes {_mean(episodes)}"
@@ -164,6 +165,9 @@ def _evaluated(
     """Let the model play, the likeliest action each time, and return what came of it."""
     if not experiment.evaluation.kernels.strip():
         return []
+    if experiment.environment == REWRITE:
+        found: list[Judged] = model.judged()
+        return found
     found = []
     for kernel in chosen(experiment.evaluation.kernels):
         env, policy = make_env(experiment, kernel), Network(model)

@@ -4,8 +4,9 @@ A *leg* is so many steps, from one checkpoint to the next (:mod:`agents.training
 one. ``protocol`` says what that is, ``learners`` which one an algorithm has, ``beginning`` loads
 what every leg begins with. ``baselines`` are the algorithms of stable-baselines3 and sb3-contrib as
 they are, ``cloning`` learns to do what a teacher did in ``demonstrations``, ``iteration`` what a
-search finds that the network itself guides. The last two keep ``positions``, and share how a
-network is ``fitting`` them; ``options`` are their hyperparameters.
+search finds that the network itself guides. These two keep ``positions``, and share how a network
+is ``fitting`` them. ``knossos`` trains no policy but the value function of searches over terms.
+``options`` are the hyperparameters.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ DQN's replay buffer is kept beside its checkpoint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ class Baseline:
     experiment: Experiment
     model: Any
     memory: str
+    told: dict[str, float] = field(default_factory=dict)
 
     @staticmethod
     def begun(

@@ -7,7 +7,7 @@ all of them before any comes again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class Cloning:
     shown: Positions
     seed: int
     memory: str = ""
+    told: dict[str, float] = field(default_factory=dict)
 
     @staticmethod
     def begun(experiment: Experiment, seed: int, checkpoint: Path) -> Cloning:

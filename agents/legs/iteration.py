@@ -13,7 +13,7 @@ Source: Anthony, Tian and Barber, Thinking fast and slow with deep learning and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ class ExpertIteration:
     replay: Positions
     seed: int
     memory: str = ".npz"
+    told: dict[str, float] = field(default_factory=dict)
 
     @staticmethod
     def begun(experiment: Experiment, seed: int, checkpoint: Path) -> ExpertIteration:

@@ -31,6 +31,10 @@ def learner_of(
         from agents.legs.iteration import ExpertIteration
 
         return ExpertIteration.begun(experiment, seed, checkpoint)
+    if experiment.algorithm == "knossos":
+        from agents.legs.knossos import Knossos
+
+        return Knossos.begun(experiment, seed, checkpoint)
     from agents.legs.baselines import Baseline
 
     return Baseline.begun(experiment, seed, checkpoint, elsewhere)

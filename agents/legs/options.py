@@ -65,6 +65,42 @@ class IterationOptions(FittingOptions):
         _expect("replay_size", self.replay_size, least=1)
 
 
+@dataclass(frozen=True, slots=True)
+class KnossosOptions:
+    """How searches over terms explore, and how the network is fitted to what they saw.
+
+    An epoch has so many ``expressions``; of each a ``search`` looks at ``states`` terms by
+    ``first_rules``, and as many by all rules. For the rest see
+    :class:`polygym.terms.learning.training.Teaching`; without ``rounds`` kinds are counted alone.
+    Evaluations are ``evaluation_search``, with ``evaluation_states``.
+    """
+
+    learning_rate: float = 2e-3
+    batch_size: int = 32
+    expressions: int = 6
+    search: str = "astar"
+    states: int = 1500
+    search_batch: int = 64
+    first_rules: str = "binding"
+    width: int = 48
+    rounds: int = 3
+    kept: int = 1000
+    memory: int = 36
+    updates: int = 64
+    evaluation_search: str = "astar"
+    evaluation_states: int = 5000
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no sense."""
+        _expect("learning_rate", self.learning_rate, more_than=0)
+        _expect("rounds", self.rounds, least=0)
+        for name in (
+            "batch_size", "expressions", "states", "search_batch", "kept", "memory", "updates",
+            "evaluation_states",
+        ):  # fmt: skip
+            _expect(name, getattr(self, name), least=1)
+
+
 OPTIONS: Mapping[str, type[FittingOptions]] = {
     "cloning": CloningOptions,
     "expert-iteration": IterationOptions,

@@ -12,11 +12,14 @@ class Learner(Protocol):
     """Does one leg, which begins with a checkpoint, and what is beside it, and nothing else."""
 
     model: Any
-    """A model of stable-baselines3 or sb3-contrib: what is evaluated and kept, and how many steps
-    were taken (``num_timesteps``)."""
+    """What is evaluated and kept, and how many steps were taken (``num_timesteps``): a model of
+    stable-baselines3 or sb3-contrib, or one that says itself how it is ``judged``."""
 
     memory: str
     """How the file ends that is kept beside the checkpoint; "" where none is."""
+
+    told: dict[str, float]
+    """Numbers of the last leg for TensorBoard, beside those of the tables, by their names."""
 
     def leg(self) -> list[Played]:
         """Learn up to the next checkpoint; return the episodes that ended meanwhile."""

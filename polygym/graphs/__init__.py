@@ -11,8 +11,9 @@
 comes from: the ``library`` of networks, ``onnx`` files, and folders that were ``saved``;
 ``sources`` tells them apart. What is done with it: ``rules`` are the tables, ``costs`` says what a
 node costs, ``optimize`` saturates and extracts, ``backtracked`` is the search that this is compared
-with, and ``envs`` has both as environments. ``running`` compiles and runs it; ``race`` has it run
-beside others (``peers``), timed in turn (``interleaved``). ``study`` makes the paper's tables.
+with, ``substitutions`` has graphs searched as terms are, and ``envs`` has both as environments.
+``running`` compiles and runs it; ``race`` has it run beside others (``peers``), timed in turn
+(``interleaved``). ``study`` makes the paper's tables.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``protocol`` says what a system is, ``searches`` calls them by name: ``astar`` (with a value
 function, or greedy without), ``mcts``, ``beam``, random ``walks``, ``breadth`` first. What each saw
-is ``explored``, of which value functions learn.
+is ``explored``, of which value functions learn. ``episodes`` has environments searched.
 """
 
 from __future__ import annotations

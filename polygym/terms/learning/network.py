@@ -1,34 +1,32 @@
-"""The graph network of *Knossos: Compiling AI with AI*, section 3.2, and its value function.
+"""The graph network of *Knossos: Compiling AI with AI*, section 3.2, to be trained by torch.
 
 A node v begins with h⁰, its kind as a one-hot vector, padded with 0. T times over
 
     h ← GRU(Σ over edge types p and neighbours v′ along p of m_p(h_v′), h),
 
-m_p one dense layer for each type. The sum of σ(g(h, h⁰)) · r(h) over the nodes goes through two
-dense layers to one number for each count of steps: V̂(e)[t], what each of t steps saves. The value
-is t · V̂(e)[t]. Without message passing (``rounds`` 0) kinds are counted, and nothing else is
-known.
+m_p one dense layer for each type. The sum of σ(g(h, h⁰)) · r(h) over the nodes goes through a dense
+layer (Equation 5; Table 2 has two more) to one number for each count of steps: V̂(e)[t], what each
+of t steps saves. The value is t · V̂(e)[t]. Since the layer is linear, so is what is expected of
+terms side by side, however large they are. Without message passing (``rounds`` 0) kinds are
+counted, and nothing else is known.
+
+A message is computed where there is an edge to send it along, not for every node and type. What a
+node hears of those that are identical to it is one message, of the sum of their h.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from pickle import UnpicklingError
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from polygym.errors import InputError
-from polygym.rewrite.term import Term
-from polygym.search.planning.protocol import Values
-from polygym.terms.learning.graphs import EDGE_TYPES, KINDS, Batch, Graphs
+from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, KINDS, Batch
+from polygym.terms.learning.inference import PlainNetwork
 
-__all__ = ["Learned", "Shape", "ValueNetwork", "load", "save"]
-
-_AT_ONCE = 512
+__all__ = ["Shape", "ValueNetwork", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +34,8 @@ class Shape:
     """How large a network is; ``horizon`` is for how many steps it has answers."""
 
     horizon: int = 10
-    width: int = 64
-    rounds: int = 5
-    hidden: int = 64
-    dropout: float = 0.0
+    width: int = 48
+    rounds: int = 3
 
     def __post_init__(self) -> None:
         """Refuse a network that kinds do not fit into."""
@@ -55,32 +51,25 @@ class ValueNetwork(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        width, hidden = shape.width, shape.hidden
-        self.messages = nn.Linear(width, EDGE_TYPES * width)
+        width = shape.width
+        self.messages = nn.ModuleList(nn.Linear(width, width) for _ in range(EDGE_TYPES))
         self.cell = nn.GRUCell(width, width)
         self.gate = nn.Linear(2 * width, width)
         self.read = nn.Linear(width, width)
-        self.out = nn.Sequential(
-            nn.Linear(width, hidden),
-            nn.Tanh(),
-            nn.Dropout(shape.dropout),
-            nn.Linear(hidden, hidden),
-            nn.Tanh(),
-            nn.Dropout(shape.dropout),
-            nn.Linear(hidden, shape.horizon),
-        )
+        self.out = nn.Linear(width, shape.horizon)
+        # Nothing is expected before anything was learned: the first searches are greedy ones.
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
 
     def forward(self, batch: Batch) -> Tensor:
         """Return a row a graph, a column for each number of steps from 1."""
         kinds = torch.from_numpy(batch.kinds)
         first = nn.functional.one_hot(kinds, self.shape.width).float()
         state = first
-        places = torch.from_numpy(batch.sources * EDGE_TYPES + batch.types)
-        targets = torch.from_numpy(batch.targets)
-        for _ in range(self.shape.rounds):
-            said = self.messages(state).view(-1, self.shape.width)
-            heard = torch.zeros_like(state).index_add(0, targets, said[places])
-            state = self.cell(heard, state)
+        if self.shape.rounds:
+            edges = _Edges(batch)
+            for _ in range(self.shape.rounds):
+                state = self.cell(edges.heard(self.messages, state), state)
         shown = torch.sigmoid(self.gate(torch.cat([state, first], 1))) * torch.tanh(
             self.read(state)
         )
@@ -89,44 +78,31 @@ class ValueNetwork(nn.Module):
         return found
 
 
-class Learned:
-    """The value function of a network."""
+class _Edges:
+    """The edges of a batch as tensors, all that are there."""
 
-    def __init__(self, network: ValueNetwork) -> None:
-        self.network, self.graphs = network, Graphs()
+    def __init__(self, batch: Batch) -> None:
+        pairs = [(kind, *ends) for kind, ends in enumerate(batch.edges) if len(ends[0])]
+        self._sources = [(kind, torch.from_numpy(sources)) for kind, sources, _ in pairs]
+        targets = [targets for *_, targets in pairs]
+        self._alike = torch.from_numpy(batch.alike)
+        self._classes = torch.from_numpy(batch.classes)
+        self._count = int(batch.classes[-1]) + 1 if len(batch.classes) else 0
+        self._targets = torch.from_numpy(np.concatenate([*targets, batch.alike]))
 
-    def __call__(self, states: Sequence[Term], horizon: int) -> Values:
-        """Return what is expected, a row a state, a column for each number of steps."""
-        known = self.network.shape.horizon
-        if horizon > known:
-            raise InputError(f"a network: expected a horizon of at most {known}, found {horizon}")
-        self.network.eval()
-        rows = []
-        with torch.no_grad():
-            for at in range(0, len(states), _AT_ONCE):
-                rows.append(self.network(self.graphs.batch(states[at : at + _AT_ONCE])).numpy())
-        each = np.concatenate(rows)[:, :horizon].astype(np.float64)
-        steps = np.arange(1, horizon + 1)
-        return np.concatenate([np.zeros((len(states), 1)), each * steps], axis=1)
-
-
-def save(network: ValueNetwork, path: Path) -> None:
-    """Write a network to a file."""
-    torch.save({"shape": asdict(network.shape), "weights": network.state_dict()}, path)
+    def heard(self, messages: nn.ModuleList, state: Tensor) -> Tensor:
+        """Return the sum of the messages at each node."""
+        said = [messages[kind](state.index_select(0, one)) for kind, one in self._sources]
+        if self._count:
+            own = state.index_select(0, self._alike)
+            every = own.new_zeros(self._count, own.shape[1]).index_add(0, self._classes, own)
+            said.append(messages[IDENTICAL](every.index_select(0, self._classes) - own))
+        if not said:
+            return torch.zeros_like(state)
+        return torch.zeros_like(state).index_add(0, self._targets, torch.cat(said))
 
 
-def load(path: Path) -> ValueNetwork:
-    """Read a network from a file.
-
-    Raises:
-        InputError: there is none in it.
-    """
-    try:
-        found = torch.load(path, weights_only=True)
-        network = ValueNetwork(Shape(**found["shape"]))
-        network.load_state_dict(found["weights"])
-    except OSError as error:
-        raise InputError(f"{path}: expected a network, cannot read it: {error}") from None
-    except (RuntimeError, KeyError, TypeError, ValueError, EOFError, UnpicklingError):
-        raise InputError(f"{path}: expected a network of polygym.terms, found none") from None
-    return network
+def plain(network: ValueNetwork) -> PlainNetwork:
+    """Return a network as it now is, without torch."""
+    weights = {name: one.numpy().copy() for name, one in network.state_dict().items()}
+    return PlainNetwork(network.shape.rounds, weights)

@@ -1,4 +1,4 @@
-"""Value functions that learn: their graphs, their shapes, training by a seed."""
+"""Value functions that learn: their graphs, with and without torch, training by a seed."""
 
 from __future__ import annotations
 
@@ -8,83 +8,223 @@ import numpy as np
 import pytest
 import torch
 
+from polygym.cost.model import Card
 from polygym.errors import InputError
+from polygym.rewrite.term import Term
 from polygym.search.planning import Plan, explore
+from polygym.terms.language.nodes import kind_of
 from polygym.terms.language.reading import parse_program
-from polygym.terms.learning.graphs import EDGE_TYPES, KINDS, Graphs
-from polygym.terms.learning.network import Learned, Shape, ValueNetwork, load, save
-from polygym.terms.learning.training import Teaching, total_cost, trained
-from polygym.terms.library import expressions
+from polygym.terms.learning import graphs
+from polygym.terms.learning.examples import Examples, seen_by
+from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, KINDS, Batch, Graphs
+from polygym.terms.learning.inference import NetworkValue, PlainNetwork
+from polygym.terms.learning.network import Shape, ValueNetwork, plain
+from polygym.terms.learning.training import Teaching, Trainer, total_cost, trained
+from polygym.terms.learning.weights import Weights
+from polygym.terms.library import expressions, programs
 from polygym.terms.rules.sets import rules_named
 from polygym.terms.system import TermSystem
 
-SMALL = Shape(horizon=5, width=48, rounds=2, hidden=16)
-PLAN = Plan(5, 80)
+SMALL = Shape(horizon=5, width=48, rounds=2)
+TEACHING = Teaching(
+    expressions=2, plan=Plan(5, 80), shape=SMALL, batch=16, kept=60, memory=4, updates=3, seed=3
+)
+CARD = Card("value of terms", "what is saved", 0, 0, 0, 0)
 
 
-def test_a_graph() -> None:
-    batch = Graphs().batch([parse_program("(mul (add x 1) (add x 1))").body])
+def network(seed: int = 0) -> ValueNetwork:
+    torch.manual_seed(seed)
+    made = ValueNetwork(SMALL)
+    torch.nn.init.normal_(made.out.weight)
+    return made
+
+
+def edges_of(root: Term) -> tuple[list[str], list[tuple[int, int, int]]]:
+    """What a graph has by the definition: kinds, and type, source and target of each edge."""
+    nodes: list[Term] = []
+    edges: list[tuple[int, int, int]] = []
+
+    def walk(one: Term) -> int:
+        here = len(nodes)
+        nodes.append(one)
+        for at, child in enumerate(one.children):
+            place, there = min(at, 3), walk(child)
+            edges.extend([(place, here, there), (4 + place, there, here)])
+        return here
+
+    walk(root)
+    edges += [
+        (IDENTICAL, at, other)
+        for at, one in enumerate(nodes)
+        for other, same in enumerate(nodes)
+        if one is same and at != other
+    ]
+    return [kind_of(one) for one in nodes], sorted(edges)
+
+
+def edges_in(batch: Batch) -> list[tuple[int, int, int]]:
+    """The edges of a batch of one graph."""
+    found = [
+        (kind, source, target)
+        for kind, (sources, targets) in enumerate(batch.edges)
+        for source, target in zip(sources.tolist(), targets.tolist(), strict=True)
+    ]
+    alike = list(zip(batch.alike.tolist(), batch.classes.tolist(), strict=True))
+    found += [
+        (IDENTICAL, one, other) for one, a in alike for other, b in alike if a == b and one != other
+    ]
+    return sorted(found)
+
+
+TERMS = [
+    *(one.body for one in expressions("test")[:3]),
+    *(one.body for one in programs("linear-algebra")),
+    *(one.body for one in programs("convolution")),
+    parse_program("(tuple x (add x y) (log x) (add x y) (log x) 1.0)").body,
+    parse_program("(div 1.0 (sub 0.0 (mul -1.0 7.0)))").body,
+    parse_program("x").body,
+]
+
+
+@pytest.mark.parametrize("small", [600, 0], ids=["part by part", "in one go"])
+def test_graphs_are_what_the_definition_says(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "_SMALL", small)
+    for one in TERMS:
+        batch = Graphs().batch([one])
+        kinds, edges = edges_of(one)
+        named = [KINDS[kind] for kind in batch.kinds]
+        assert [kind if kind in kinds else "constant" for kind in named] == kinds
+        assert edges_in(batch) == edges
+        assert len(batch.edges) == EDGE_TYPES - 1
+
+
+def test_constants_that_rules_name_are_kinds() -> None:
+    batch = Graphs().batch([parse_program("(add (add 0.0 1.0) (add -1.0 2.0))").body])
     kinds = [KINDS[kind] for kind in batch.kinds]
-    assert sorted(kinds) == ["add", "add", "constant", "constant", "mul", "variable", "variable"]
-    edges = list(zip(batch.types, batch.sources, batch.targets, strict=True))
-    down = [(kinds[source], kinds[target]) for type_, source, target in edges if type_ == 0]
-    assert sorted(down) == [("add", "variable"), ("add", "variable"), ("mul", "add")]
-    same = [(kinds[source], kinds[target]) for type_, source, target in edges if type_ == 8]
-    assert sorted(same) == sorted(2 * [("add", "add"), ("constant", "constant"),
-                                       ("variable", "variable")])  # fmt: skip
-    for type_, source, target in edges:
-        if type_ < 4:
-            assert (type_ + 4, target, source) in edges
-    assert max(batch.types) < EDGE_TYPES
+    assert kinds == ["add", "add", "zero", "one", "add", "minus one", "constant"]
 
 
 def test_graphs_side_by_side_do_not_touch() -> None:
-    torch.manual_seed(0)
-    terms = [one.body for one in expressions("bootstrap")]
-    value = Learned(ValueNetwork(SMALL))
-    together = value(terms, 5)
-    assert together.shape == (8, 6)
+    value = NetworkValue(plain(network()))
+    together = value(TERMS, 5)
+    assert together.shape == (len(TERMS), 6)
     assert (together[:, 0] == 0).all()
-    for row, one in zip(together, terms, strict=True):
-        np.testing.assert_allclose(Learned(value.network)([one], 5)[0], row, rtol=1e-4, atol=1e-6)
+    for row, one in zip(together, TERMS, strict=True):
+        alone = NetworkValue(value.network)([one], 5)[0]
+        np.testing.assert_allclose(alone, row, rtol=1e-4, atol=1e-5)
 
 
-def test_names_make_no_difference() -> None:
-    torch.manual_seed(0)
-    value = Learned(ValueNetwork(SMALL))
-    one, other = (parse_program(text).body for text in ("(add (mul x y) x)", "(add (mul b a) b)"))
-    np.testing.assert_allclose(value([one], 5), value([other], 5), rtol=1e-5)
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_numpy_and_torch_say_the_same(rounds: int) -> None:
+    torch.manual_seed(rounds)
+    made = ValueNetwork(Shape(horizon=5, width=48, rounds=rounds))
+    torch.nn.init.normal_(made.out.weight)
+    batch = Graphs().batch(TERMS)
+    with torch.no_grad():
+        wanted = made(batch).numpy()
+    found = plain(made)(batch)
+    assert np.ptp(wanted) > 0.1
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_training_is_a_function_of_its_seed() -> None:
-    teaching = Teaching(epochs=2, expressions=2, plan=PLAN, shape=SMALL, seed=3)
-    runs = [
-        [(epoch.loss, epoch.cost) for epoch in trained(expressions("bootstrap"), teaching)]
-        for _ in range(2)
-    ]
-    assert runs[0] == runs[1]
+def test_messages_are_those_of_the_definition() -> None:
+    """One round by hand: what nodes hear is a sum over edges, of identical nodes one message."""
+    made, one = network(), TERMS[0]
+    batch, (_, edges) = Graphs().batch([one]), edges_of(one)
+    own = plain(made)
+    state = np.random.default_rng(0).normal(size=(len(batch.kinds), SMALL.width))
+    heard, is_told = np.zeros_like(state), set[int]()
+    for kind, source, target in edges:
+        heard[target] += own.weights[f"messages.{kind}.weight"] @ state[source]
+        if kind != IDENTICAL or target not in is_told:
+            heard[target] += own.weights[f"messages.{kind}.bias"]
+        if kind == IDENTICAL:
+            is_told.add(target)
+    np.testing.assert_allclose(own._heard(batch, state.astype(np.float32)), heard, atol=1e-4)
 
 
-def test_what_is_fitted_is_learned() -> None:
-    """On one expression, over and over: the loss falls to a part of what it was."""
-    teaching = Teaching(
-        epochs=8, expressions=1, plan=PLAN, shape=SMALL, rules="binding", passes=4, rate=3e-3
+def test_names_make_no_difference_and_structure_does() -> None:
+    value = NetworkValue(plain(network()))
+    one, other, another = (
+        parse_program(text).body
+        for text in ("(add (mul x y) x)", "(add (mul b a) b)", "(add (mul x y) y)")
     )
-    losses = [epoch.loss for epoch in trained(expressions("bootstrap")[3:4], teaching)]
-    assert min(losses[-3:]) < 0.5 * losses[0]
+    np.testing.assert_allclose(value([one], 5), value([other], 5), rtol=1e-5)
+    assert abs(value([one], 5) - value([another], 5)).max() > 1e-3
+
+
+def test_more_steps_than_are_known_save_as_much() -> None:
+    value = NetworkValue(plain(network()))
+    few, many = value(TERMS[:3], 5), value(TERMS[:3], 8)
+    np.testing.assert_array_equal(many[:, :6], few)
+    np.testing.assert_array_equal(many[:, 6:], np.repeat(few[:, 5:], 3, axis=1))
+
+
+def test_training_is_a_function_of_its_seed_and_of_what_the_trainer_holds() -> None:
+    runs = [[epoch for epoch, _ in trained(expressions("bootstrap"), TEACHING, 2)] for _ in "ab"]
+    assert runs[0] == runs[1]
+    assert runs[0][0].cost < runs[0][0].initial_cost
+    assert runs[0][0].loss != runs[0][1].loss
+
+
+def test_every_expression_comes_before_any_comes_again() -> None:
+    trainer = Trainer(expressions("bootstrap"), TEACHING)
+    drawn = []
+    for trainer.number in range(8):
+        drawn += trainer._drawn()
+    assert sorted(drawn[:8]) == sorted(drawn[8:]) == list(range(8))
+    assert drawn[:8] != drawn[8:]
+
+
+def test_examples_are_what_searches_could_have_saved() -> None:
+    body = expressions("bootstrap")[3].body
+    plan, dice = Plan(5, 150), np.random.default_rng(0)
+    seen = [
+        explore("breadth", TermSystem(rules_named(name)), body, plan)[0]
+        for name in ("binding", "simple")
+    ]
+    found = {one.term: one for one in seen_by(seen, 1000, dice)}
+    assert len(found) > max(len(one.states) for one in seen) / 2
+    for one in seen:
+        for state, targets, left in zip(one.states, one.targets(), one.left, strict=True):
+            if left > 0:
+                assert (found[state].targets >= targets[1:].astype(np.float32)).all()
+                assert found[state].left >= left
+    some = seen_by(seen, 40, dice)
+    assert len(some) == 40
+    assert sum(one.targets[one.left - 1] > 0.05 for one in some) >= 20
+
+
+def test_examples_are_kept(tmp_path: Path) -> None:
+    dice = np.random.default_rng(0)
+    seen, _ = explore("greedy", TermSystem(), TERMS[0], Plan(5, 100))
+    examples = Examples(60)
+    examples.extend(seen_by([seen], 70, dice))
+    assert len(examples) == 60
+    examples.save(tmp_path / "a.npz")
+    again = Examples(60)
+    again.load(tmp_path / "a.npz")
+    for one, other in zip(examples._held, again._held, strict=True):
+        assert one.term is other.term
+        assert one.left == other.left
+        np.testing.assert_array_equal(one.targets, other.targets)
+    assert len({id(one) for one in again.drawn(60, dice)}) == 60
+    assert len(again.drawn(100, dice)) == 100
+    (tmp_path / "a.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="expected examples"):
+        again.load(tmp_path / "a.npz")
 
 
 def test_the_targets_are_met_after_fitting() -> None:
     torch.manual_seed(0)
     system = TermSystem(rules_named("binding"))
-    body = expressions("bootstrap")[3].body
-    seen, _ = explore("breadth", system, body, Plan(5, 200))
+    seen, _ = explore("breadth", system, expressions("bootstrap")[3].body, Plan(5, 200))
     targets = torch.from_numpy(seen.targets()[:, 1:] / np.arange(1, 6)).float()
-    value = Learned(ValueNetwork(SMALL))
-    optimizer = torch.optim.Adam(value.network.parameters(), lr=3e-3)
-    batch = value.graphs.batch(seen.states)
-    for _ in range(120):
-        loss = torch.nn.functional.huber_loss(value.network(batch), targets)
+    made = network()
+    optimizer = torch.optim.Adam(made.parameters(), lr=3e-3)
+    batch = Graphs().batch(seen.states)
+    for _ in range(80):
+        loss = torch.nn.functional.huber_loss(made(batch), targets)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -92,23 +232,40 @@ def test_the_targets_are_met_after_fitting() -> None:
     assert float(loss.detach()) < 0.4 * 0.5 * spread
 
 
-def test_networks_are_kept(tmp_path: Path) -> None:
-    network = ValueNetwork(SMALL)
-    save(network, tmp_path / "a.pt")
-    again = load(tmp_path / "a.pt")
-    assert again.shape == SMALL
-    body = expressions("test")[0].body
-    assert np.array_equal(Learned(network)([body], 5), Learned(again)([body], 5))
-    (tmp_path / "b.pt").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="expected a network"):
-        load(tmp_path / "b.pt")
-    with pytest.raises(InputError, match="expected a network"):
-        load(tmp_path / "c.pt")
+def test_weights_are_kept(tmp_path: Path) -> None:
+    own = plain(network())
+    Weights(own, CARD, {"more": np.arange(3)}).save(tmp_path / "a.npz")
+    again = Weights.load(tmp_path / "a.npz")
+    assert again.card == CARD
+    assert again.more["more"].tolist() == [0, 1, 2]
+    batch = Graphs().batch(TERMS)
+    np.testing.assert_array_equal(own(batch), again.network(batch))
+    for damage in (b"nothing", (tmp_path / "a.npz").read_bytes()[:-200]):
+        (tmp_path / "b.npz").write_bytes(damage)
+        with pytest.raises(InputError, match="expected weights"):
+            Weights.load(tmp_path / "b.npz")
+    with pytest.raises(InputError, match="expected weights"):
+        Weights.load(tmp_path / "c.npz")
+    missing = {name: one for name, one in own.weights.items() if name != "gate.bias"}
+    with pytest.raises(InputError, match="a graph network"):
+        PlainNetwork(2, missing)
+
+
+def test_weights_for_other_kinds_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Weights(plain(network()), CARD).save(tmp_path / "a.npz")
+    monkeypatch.setattr("polygym.terms.learning.weights.KINDS", (*KINDS, "another"))
+    with pytest.raises(InputError, match="trained again"):
+        Weights.load(tmp_path / "a.npz")
 
 
 def test_limits() -> None:
     with pytest.raises(InputError, match="a network's width: expected"):
         Shape(width=8)
-    with pytest.raises(InputError, match="a horizon of at most 5, found 6"):
-        Learned(ValueNetwork(SMALL))([expressions("test")[0].body], 6)
-    assert total_cost(expressions("bootstrap")[:1], Learned(ValueNetwork(SMALL)), PLAN) <= 7.0
+    with pytest.raises(InputError, match="horizon: expected that of the network, 5, found 6"):
+        Teaching(plan=Plan(6), shape=SMALL)
+    with pytest.raises(InputError, match="kept: expected 1 or more, found 0"):
+        Teaching(kept=0)
+    value = NetworkValue(plain(network()))
+    assert total_cost(expressions("bootstrap")[:1], value, Plan(5, 80)) <= 7.0

@@ -1,0 +1,114 @@
+"""Value functions in files: the weights of a network, and a card that says what they are.
+
+A file is NumPy's archive of plain arrays (:mod:`polygym.cost.archives`) with a check sum in its
+header, and the kinds of nodes that the network knows: weights for others are refused. A checkpoint
+of a training is such a file with what its optimiser holds beside the weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygym.cost.archives import UNREADABLE, packed, unpacked
+from polygym.cost.model import Card
+from polygym.errors import InputError
+from polygym.files import write_atomically
+from polygym.terms.learning.graphs import KINDS
+from polygym.terms.learning.inference import NetworkValue, PlainNetwork
+
+__all__ = ["PATH", "Weights", "shipped", "shipped_value"]
+
+PATH = Path(__file__).parent / "data" / "arithmetic.npz"
+"""The weights that come with polygym."""
+
+_FORMAT = "polygym value of terms"
+_VERSION = 1
+_WEIGHTS = "weights/"
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """A network, its card, and of a checkpoint more arrays by their names."""
+
+    network: PlainNetwork
+    card: Card
+    more: Arrays = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Write everything to one file."""
+        own = {f"{_WEIGHTS}{name}": one for name, one in self.network.weights.items()}
+        arrays = {**own, **self.more}
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "kinds": list(KINDS),
+            "rounds": self.network.rounds,
+            "card": asdict(self.card),
+            "sum": _sum(arrays),
+        }
+        write_atomically(path, packed(header, arrays))
+
+    @staticmethod
+    def load(path: Path) -> Weights:
+        """Read a file.
+
+        Raises:
+            InputError: it has no weights, or some of other kinds of nodes.
+        """
+        try:
+            header, arrays = unpacked(path)
+            if header["format"] != _FORMAT or header["version"] != _VERSION:
+                raise ValueError("another format")
+            if header["sum"] != _sum(arrays):
+                raise ValueError("numbers that are not as they were written")
+            if header["kinds"] != list(KINDS):
+                raise InputError(
+                    f"{path}: expected weights for the {len(KINDS)} kinds of nodes that there are, "
+                    "found some for others; they have to be trained again"
+                )
+            weights = {
+                name.removeprefix(_WEIGHTS): one
+                for name, one in arrays.items()
+                if name.startswith(_WEIGHTS)
+            }
+            more = {name: one for name, one in arrays.items() if not name.startswith(_WEIGHTS)}
+            network = PlainNetwork(int(header["rounds"]), weights)
+            return Weights(network, Card.from_json(header["card"]), more)
+        except UNREADABLE as error:
+            raise InputError(
+                f"{path}: expected weights of a value function, found: {error}"
+            ) from None
+
+
+@cache
+def shipped() -> Weights:
+    """Return the weights that come with polygym.
+
+    Raises:
+        InputError: this package has none, or they are damaged.
+    """
+    return Weights.load(PATH)
+
+
+@cache
+def shipped_value() -> NetworkValue:
+    """Return the value function of the weights that come with polygym."""
+    return NetworkValue(shipped().network)
+
+
+def _sum(arrays: Arrays) -> str:
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
