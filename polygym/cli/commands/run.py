@@ -29,12 +29,12 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
-from polygym.cli.storing import storage_figures, storage_options, with_storage
+from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.storage.plan import KEEP, StoragePlan
+from polygym.compiler.storage.plan import KEEP
 from polygym.compiler.storage.price import in_words
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
 from polygym.measure.evaluation.patience import code_within
@@ -109,7 +109,7 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
-    storage: StoragePlan | None,
+    storage: StorageChoice | None,
     storage_limit: int,
     mapping: Mapping | None,
     threads: int,

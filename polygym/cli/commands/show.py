@@ -20,7 +20,7 @@ from polygym.cli.options import (
     threads_option,
 )
 from polygym.cli.output import heading, say
-from polygym.cli.storing import storage_in, storage_option
+from polygym.cli.storing import StorageChoice, plan_for, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
@@ -96,7 +96,7 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
-    storage: StoragePlan | None,
+    storage: StorageChoice | None,
     mapping: Mapping | None,
     threads: int,
     parameters: dict[str, int],
@@ -112,10 +112,11 @@ def command(
     if after == "list":
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
-    plan = storage_in(schedule_text) if storage is None else storage
-    scop = applied(load_scop(target, region, parameters), plan)
+    written = load_scop(target, region, parameters)
+    sizes = _sizes(written, parameters)
+    plan = plan_for(written, storage, schedule_text, sizes)
+    scop = applied(written, plan)
     schedule = resolve_schedule(schedule_text, scop)
-    sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     if shown is not None:
         stage = code_within(
