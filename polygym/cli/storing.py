@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import click
@@ -18,6 +19,7 @@ from polygym.compiler.poly.strategy import is_strategy
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, price
+from polygym.episodes.kernels import Source
 from polygym.errors import InputError
 from polygym.programs import Program
 from polygym.programs.stored import stored, with_chosen_storage
@@ -67,7 +69,7 @@ def _parse_storage(
 
 
 def storage_in(schedule_text: str) -> StoragePlan:
-    """Return the plan that a schedule's file names, as `run --json` writes it; else the source's.
+    """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP.
 
     What is wrong with the file is said where its schedule is read.
     """
@@ -75,8 +77,10 @@ def storage_in(schedule_text: str) -> StoragePlan:
         return KEEP
     try:
         data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
-        found = data.get("storage") if isinstance(data, dict) else None
-    except (ValueError, RecursionError, InputError):
+        found = data.get("storage")
+        if found is None and isinstance(data.get("program"), dict):
+            found = data["program"].get("storage")
+    except (ValueError, AttributeError, RecursionError, InputError):
         return KEEP
     return parse_storage(found) if isinstance(found, str) else KEEP
 
@@ -100,6 +104,13 @@ def with_storage(
     if choice == AUTO:
         return with_chosen_storage(program, limit)
     return stored(program, storage_in(schedule_text) if choice is None else choice, limit)
+
+
+def with_storage_of(source: Source, choice: StorageChoice | None, limit: int) -> Source:
+    """Return what a search is of under the plan that was asked for; it is found now."""
+    if choice is None:
+        return source
+    return replace(source, storage=with_storage(source.load(), choice, limit).storage)
 
 
 def storage_figures(program: Program) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import progress, say, say_foreign_load
 from polygym.cli.outputs import figures_of, not_finite, remark_on
+from polygym.cli.storing import StorageChoice, storage_options, with_storage
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
@@ -114,6 +115,7 @@ class _How:
 )
 @function_option
 @size_options
+@storage_options
 @mapping_options
 @json_option
 def command(
@@ -124,6 +126,8 @@ def command(
     repeat: int,
     dataset: Dataset | None,
     parameters: dict[str, int],
+    storage: StorageChoice | None,
+    storage_limit: int,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
@@ -140,6 +144,9 @@ def command(
     results: list[tuple[Entry, ...]] = []
     endless: dict[str, list[str]] = {}
     programs = _load(selected(targets), region, dataset, parameters)
+    programs = {
+        label: with_storage(program, storage, storage_limit) for label, program in programs.items()
+    }
     interrupted, machine, load = False, LoadWatch(), None
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
@@ -158,8 +165,13 @@ def command(
         name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
     }
     if as_json:
-        return Answer(code, _report(entries, means, endless, dataset, how, load, interrupted))
+        report = _report(entries, means, endless, dataset, how, load, interrupted)
+        plans = {label: str(program.storage) for label, program in programs.items()}
+        return Answer(code, {**report, "storage": plans})
     print_entries(results, names, means)
+    for label, program in programs.items():
+        if not program.storage.keeps:
+            say(f"{label}: storage {program.storage}")
     for label, arrays in endless.items():
         say(f"{label}: {remark_on(arrays)}")
     if how.mapping.caveat:

@@ -16,13 +16,16 @@ from polygym.cli.options import (
     target_argument,
 )
 from polygym.cli.output import say
+from polygym.cli.storing import StorageChoice, plan_for, storage_option
 from polygym.compiler.poly.legality import Violation, find_violation
+from polygym.compiler.storage.apply import applied
 from polygym.measure.evaluation.patience import decided_within
 from polygym.programs import load_scop
 
 _HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
 
 The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
+Under --storage it is about the dependences that are left when arrays have other homes.
 
 \b
 Examples:
@@ -42,17 +45,20 @@ Examples:
     metavar="TEXT|FILE|original|isl",
     help="The schedule: isl text, a file with it, or a name.",
 )
+@storage_option
 @parameters_option
 @json_option
 def command(
     target: str,
     region: str | None,
     schedule_text: str,
+    storage: StorageChoice | None,
     parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Decide whether the schedule is legal."""
     scop = load_scop(target, region, parameters)
+    scop = applied(scop, plan_for(scop, storage, schedule_text, None))
     schedule = resolve_schedule(schedule_text, scop)
     violation = decided_within(lambda: find_violation(scop, schedule))
     code = 0 if violation is None else 1

@@ -18,15 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.evaluate import evaluate
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.obstacles import Obstacles, SourceLoop, obstacles, source_loops
 from polygym.compiler.storage.plan import KEEP, Along, Entry, StoragePlan, plan_of
-from polygym.compiler.storage.price import USUAL_LIMIT, bytes_of, price
-from polygym.compiler.storage.texts import size_text
+from polygym.compiler.storage.price import USUAL_LIMIT, bytes_of, bytes_of_versions, price
 from polygym.compiler.storage.versions import Versions, versions_of
 from polygym.compiler.storage.webs import Web, webs_of
 from polygym.errors import InputError
@@ -141,6 +138,4 @@ def _dearest(scop: Scop, chosen: Mapping[Candidate, Entry], sizes: Mapping[str, 
 
 def _price(scop: Scop, one: Candidate, versions: Versions, sizes: Mapping[str, int]) -> int:
     """Return how many bytes a web takes in so many versions."""
-    return bytes_of(scop.array(one.web.array), sizes) * prod(
-        evaluate(size_text(size), sizes) for size in versions.sizes
-    )
+    return bytes_of_versions(scop.array(one.web.array), versions.sizes, sizes)

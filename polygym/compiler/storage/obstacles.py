@@ -62,11 +62,15 @@ class Obstacles:
 
         Of two loops that may be permuted both are.
         """
-        found = {key for key, ways in self.loops.items() if any(ways) and not any(other.loops[key])}
+        found = {key for key, ways in self.loops.items() if any(ways) and other.is_free(key)}
         for pair, ways in self.pairs.items():
             if any(ways) and not any(other.pairs[pair]):
                 found.update(pair)
         return frozenset(found)
+
+    def is_free(self, key: Key) -> bool:
+        """Whether nothing stands in the way of a loop."""
+        return not any(self.loops[key])
 
 
 def source_loops(scop: Scop) -> tuple[SourceLoop, ...]:
