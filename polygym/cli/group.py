@@ -14,6 +14,7 @@ COMMANDS = {
     "bench": "Compare schedules of several programs.",
     "check": "Say whether a schedule is legal and, if not, why.",
     "space": "Describe a program's schedule space: vertices and rays.",
+    "storage": "List what may become of a program's arrays.",
     "optimize": "Search a program's schedules for a faster one.",
     "tune": "Search schedules and mappings together; keeps the best for ever.",
     "sweep": "Search many programs with several policies; can be continued.",

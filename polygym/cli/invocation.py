@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from polybench import Dataset
+from polygym.compiler.storage.plan import KEEP
 from polygym.episodes.episode import TaskOptions
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.explore.course import Extent
@@ -25,6 +26,7 @@ def resuming(setting: Setting, extent: Extent, plot: bool, folder: Path) -> str:
     for name, value in source.parameters:
         words += ["-p", f"{name}={value}"]
     given: tuple[tuple[str, object, object], ...] = (
+        ("--storage", source.storage, KEEP),
         ("--policy", setting.policy, "bias_coeff_0"),
         ("--model", _shown(setting.model.file), ""),
         ("--seed", setting.seed, 0),

@@ -1,35 +1,44 @@
-"""``--storage``: what several commands share about where a program keeps its values."""
+"""``--storage``: what several commands share about where a program keeps its values.
+
+A choice is a plan, or ``auto``: the plan that the program gets without a search.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import click
 
 from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.strategy import is_strategy
+from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, price
+from polygym.episodes.kernels import Source
 from polygym.errors import InputError
 from polygym.programs import Program
-from polygym.programs.stored import stored
+from polygym.programs.stored import stored, with_chosen_storage
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MOST_MEGABYTES = 10**9
+AUTO: Final = "auto"
+StorageChoice: TypeAlias = StoragePlan | Literal["auto"]
 
 
 def storage_option(function: F) -> F:
-    """Add ``--storage``; the command gets a plan, or None where it is not given."""
+    """Add ``--storage``; the command gets a choice, or None where it is not given."""
     return click.option(
         "--storage",
         metavar="TEXT",
         callback=_parse_storage,
-        help="Where values are kept: keep (as the source has it), or words such as w=expand:i,j, "
-        "y=expand:t%2, w=rename; `polygym storage` lists what there is. (Default: keep.)",
+        help="Where values are kept: keep (as the source has it), auto (expand what frees a "
+        "loop), or words such as w=expand:i,j, y=expand:t%2, w=rename, contract; `polygym storage` "
+        "lists what there is. (Default: keep.)",
     )(function)
 
 
@@ -46,9 +55,13 @@ def storage_options(function: F) -> F:
     return storage_option(function)
 
 
-def _parse_storage(_: click.Context, __: click.Parameter, value: str | None) -> StoragePlan | None:
+def _parse_storage(
+    _: click.Context, __: click.Parameter, value: str | None
+) -> StorageChoice | None:
     if value is None:
         return None
+    if value == AUTO:
+        return AUTO
     try:
         return parse_storage(value)
     except InputError as error:
@@ -56,7 +69,7 @@ def _parse_storage(_: click.Context, __: click.Parameter, value: str | None) -> 
 
 
 def storage_in(schedule_text: str) -> StoragePlan:
-    """Return the plan that a schedule's file names, as `run --json` writes it; else the source's.
+    """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP.
 
     What is wrong with the file is said where its schedule is read.
     """
@@ -64,17 +77,40 @@ def storage_in(schedule_text: str) -> StoragePlan:
         return KEEP
     try:
         data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
-        found = data.get("storage") if isinstance(data, dict) else None
-    except (ValueError, RecursionError, InputError):
+        found = data.get("storage")
+        if found is None and isinstance(data.get("program"), dict):
+            found = data["program"].get("storage")
+    except (ValueError, AttributeError, RecursionError, InputError):
         return KEEP
     return parse_storage(found) if isinstance(found, str) else KEEP
 
 
+def plan_for(
+    scop: Scop,
+    choice: StorageChoice | None,
+    schedule_text: str,
+    sizes: Mapping[str, int] | None,
+) -> StoragePlan:
+    """Return the plan that was asked for of a program whose sizes may be unknown."""
+    if choice == AUTO:
+        return chosen_plan(scop, sizes)
+    return storage_in(schedule_text) if choice is None else choice
+
+
 def with_storage(
-    program: Program, plan: StoragePlan | None, limit: int, schedule_text: str = "original"
+    program: Program, choice: StorageChoice | None, limit: int, schedule_text: str = "original"
 ) -> Program:
     """Return the program under the plan that was asked for, or that a schedule's file names."""
-    return stored(program, storage_in(schedule_text) if plan is None else plan, limit)
+    if choice == AUTO:
+        return with_chosen_storage(program, limit)
+    return stored(program, storage_in(schedule_text) if choice is None else choice, limit)
+
+
+def with_storage_of(source: Source, choice: StorageChoice | None, limit: int) -> Source:
+    """Return what a search is of under the plan that was asked for; it is found now."""
+    if choice is None:
+        return source
+    return replace(source, storage=with_storage(source.load(), choice, limit).storage)
 
 
 def storage_figures(program: Program) -> dict[str, Any]:

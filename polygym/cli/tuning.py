@@ -110,8 +110,8 @@ def _builder(
     source: Source, start: Mapping, own: dict[str, int]
 ) -> tuple[Builder | None, dict[str, int]]:
     """Return what makes the kernels of a comprehension, and its sizes by its own names."""
-    if not is_comprehension(source.target):
-        return None, {}
+    if not is_comprehension(source.target) or not source.storage.keeps:
+        return None, {}  # the operators' own storage is as the comprehension has it
     builder = Builder(definition_of(source.target, source.function), Options(mapping=start))
     return builder, builder.sizes_of_program(own)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.storage.plan import KEEP, StoragePlan
 from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
 from polygym.errors import InputError, SourceError
@@ -26,6 +28,7 @@ from polygym.programs import Program, load_program
 from polygym.programs.generate import generated, is_generated
 from polygym.programs.selection import selected
 from polygym.programs.sizes import parse_size, parse_sizes
+from polygym.programs.stored import stored
 
 if TYPE_CHECKING:
     from polygym.episodes.observe_decisions import DecisionObserver
@@ -34,21 +37,24 @@ if TYPE_CHECKING:
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is needed to load a program: the target and the sizes."""
+    """What is needed to load a program: the target, the sizes, where its values are kept."""
 
     target: str
     function: str | None
     dataset: Dataset
     parameters: tuple[tuple[str, int], ...]
+    storage: StoragePlan = KEEP
 
     def load(self) -> Program:
         """Return the program."""
-        return load_program(
+        program = load_program(
             self.target,
             function=self.function,
             dataset=self.dataset,
             parameters=dict(self.parameters),
         )
+        # Whoever chose the plan has looked at its price.
+        return program if self.storage.keeps else stored(program, self.storage, sys.maxsize)
 
 
 @dataclass(eq=False)

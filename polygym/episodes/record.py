@@ -109,6 +109,7 @@ def _document(
             "dataset": subject.source.dataset.name.lower(),
             "parameters": dict(subject.program.parameters),
             "sha256": subject.digest,
+            **_storage(subject),
         },
         "process": {
             "max_coefficient": subject.options.max_coefficient,
@@ -122,6 +123,12 @@ def _document(
         "schedule": schedule,
         "outcome": None if evaluation is None else outcome_of(evaluation, subject),
     }
+
+
+def _storage(subject: Subject) -> dict[str, str]:
+    """Return where values are kept, if it is elsewhere than in the source."""
+    plan = subject.source.storage
+    return {} if plan.keeps else {"storage": str(plan)}
 
 
 def read(text: str, name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.compiler.poly.strategy import Strategy
+from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options
 from polygym.episodes.entries import LARGEST_INTEGER, Entries
@@ -33,6 +34,7 @@ _WHOLE = (
 # Those of a line of a search's journal.
 _OF_A_SEARCH = ("index", "repeats", "reason")
 _PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
+_STORAGE = "storage"
 _PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
@@ -108,14 +110,25 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
 
 
 def _source(program: Entries) -> Source:
-    program.only(_PROGRAM)
+    program.only((*_PROGRAM, _STORAGE))
     function = None if program.any("function") is None else program.text("function")
     return Source(
         program.text("target"),
         function,
         Dataset[program.one_of("dataset", _DATASETS).upper()],
         tuple(_sizes(program).items()),
+        _plan(program),
     )
+
+
+def _plan(program: Entries) -> StoragePlan:
+    """Return where values are kept: as the source has it where the record does not say."""
+    if _STORAGE not in program.values:
+        return KEEP
+    try:
+        return parse_storage(program.text(_STORAGE))
+    except InputError as error:
+        raise InputError(f"{program.file}: the entry {program.place(_STORAGE)}: {error}") from None
 
 
 def _sizes(of: Entries) -> dict[str, int]:

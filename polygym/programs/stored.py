@@ -12,9 +12,21 @@ from dataclasses import replace
 
 from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import StoragePlan
 from polygym.compiler.storage.price import USUAL_LIMIT, expect_within
 from polygym.programs.program import Program
+
+
+def with_chosen_storage(program: Program, limit: int = USUAL_LIMIT) -> Program:
+    """Return the program under the plan that it gets without a search; often its own storage.
+
+    Raises:
+        LimitError: it would take too long to find out.
+    """
+    scop = split(program.written, program.splitting)
+    plan = chosen_plan(scop, dict(program.parameters), limit)
+    return stored(program, plan, limit)
 
 
 def stored(program: Program, plan: StoragePlan, limit: int = USUAL_LIMIT) -> Program:

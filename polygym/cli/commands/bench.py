@@ -38,6 +38,7 @@ from polygym.cli.output import progress, say, say_foreign_load, working
 from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.schedules import Given, Maker, schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
+from polygym.cli.storing import StorageChoice, storage_options, with_storage
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
@@ -148,6 +149,7 @@ class _Said:
 @function_option
 @size_options
 @split_option
+@storage_options
 @mapping_options
 @json_option
 def command(
@@ -160,6 +162,8 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     cutter: Cutter | None,
+    storage: StorageChoice | None,
+    storage_limit: int,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
@@ -180,7 +184,7 @@ def command(
     unlimited: dict[str, str] = {}
     endless: dict[str, list[str]] = {}
     programs = {
-        target: program_in_pieces(program, cutter)
+        target: with_storage(program_in_pieces(program, cutter), storage, storage_limit)
         for target, program in _load(selected(targets), region, dataset, parameters).items()
     }
     if limited:
@@ -216,11 +220,14 @@ def command(
                 for name in names
             }
         report["splittings"] = {label: str(one.splitting) for label, one in programs.items()}
+        report["storage"] = {label: str(one.storage) for label, one in programs.items()}
         return Answer(code, report)
     print_entries(results, names, means)
     for label, program in programs.items():
-        if program.source is not None:
+        if program.splitting.statements:
             say(f"{label}, but for the original order, split: {program.splitting}")
+        if not program.storage.keeps:
+            say(f"{label}, but for the original order, storage: {program.storage}")
     for label, arrays in endless.items():
         say(f"{label}: {remark_on(arrays)}")
     for label, reason in unlimited.items():

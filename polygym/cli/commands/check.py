@@ -17,14 +17,17 @@ from polygym.cli.options import (
 from polygym.cli.output import say
 from polygym.cli.schedules import schedule_maker
 from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
+from polygym.cli.storing import StorageChoice, plan_for, storage_option
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.legality import Violation, find_violation
+from polygym.compiler.storage.apply import applied
 from polygym.measure.evaluation.patience import decided_within
 from polygym.programs import load_scop
 
 _HELP = """Say whether a schedule is legal; if not, which dependence it breaks and where.
 
 The answer is exact and holds for all parameter values. Exit code 0: legal; 1: illegal.
+Under --storage it is about the dependences that are left when arrays have other homes.
 
 \b
 Examples:
@@ -45,6 +48,7 @@ Examples:
     help="The schedule: isl text, a file with it, or a name.",
 )
 @split_option
+@storage_option
 @parameters_option
 @json_option
 def command(
@@ -52,11 +56,13 @@ def command(
     region: str | None,
     schedule_text: str,
     cutter: Cutter | None,
+    storage: StorageChoice | None,
     parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Decide whether the schedule is legal."""
-    scop = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
+    cut = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
+    scop = applied(cut, plan_for(cut, storage, schedule_text, None))
     sizes = parameters if len(parameters) == len(scop.parameters) else None
     schedule = schedule_maker(schedule_text)(scop, sizes, DEFAULT).schedule
     violation = decided_within(lambda: find_violation(scop, schedule))

@@ -25,6 +25,7 @@ from polygym.cli.options import (
     timeout_option,
 )
 from polygym.cli.searching import search_and_report
+from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.cost.chosen import ChosenModel
@@ -111,6 +112,7 @@ Examples:
 @out_option
 @resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
+@storage_options
 @mapping_options
 @timeout_option
 @construction_options
@@ -128,6 +130,8 @@ def command(
     out: Path | None,
     resumed: bool,
     plot: bool,
+    storage: StorageChoice | None,
+    storage_limit: int,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -142,7 +146,11 @@ def command(
     if model and policy_name != MODEL:
         raise click.UsageError("--model is for --policy model.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
-    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = with_storage_of(
+        Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items())),
+        storage,
+        storage_limit,
+    )
     setting = Setting(
         source=source,
         policy=policy_name,

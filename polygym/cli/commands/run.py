@@ -30,12 +30,12 @@ from polygym.cli.output import (
 from polygym.cli.outputs import figures_of, not_finite, remark_on
 from polygym.cli.schedules import mapping_in, schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
-from polygym.cli.storing import storage_figures, storage_options, with_storage
+from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
 from polygym.compiler.codegen.common.mapping import DEFAULT, SEQUENTIAL, Mapping
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.storage.plan import KEEP, StoragePlan
+from polygym.compiler.storage.plan import KEEP
 from polygym.compiler.storage.price import in_words
 from polygym.cost.limit.bound import Limit
 from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
@@ -115,7 +115,7 @@ def command(
     dataset: Dataset | None,
     parameters: dict[str, int],
     schedule_text: str,
-    storage: StoragePlan | None,
+    storage: StorageChoice | None,
     storage_limit: int,
     cutter: Cutter | None,
     mapping: Mapping | None,

@@ -21,7 +21,7 @@ from polygym.cli.options import (
 from polygym.cli.output import heading, say
 from polygym.cli.schedules import schedule_maker
 from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
-from polygym.cli.storing import storage_in, storage_option
+from polygym.cli.storing import StorageChoice, plan_for, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
@@ -99,7 +99,7 @@ def command(
     only_c: bool,
     wrap: bool,
     after: str | None,
-    storage: StoragePlan | None,
+    storage: StorageChoice | None,
     cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
@@ -116,10 +116,10 @@ def command(
     if after == "list":
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
-    plan = storage_in(schedule_text) if storage is None else storage
     cut = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
+    sizes = _sizes(cut, parameters)
+    plan = plan_for(cut, storage, schedule_text, sizes)
     scop = applied(cut, plan)
-    sizes = _sizes(scop, parameters)
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
     if shown is not None:

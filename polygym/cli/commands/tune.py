@@ -24,6 +24,7 @@ from polygym.cli.options import (
     size_options,
     target_argument,
 )
+from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
 from polygym.cli.tuning import tune_and_report
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.cost.chosen import ChosenModel
@@ -126,6 +127,7 @@ Examples:
 @out_option
 @resume_option
 @on_option
+@storage_options
 @mapping_options
 @compile_memory_option
 @json_option
@@ -145,6 +147,8 @@ def command(
     out: Path | None,
     resumed: bool,
     on: Address | None,
+    storage: StorageChoice | None,
+    storage_limit: int,
     mapping: Mapping | None,
     threads: int,
     as_json: bool,
@@ -153,7 +157,11 @@ def command(
     start = chosen_mapping(mapping, DEFAULT, threads)
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
-    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = with_storage_of(
+        Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items())),
+        storage,
+        storage_limit,
+    )
     if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
     guide = Guide(ChosenModel(model), Acquisition(acquisition))

@@ -10,6 +10,9 @@
 --------------  -----------------------------------------------------------------------------------
 ``windows``     how much of an array is alive at a time
 ``contract``    smaller arrays for an order in which that is less than all
+``obstacles``   what stands in the way of a program's loops, by flow or by memory
+``choose``      which plan a program gets without a search
+``describe``    what there is to choose from
 ``price``       how much memory new arrays take, and a limit
 ``texts``       isl's functions as the texts of a program
 ==============  ===================================================================================

@@ -8,10 +8,14 @@ allocated: the box around all versions, not the versions that are used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import prod
+
+import islpy as isl
 
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.evaluate import evaluate
+from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.errors import InputError
 
 USUAL_LIMIT = 512 << 20
@@ -26,6 +30,12 @@ def bytes_of(array: Array, sizes: Mapping[str, int]) -> int:
     for extent in array.extents:
         total *= evaluate(extent, sizes)
     return total
+
+
+def bytes_of_versions(array: Array, versions: Iterable[isl.PwAff], sizes: Mapping[str, int]) -> int:
+    """Return how many bytes an array takes in so many versions along each of some loops."""
+    own = bytes_of(array, sizes)
+    return own * prod(evaluate(isl_text(count), sizes) for count in versions)
 
 
 def new_arrays(scop: Scop) -> tuple[Array, ...]:
