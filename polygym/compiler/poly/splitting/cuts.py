@@ -137,8 +137,10 @@ WHOLE = Splitting()
 def cut(terms: Mapping[str, int], constant: int, relation: Relation) -> Cut:
     """Return the cut at a form, in its normal form.
 
-    >>> str(cut({"i": 4, "n": -2}, 1, Relation.BELOW)), str(cut({"k": -1, "i": 1}, 0, Relation.EQUAL))
-    ('2*i < n', 'i = k')
+    >>> str(cut({"i": 4, "n": -2}, 1, Relation.BELOW))
+    '2*i < n'
+    >>> str(cut({"k": -1, "i": 1}, 0, Relation.EQUAL))
+    'i = k'
     """
     return Cut(*_normal(terms, constant, relation))
 
@@ -171,7 +173,9 @@ def parse_splitting(text: str) -> Splitting:
 def splitting_from_json(data: Any) -> Splitting:
     """Read what :meth:`Splitting.to_json` wrote."""
     if not isinstance(data, Mapping) or not all(
-        isinstance(name, str) and isinstance(cuts, list) and all(isinstance(one, str) for one in cuts)
+        isinstance(name, str)
+        and isinstance(cuts, list)
+        and all(isinstance(one, str) for one in cuts)
         for name, cuts in data.items()
     ):
         raise InputError(
@@ -275,6 +279,8 @@ def _sum(terms: Iterable[tuple[str, int]]) -> str:
     for name, factor in terms:
         if not factor:
             continue
-        size = str(abs(factor)) if not name else f"{abs(factor)}*{name}" if abs(factor) > 1 else name
+        size = (
+            str(abs(factor)) if not name else f"{abs(factor)}*{name}" if abs(factor) > 1 else name
+        )
         text += f" {'-' if factor < 0 else '+'} {size}" if text else f"{'-' * (factor < 0)}{size}"
     return text or "0"
