@@ -137,8 +137,10 @@ WHOLE = Splitting()
 def cut(terms: Mapping[str, int], constant: int, relation: Relation) -> Cut:
     """Return the cut at a form, in its normal form.
 
-    >>> str(cut({"i": 4, "n": -2}, 1, Relation.BELOW)), str(cut({"k": -1, "i": 1}, 0, Relation.EQUAL))
-    ('2*i < n', 'i = k')
+    >>> str(cut({"i": 4, "n": -2}, 1, Relation.BELOW))
+    '2*i < n'
+    >>> str(cut({"k": -1, "i": 1}, 0, Relation.EQUAL))
+    'i = k'
     """
     return Cut(*_normal(terms, constant, relation))
 

@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from typing import TypeAlias
 
 import islpy as isl
@@ -31,6 +32,10 @@ from polygym.compiler.poly.scheduler import SchedulingTask
 from polygym.compiler.poly.splitting.cuts import Splitting
 from polygym.compiler.poly.splitting.split import pieces_of
 from polygym.compiler.poly.strategy import ISL
+from polygym.errors import InputError
+
+MOST_PIECES = 16
+"""More than so many, beside those that do not have to be, take isl's scheduler too long."""
 
 Merit: TypeAlias = tuple[Fraction, Fraction, Fraction]
 
@@ -44,7 +49,10 @@ def merit(scop: Scop, splitting: Splitting) -> Merit:
     Raises:
         InputError: isl finds no schedule, or there are too many pieces.
     """
-    task, pieces = _task(scop, splitting)
+    pieces = _numbered(pieces_of(scop, splitting))
+    if sum(map(len, pieces.values())) >= MOST_PIECES + len(scop.statements):
+        raise InputError(f"expected at most {MOST_PIECES} pieces more than there are statements")
+    task = _task(scop, pieces)
     bands = _bands(task.solved())
     deepest = max(one.depth for one in scop.statements)
     found = [
@@ -88,34 +96,38 @@ def _largest(pieces: Sequence[Statement]) -> list[Statement]:
     ]
 
 
-def _task(scop: Scop, splitting: Splitting) -> tuple[SchedulingTask, Mapping[str, list[Statement]]]:
-    """Return isl's task for a program in pieces, and these by statement, with numbers for names.
+def _numbered(pieces: Mapping[str, tuple[Statement, ...]]) -> Mapping[str, list[Statement]]:
+    """Return the pieces of each statement with S0, S1, … for names, as isl's scheduler has them."""
+    numbers = count()
+    return {
+        name: [replace(piece, name=f"S{next(numbers)}") for piece in several]
+        for name, several in pieces.items()
+    }
+
+
+def _task(scop: Scop, pieces: Mapping[str, list[Statement]]) -> SchedulingTask:
+    """Return isl's task for a program in numbered pieces.
 
     The dependences between pieces are those of the program, cut: of the same instances, which have
     the same order.
     """
-    pieces: dict[str, list[Statement]] = defaultdict(list)
-    numbered = isl.UnionMap("{ }")
-    number = 0
-    for name, several in pieces_of(scop, splitting).items():
+    cutting = isl.UnionMap("{ }")
+    for name, several in pieces.items():
         for piece in several:
             same = isl.Set(piece.domain).identity().set_tuple_name(isl.dim_type.in_, name)
-            same = same.set_tuple_name(isl.dim_type.out, f"S{number}")
-            pieces[name].append(replace(piece, name=f"S{number}"))
-            numbered = numbered.union(isl.UnionMap.from_map(same))
-            number += 1
+            same = same.set_tuple_name(isl.dim_type.out, piece.name)
+            cutting = cutting.union(isl.UnionMap.from_map(same))
 
     def cut(chosen: Iterable[Dependence]) -> isl.UnionMap:
         relation = isl.UnionMap("{ }")
         for one in chosen:
             relation = relation.union(isl.UnionMap(one.relation))
-        return relation.apply_domain(numbered).apply_range(numbered)
+        return relation.apply_domain(cutting).apply_range(cutting)
 
     order = dependences(scop)
     near = [one for one in order if Kind.FLOW in one.kind]
     nothing = isl.UnionMap("{ }")
-    task = SchedulingTask(scop, ISL, numbered.range(), cut(order), cut(near), nothing)
-    return task, pieces
+    return SchedulingTask(scop, ISL, cutting.range(), cut(order), cut(near), nothing)
 
 
 def _bands(tree: isl.Schedule) -> _Bands:

@@ -8,10 +8,11 @@ are any such instances for some sizes::
                                                    { S_2[k, i] : … and i > k }
 
 The pieces have the iterators, the accesses and the body of S, and its rows of the original order:
-as every instance of S is an instance of exactly one piece, with the same time, the program in pieces
-runs the same instances in the same order. Nothing has to be known of what is computed, and every
-schedule of the old program is one of the new. What is gained is that the pieces may have different
-ones: dependences that go from some instances of S to others are between different statements then.
+as every instance of S is an instance of exactly one piece, with the same time, the program in
+pieces runs the same instances in the same order. Nothing has to be known of what is computed, and
+every schedule of the old program is one of the new. What is gained is that the pieces may have
+different ones: dependences that go from some instances of S to others are between different
+statements then.
 
 Pieces are numbered in the order less, equal, greater (or: holds, holds not) of the first cut, then
 of the second, and so on; there is no number for one without instances. A statement of which only
