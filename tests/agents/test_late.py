@@ -49,7 +49,7 @@ def test_the_same_is_learned_whether_rewards_come_at_once_or_later(
             legs.append(learner.leg())
             weights.append([one.tolist() for one in learner.model.policy.state_dict().values()])
     assert legs[0] == legs[1]
-    assert len(legs[0]) > 1
+    assert legs[0]
     assert {one.status for one in legs[0]} <= {"ok", "does not compile", "invalid"}
     assert any(one.status == "ok" for one in legs[0])
     assert weights[0] == weights[1]

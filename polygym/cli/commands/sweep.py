@@ -44,6 +44,7 @@ from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.selection import selected
 from polygym.search.cluster.address import Address
+from polygym.search.cluster.kinds import this_kind
 from polygym.search.cluster.sweeping import FleetCampaign, most_frequent, run_of
 from polygym.search.explore.players import MODEL, check_player, model_name
 from polygym.search.sweep import reading
@@ -312,6 +313,8 @@ def _here(
 ) -> Iterator[tuple[Campaign, Begun]]:
     """Give the campaign on this machine."""
     with begun(out, setting, orders) as sweep:
+        if kept_kind(out):  # a cluster's, of which this machine has to be a node or like one
+            sweep.store.keep_kind(this_kind().key, str(this_kind()))
         yield Campaign(sweep.store, setting, orders, plan, sweep.lock), sweep
 
 

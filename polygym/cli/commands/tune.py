@@ -157,6 +157,8 @@ def command(
     start = chosen_mapping(mapping, DEFAULT, threads)
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
+    if on is not None and jobs is not None:
+        raise click.UsageError("--jobs is for one machine; with --on nodes use all their cores.")
     source = with_storage_of(
         Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items())),
         storage,

@@ -35,6 +35,7 @@ def asked(
             "timeout_factor": options.timeout_factor,
             "compile_seconds": options.compile_seconds,
             "mapping": str(options.mapping),
+            "compile_memory": options.compile_memory,
         },
         "choices": [[str(schedule), str(mapping)] for schedule, mapping in choices],
     }

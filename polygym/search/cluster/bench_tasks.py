@@ -50,6 +50,7 @@ class Open:
                 timeout_factor=options["timeout_factor"],
                 compile_seconds=options["compile_seconds"],
                 mapping=parse_mapping(options["mapping"]),
+                compile_memory=options["compile_memory"],
             )
             bench = self.stack.enter_context(open_here(program, evaluation, None))
             self.key, self.program, self.bench = key, program, bench

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -29,6 +30,7 @@ NAMESPACE = "polygym"
 ADDRESS = "RAY_ADDRESS"
 """The environment variable of Ray's by which it finds a cluster."""
 
+_ANSWER_SECONDS = 5.0
 _WORK, _TALK = "work", "talk"
 _OF_A_NODE = {"work": _WORK, "calibrate": _WORK}
 
@@ -78,6 +80,7 @@ class RayTransport:
             self._ray.init("local", resources={RESOURCE: 1}, **common)
             return
         del common["include_dashboard"]
+        _expect_answer(address)
         try:
             self._ray.init(address, **common)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
@@ -116,6 +119,7 @@ class RayTransport:
         remote = self._ray.remote(concurrency_groups={_WORK: 1, _TALK: 2})(self._actor)
         return remote.options(
             name=self._name(site.name),
+            namespace=NAMESPACE,
             get_if_exists=True,
             num_cpus=0,
             resources={RESOURCE: 1},
@@ -166,3 +170,22 @@ class RayTransport:
         """Leave the cluster; one that was begun for this ends."""
         if self._began and self._ray.is_initialized():
             self._ray.shutdown()
+
+
+def _expect_answer(address: str) -> None:
+    """Refuse an address at which nobody listens; Ray would try for minutes.
+
+    Raises:
+        InputError: it is one, or no address.
+    """
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        return  # auto, and other words of Ray's
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS):
+            return
+    except (OSError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"--on ray://{address}: expected the head of a Ray cluster, found nobody who "
+            f"answers: {error}"
+        ) from None

@@ -38,6 +38,16 @@ def test_what_is_no_cluster_is_refused(capsys: pytest.CaptureFixture[str], tmp_p
     assert "--on: expected ray, ray://HOST:PORT or ray://auto, found 'dask'" in said
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:x", "127.0.0.1:99999999"])
+def test_an_address_without_a_cluster_is_refused_at_once(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ray")
+    code, _, said = call(capsys, "cluster", "status", address)
+    assert code == 2
+    assert f"--on ray://{address}: expected the head of a Ray cluster" in said
+
+
 class Pretended:
     """A cluster of three nodes: one at work, one that only drives, one that is gone."""
 
