@@ -48,9 +48,9 @@ _NARROW = 32
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """An operator in a statement: what its operands are called, and which forms it has."""
+    """An operator in some instances of a statement, its forms, and what its operands are called."""
 
-    statement: Statement
+    live: isl.Set
     operation: Operation
     form: str
     forms: Texts | None
@@ -91,28 +91,39 @@ class Counting:
     def _uses(self, statement: Statement) -> Iterator[_Use]:
         """Yield what a statement carries out; of narrow integers that is one thing."""
         for node in certain(statement.body):
-            if isinstance(node, Binary) and self._may_vanish(statement, node):
+            kinds = kinds_of(node)
+            live = self._remaining(statement, node) if kinds else None
+            if live is None:
                 continue
-            for kind in kinds_of(node):
+            for kind in kinds:
                 operation = self._operation(statement, node, kind)
                 forms, operands = self._forms.of(statement, node), self._operands(statement, node)
-                yield _Use(statement, operation, form(node), forms, operands)
+                yield _Use(live, operation, form(node), forms, operands)
                 if operation.type.is_integer and operation.type.bits < _NARROW:
                     return
 
-    def _may_vanish(self, statement: Statement, node: Binary) -> bool:
-        """Whether an operand may be a constant, so that LLVM leaves the operation out.
+    def _remaining(self, statement: Statement, node: Expression) -> isl.Set | None:
+        """Return the live instances whose operation LLVM cannot leave out; None if there are none.
 
-        A sum that begins with the constant 0 and goes on does not vanish; a product that begins
-        with 1 may in that instance, and nobody knows in how many.
+        A sum with 0 at its beginning does not vanish, since 0 + x is not -0 where x is; one in
+        which a term is a constant in all instances may. Of products and divisors that are constants
+        in some instances the others remain.
         """
-        match node.operator:
-            case BinaryOperator.DIVIDE | BinaryOperator.REMAINDER:
-                return self._forms.may_be_constant(statement, node.right)
-            case BinaryOperator.ADD | BinaryOperator.SUBTRACT:
-                return any(self._forms.is_constant(statement, one) for one in children(node))
-            case _:
-                return any(self._forms.may_be_constant(statement, one) for one in children(node))
+        live = self.flows.live[statement.name]
+        if not isinstance(node, Binary):
+            return live
+        operands = children(node)
+        if node.operator in (BinaryOperator.ADD, BinaryOperator.SUBTRACT):
+            vanishes = any(self._forms.is_constant(statement, one) for one in operands)
+            return None if vanishes else live
+        if node.operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER):
+            operands = operands[1:]
+        for operand in operands:
+            given = self._forms.where_constant(statement, operand)
+            if given is None:
+                return None
+            live = live.subtract(given)
+        return None if live.is_empty() else live.coalesce()
 
     def _operation(self, statement: Statement, node: Expression, kind: Kind) -> Operation:
         operand = node.left if isinstance(node, Comparison) else node
@@ -152,17 +163,15 @@ class Counting:
         return sum(max(self._tuples(one) for one in group) for group in groups)
 
     def _image(self, use: _Use) -> isl.UnionSet:
-        live = isl.UnionSet.from_set(self.flows.live[use.statement.name])
-        return live.apply(use.operands.names)
+        return isl.UnionSet.from_set(use.live).apply(use.operands.names)
 
     def _tuples(self, use: _Use) -> int:
         """Return how many different tuples an operator has, or fewer."""
-        live = self.flows.live[use.statement.name]
         try:
             with attempt(MOST_OPERATIONS):
-                here = use.operands.names.intersect_domain(isl.UnionSet.from_set(live))
+                here = use.operands.names.intersect_domain(isl.UnionSet.from_set(use.live))
                 if here.is_injective():
-                    return points(live, self.sizes)
+                    return points(use.live, self.sizes)
                 images = here.range()
         except isl.Error:
             return 0

@@ -33,6 +33,7 @@ from polygym.compiler.ir.expr import (
     ParameterValue,
     Unary,
     children,
+    walk,
 )
 from polygym.compiler.ir.scop import Statement
 from polygym.cost.limit.flows import Flows
@@ -126,6 +127,30 @@ class Forms:
         """Whether LLVM may know what something that is read is in some instances."""
         texts = self.of(statement, node)
         return has_data(node) and (texts is None or any(_MARK not in text for text in texts))
+
+    def where_constant(self, statement: Statement, node: Expression) -> isl.Set | None:
+        """Return the instances in which LLVM may know what is read; None where that is not known.
+
+        These are at most those in which it may know each thing that is read.
+        """
+        domain = isl.Set(statement.domain)
+        nothing = domain.subtract(domain)
+        if not self.may_be_constant(statement, node):
+            return nothing
+        found = domain
+        for access in dict.fromkeys(one.access for one in walk(node) if isinstance(one, Load)):
+            leaf = self.flows.leaves.get((statement.name, access))
+            if leaf is None or leaf.sources is None or leaf.fresh is None:
+                return None
+            given = nothing
+            for part in parts_of(leaf.sources):
+                if self.is_given(self.flows.scop.statement(part.get_tuple_name(isl.dim_type.in_))):
+                    given = given.union(part.range())
+            if self.flows.scop.array(access.array).initial is not None:
+                for part in parts_of(leaf.fresh):
+                    given = given.union(part.domain())
+            found = found.intersect(given)
+        return found
 
     def is_constant(self, statement: Statement, node: Expression) -> bool:
         """Whether LLVM may know what something that is read is in all instances."""

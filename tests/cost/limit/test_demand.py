@@ -197,6 +197,9 @@ TWO = f"{LOOP} for (int j = 0; j < n; j++)"
         ),
         # What LLVM may know may be one, here it is.
         (f"t = 1.0; {LOOP} A[i] = B[i] * t;", {}),
+        # In the first instance there is nothing to multiply or to divide by.
+        (f"t = 1.0; {LOOP} {{ t = t * B[i]; A[i] = t; }}", {"MULTIPLY double": 8}),
+        (f"t = 1.0; {LOOP} {{ A[i] = B[i] / t; t = B[i]; }}", {"DIVIDE double": 8}),
         # Bits, and an integer operation that is none.
         (f"{LOOP} I[i] = (I[i] & 7) ^ (I[i] << 2);", {}),
         (f"{TWO} I[i] += I[i] * I[j];", {"ANY int": 162}),
