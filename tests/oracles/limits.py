@@ -11,9 +11,10 @@ import islpy as isl
 
 from polygym.compiler.ir.expr import Expression, IteratorValue, Load, children
 from polygym.compiler.ir.scop import Scop, Statement
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.baselines import original
 from polygym.cost.limit.flows import certain, certain_reads
-from polygym.cost.limit.operators import Operation, kinds_of, lanes_of
+from polygym.cost.limit.operators import Kind, Operation, kinds_of, lanes_of
 from polygym.cost.limit.paths import Wait, path_of
 from tests.oracles.instances import Element, Instance, pairs, trace
 
@@ -74,11 +75,25 @@ def run(scop: Scop, outputs: Sequence[str], sizes: Mapping[str, int]) -> Run:
 
 
 def operations_by_force(program: Run) -> dict[Operation, int]:
-    """Count different operations of live instances, those of recurrences by their instance."""
+    """Count different operations of live instances, in every type that one may have."""
+    found: dict[Operation, int] = defaultdict(int)
+    for (kind, _), scalars in _different(program).items():
+        for scalar in scalars:
+            found[Operation(kind, scalar)] += 1
+    return found
+
+
+def different_by_force(program: Run, kind: Kind) -> int:
+    """Count different operations of a kind, each once."""
+    return sum(one is kind for one, _ in _different(program))
+
+
+def _different(program: Run) -> dict[tuple[Kind, Any], set[ScalarType]]:
+    """Return the operations by kind and symbol; values of recurrences are known by instance."""
     scop = program.scop
     recurrent = {one.name: program.is_recurrent(one.name) for one in scop.statements}
     values: dict[Instance, Any] = {}
-    seen: dict[Operation, set[Any]] = defaultdict(set)
+    seen: dict[tuple[Kind, Any], set[ScalarType]] = defaultdict(set)
     for instance in program.order:
         statement = scop.statement(instance[0])
         term = _terms(program, statement, instance, values)
@@ -91,8 +106,8 @@ def operations_by_force(program: Run) -> dict[Operation, int]:
                 for kind in kinds_of(node):
                     operand = children(node)[0] if node.type.is_integer else node
                     scalar = lanes_of(scop, statement, floating=operand.type.is_floating)
-                    seen[Operation(kind, scalar)].add(term(node))
-    return {operation: len(terms) for operation, terms in seen.items()}
+                    seen[kind, term(node)].add(scalar)
+    return seen
 
 
 def _terms(

@@ -1,11 +1,11 @@
 """How fast a program could be on a machine: a bound that no schedule, storage or mapping passes.
 
-``flows`` says which values a program certainly reads and needs; on it stand three counts, each
-of which may be too low and never too high. ``operators`` says which operators any code carries
-out, ``values`` when two instances compute the same, ``counting`` how many operations remain, with
-``points`` for sets that are large; ``traffic`` how many bytes move; ``paths`` what a value waits
-for in a statement, ``arcs`` where it goes from there, and ``chain`` how far. All of it is the
-``demand`` of a program, and ``bound`` divides it by the peaks of a machine.
+``flows`` says which values a program certainly reads and needs; on it stand three counts, each of
+which may be too low and never too high. ``operators`` says which operators any code carries out,
+``values`` and ``forms`` when two instances compute the same, ``counting`` how many operations
+remain, with ``points`` for sets that are large; ``traffic`` how many bytes move; ``paths`` what a
+value waits for in a statement, ``arcs`` where it goes from there, and ``chain`` how far. All of it
+is the ``demand`` of a program, and ``bound`` divides it by the peaks of a machine.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from polygym.compiler.poly.dependences import basic_sets
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.compiler.poly.isl_numbers import coefficients, constant
 from polygym.cost.limit.flows import MOST_OPERATIONS, Flows
+from polygym.cost.limit.forms import Forms
 from polygym.cost.limit.paths import Wait, path_of
 from polygym.cost.limit.values import parts_of
 
@@ -92,12 +93,15 @@ def value(row: Row, point: Point) -> int:
 def arcs(flows: Flows, sizes: Sizes) -> tuple[Arc, ...]:
     """Return the arcs between live instances at given sizes, as far as isl finds them."""
     found: list[Arc] = []
+    forms = Forms(flows)
     for leaf in flows.leaves.values():
         reader = flows.scop.statement(leaf.statement)
         waits = path_of(flows.scop, reader, leaf.access)
         if waits is None or leaf.statement not in flows.live:
             continue
         for part in parts_of(leaf.sources):
+            if forms.is_given(flows.scop.statement(part.get_tuple_name(isl.dim_type.in_))):
+                continue  # nothing waits for a constant
             live = part.intersect_range(flows.live[leaf.statement])
             found += _arcs(live, sizes, waits)
             if len(found) > _MOST_ARCS:

@@ -29,16 +29,20 @@ from operator import mul
 import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes
+from polygym.compiler.ir.expr import Load
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.compiler.poly.isl_numbers import coordinates
 from polygym.cost.limit.arcs import Arc, Go, Point, Row, arcs, value
 from polygym.cost.limit.flows import MOST_OPERATIONS, Flows
+from polygym.cost.limit.forms import Forms
 from polygym.cost.limit.paths import Wait, path_of
 
 # Walks are given up after so many steps, all together: what was walked is a chain.
 _MOST_STEPS = 40_000
 _LONGEST_ROUND = 8
+_ANY = ScalarType.DOUBLE  # of a read whose type does not matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +105,13 @@ class _Walker:
         return found
 
     def _own(self, name: str) -> tuple[Wait, ...]:
-        """Return what the first instance of a walk waits for, whatever it reads."""
-        scop = self.flows.scop
+        """Return what the first instance of a walk waits for, unless it may read a constant."""
+        scop, forms = self.flows.scop, Forms(self.flows)
         leaves = self.flows.of(name)
-        paths = [path_of(scop, scop.statement(name), leaf.access) for leaf in leaves]
+        statement = scop.statement(name)
+        if any(forms.may_be_constant(statement, Load(one.access, _ANY)) for one in leaves):
+            return ()
+        paths = [path_of(scop, statement, leaf.access) for leaf in leaves]
         return max((path for path in paths if path is not None), key=len, default=())
 
     def _way(self, name: str, point: Point) -> tuple[Arc, Point] | None:

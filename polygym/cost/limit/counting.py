@@ -2,8 +2,16 @@
 
 Every operator that any code carries out (:mod:`polygym.cost.limit.operators`) counts as often as
 live instances have different tuples of operands (:mod:`polygym.cost.limit.values`). Two operators
-of one form, ``A[i - 1] + A[i]`` and ``A[i] + A[i + 1]``, may be one operation of two instances: of
-operators whose tuples are not apart the one with most counts for all.
+of one form (:mod:`polygym.cost.limit.forms`), ``A[i - 1] + A[i]`` and ``A[i] + A[i + 1]``, may be
+one operation of two instances: of operators whose tuples are not apart the one with most counts for
+all. So it is of operators that have a form in common but not in their statements, whose tuples are
+not compared.
+
+What LLVM may know, a scalar that was given a constant, may be 1 or 0, and what is computed with it
+nothing.
+
+Processors have instructions that multiply and add up many narrow integers at once, so of a
+statement on bytes or shorts one operation counts.
 
 Example, gemm with n = m = k = 1000: of ``C[i][j] += alpha * A[i][k] * B[k][j]`` there are 10^6
 products of alpha and A[i, k], 10^9 others and 10^9 sums, and ``C[i][j] *= beta`` has 10^6 products.
@@ -12,7 +20,7 @@ products of alpha and A[i, k], 10^9 others and 10^9 sums, and ``C[i][j] *= beta`
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -21,34 +29,31 @@ from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.ir.expr import (
     Binary,
     BinaryOperator,
-    Call,
-    Cast,
     Comparison,
     Expression,
-    FloatLiteral,
-    Gather,
-    IntegerLiteral,
     IteratorValue,
-    Load,
-    ParameterValue,
-    Unary,
     children,
 )
 from polygym.compiler.ir.scop import Statement
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.cost.limit.flows import MOST_OPERATIONS, Flows, certain
+from polygym.cost.limit.forms import Forms, ReadLeaf, Texts, form, leaves
 from polygym.cost.limit.operators import Kind, Operation, kinds_of, lanes_of
 from polygym.cost.limit.points import all_points, points
 from polygym.cost.limit.values import Named, Names
 
-_COMMUTE = (BinaryOperator.ADD, BinaryOperator.MULTIPLY)
+# Integers narrower than this have instructions that do many things at once.
+_NARROW = 32
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """An operator in a statement: what its operands are called, and in how many instances."""
+    """An operator in some instances of a statement, its forms, and what its operands are called."""
 
-    statement: Statement
+    live: isl.Set
+    operation: Operation
+    form: str
+    forms: Texts | None
     operands: Named
 
 
@@ -58,25 +63,67 @@ class Counting:
 
     flows: Flows
     sizes: Sizes
-    names: Names = field(init=False)
+    _names: Names = field(init=False)
+    _forms: Forms = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin without a name."""
-        self.names = Names(self.flows)
+        self._names, self._forms = Names(self.flows), Forms(self.flows)
 
     def operations(self) -> Counter[Operation]:
         """Return how many operations of each kind there are."""
-        uses: defaultdict[tuple[Operation, str], list[_Use]] = defaultdict(list)
+        uses: defaultdict[Kind, list[_Use]] = defaultdict(list)
         for statement in self.flows.scop.statements:
             if statement.name in self.flows.live:
-                for node in certain(statement.body):
-                    for kind in kinds_of(node):
-                        key = self._operation(statement, node, kind), _form(node)
-                        uses[key].append(_Use(statement, self._operands(statement, node)))
+                for use in self._uses(statement):
+                    uses[use.operation.kind].append(use)
         found: Counter[Operation] = Counter()
-        for (operation, _), alike in uses.items():
-            found[operation] += self._different(alike)
+        for group in (group for of_kind in uses.values() for group in _alike(of_kind)):
+            same: defaultdict[tuple[Operation, str], list[_Use]] = defaultdict(list)
+            for use in group:
+                same[use.operation, use.form].append(use)
+            # Of several forms, or types, any two may be one operation.
+            numbers = {key: self._different(alike) for key, alike in same.items()}
+            operation, form = max(numbers, key=lambda key: numbers[key])
+            found[operation] += numbers[operation, form]
         return found
+
+    def _uses(self, statement: Statement) -> Iterator[_Use]:
+        """Yield what a statement carries out; of narrow integers that is one thing."""
+        for node in certain(statement.body):
+            kinds = kinds_of(node)
+            live = self._remaining(statement, node) if kinds else None
+            if live is None:
+                continue
+            for kind in kinds:
+                operation = self._operation(statement, node, kind)
+                forms, operands = self._forms.of(statement, node), self._operands(statement, node)
+                yield _Use(live, operation, form(node), forms, operands)
+                if operation.type.is_integer and operation.type.bits < _NARROW:
+                    return
+
+    def _remaining(self, statement: Statement, node: Expression) -> isl.Set | None:
+        """Return the live instances whose operation LLVM cannot leave out; None if there are none.
+
+        A sum with 0 at its beginning does not vanish, since 0 + x is not -0 where x is; one in
+        which a term is a constant in all instances may. Of products and divisors that are constants
+        in some instances the others remain.
+        """
+        live = self.flows.live[statement.name]
+        if not isinstance(node, Binary):
+            return live
+        operands = children(node)
+        if node.operator in (BinaryOperator.ADD, BinaryOperator.SUBTRACT):
+            vanishes = any(self._forms.is_constant(statement, one) for one in operands)
+            return None if vanishes else live
+        if node.operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER):
+            operands = operands[1:]
+        for operand in operands:
+            given = self._forms.where_constant(statement, operand)
+            if given is None:
+                return None
+            live = live.subtract(given)
+        return None if live.is_empty() else live.coalesce()
 
     def _operation(self, statement: Statement, node: Expression, kind: Kind) -> Operation:
         operand = node.left if isinstance(node, Comparison) else node
@@ -85,16 +132,23 @@ class Counting:
 
     def _operands(self, statement: Statement, node: Expression) -> Named:
         """Return the names of all that an operator works on, in the order of its form."""
+
+        def origin(one: ReadLeaf) -> str:
+            if isinstance(one, IteratorValue):
+                return one.name
+            leaf = self.flows.leaves.get((statement.name, one.access))
+            return "" if leaf is None else self._names.origin(leaf)
+
         named = []
         full = True
-        for one in _leaves(node):
+        for one in leaves(node, origin):
             if isinstance(one, IteratorValue):
-                named.append(self.names.of_iterators(statement, [one.name]))
+                named.append(self._names.of_iterators(statement, [one.name]))
             elif leaf := self.flows.leaves.get((statement.name, one.access)):
-                named.append(self.names.of_leaf(leaf))
+                named.append(self._names.of_leaf(leaf))
             else:
                 full = False  # in the arm of a condition: nobody knows
-        found = self.names.tuple_of(statement, named)
+        found = self._names.tuple_of(statement, named)
         return Named(found.names, found.full and full)
 
     def _different(self, alike: list[_Use]) -> int:
@@ -109,17 +163,15 @@ class Counting:
         return sum(max(self._tuples(one) for one in group) for group in groups)
 
     def _image(self, use: _Use) -> isl.UnionSet:
-        live = isl.UnionSet.from_set(self.flows.live[use.statement.name])
-        return live.apply(use.operands.names)
+        return isl.UnionSet.from_set(use.live).apply(use.operands.names)
 
     def _tuples(self, use: _Use) -> int:
         """Return how many different tuples an operator has, or fewer."""
-        live = self.flows.live[use.statement.name]
         try:
             with attempt(MOST_OPERATIONS):
-                here = use.operands.names.intersect_domain(isl.UnionSet.from_set(live))
+                here = use.operands.names.intersect_domain(isl.UnionSet.from_set(use.live))
                 if here.is_injective():
-                    return points(live, self.sizes)
+                    return points(use.live, self.sizes)
                 images = here.range()
         except isl.Error:
             return 0
@@ -144,45 +196,17 @@ def _overlapping(uses: list[tuple[_Use, isl.UnionSet]]) -> list[list[_Use]]:
     return [members for members, _ in groups]
 
 
-def _leaves(node: Expression) -> Iterator[Load | Gather | IteratorValue]:
-    """Yield what an operator works on, where :func:`_form` has a mark for it."""
-    if isinstance(node, Load | Gather | IteratorValue):
-        yield node
-    for child in _in_order(node):
-        yield from _leaves(child)
-
-
-def _in_order(node: Expression) -> tuple[Expression, ...]:
-    """Return the operands, those that may be exchanged by what they look like."""
-    if isinstance(node, Binary) and node.operator in _COMMUTE:
-        return tuple(sorted(children(node), key=_sorting))
-    return children(node)
-
-
-def _sorting(node: Expression) -> tuple[str, list[str]]:
-    names = [
-        one.name if isinstance(one, IteratorValue) else one.access.array for one in _leaves(node)
-    ]
-    return _form(node), names
-
-
-def _form(node: Expression) -> str:
-    """Return what an operator computes, with one mark for all that is read."""
-    inner = ", ".join(_form(child) for child in _in_order(node))
-    match node:
-        case Load() | IteratorValue():
-            return "*"
-        case Gather():
-            return f"*[{inner}]"
-        case IntegerLiteral(value) | FloatLiteral(value):
-            return repr(value)
-        case ParameterValue(name):
-            return name
-        case Unary() | Binary() | Comparison():
-            return f"{node.operator.name}:{node.type.name}({inner})"
-        case Cast():
-            return f"{node.type.name}({inner})"
-        case Call():
-            return f"{node.function.name}:{node.type.name}({inner})"
-        case _:
-            return f"{type(node).__name__}({inner})"
+def _alike(uses: Sequence[_Use]) -> list[list[_Use]]:
+    """Return groups of operators; those of two groups have no form in common."""
+    groups: list[tuple[list[_Use], Texts | None]] = []
+    for one in uses:
+        members, forms = [one], one.forms
+        apart = []
+        for others, theirs in groups:
+            if forms is None or theirs is None or forms & theirs:
+                members += others
+                forms = None if forms is None or theirs is None else forms | theirs
+            else:
+                apart.append((others, theirs))
+        groups = [*apart, (members, forms)]
+    return [members for members, _ in groups]

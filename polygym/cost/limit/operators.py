@@ -1,10 +1,11 @@
 """Which operators of an expression any code has to carry out, and of which kind each is.
 
 What LLVM may leave out is not counted: affine arithmetic and all else without data (it is done
-once, or by counting up), casts and signs, a factor of 1 and a term of 0, integer operations with a
-constant (several become one). What it may replace counts as ANY, which is an addition or a
-multiplication, whichever is cheaper: ``x * 2.0`` is ``x + x``, ``x / 4.0`` is ``x * 0.25``, a
-comparison with a selection is a minimum, and a call of ``math.h`` takes that long at least.
+once, or by counting up), casts and signs, a factor of 1 and a term of 0, bits and shifts, integer
+operations with a constant (several become one). What it may replace counts as ANY, which is an
+addition or a multiplication, whichever is cheaper: ``x * 2.0`` is ``x + x``, ``x / 4.0`` is
+``x * 0.25``, a comparison with a selection is a minimum, and a call of ``math.h`` takes that long
+at least.
 
 Of a ``?:`` on data only the condition is certain: instances that take one arm may have its
 operation in common, however many take the other.
@@ -63,6 +64,16 @@ class Operation:
 
     kind: Kind
     type: ScalarType
+
+
+# Any three of these may be one instruction, and shifts a rotation.
+_BITS = (
+    BinaryOperator.BIT_AND,
+    BinaryOperator.BIT_OR,
+    BinaryOperator.BIT_XOR,
+    BinaryOperator.SHIFT_LEFT,
+    BinaryOperator.SHIFT_RIGHT,
+)
 
 
 def lanes_of(scop: Scop, statement: Statement, *, floating: bool) -> ScalarType:
@@ -145,7 +156,7 @@ def _kind_of_integers(
 ) -> Kind | None:
     if operator in (BinaryOperator.DIVIDE, BinaryOperator.REMAINDER):
         return None if is_constant(right) else Kind.DIVIDE
-    return None if constant else Kind.ANY
+    return None if constant or operator in _BITS else Kind.ANY
 
 
 def has_data(node: Expression) -> bool:

@@ -29,6 +29,7 @@ import islpy as isl
 
 from polygym.compiler.ir.expr import Access, IteratorValue, Load
 from polygym.compiler.ir.scop import Statement
+from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.cost.limit.flows import Flows, Leaf, certain
 
 # A name has so many kinds at most, by where the values come from.
@@ -63,6 +64,11 @@ class Names:
         if key not in self._leaves:
             self._leaves[key] = self._of_leaf(leaf)
         return self._leaves[key]
+
+    def origin(self, leaf: Leaf) -> str:
+        """Return where values that a leaf reads come from, whatever they are stored in."""
+        kinds = parts_of(self.of_leaf(leaf).names)
+        return "; ".join(sorted(isl_text(one.get_space().range()) for one in kinds))
 
     def of_iterators(self, statement: Statement, names: Iterable[str]) -> Named:
         """Return the values of some of a statement's iterators as names."""

@@ -18,7 +18,14 @@ from polygym.cost.limit.flows import flows
 from polygym.cost.limit.operators import Kind, Operation
 from polygym.cost.limit.paths import Step, Wait, path_of
 from polygym.programs.generate import generate
-from tests.oracles.limits import Run, bytes_by_force, longest_chain, operations_by_force, run
+from tests.oracles.limits import (
+    Run,
+    bytes_by_force,
+    different_by_force,
+    longest_chain,
+    operations_by_force,
+    run,
+)
 from tests.sources import SMALL_PROGRAMS, kernel_scop
 
 COSTS = {
@@ -56,6 +63,8 @@ def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:
     counted = operations_by_force(program)
     for operation, number in found.operations:
         assert number <= counted.get(operation, 0), (operation, number, counted)
+    for kind in Kind:
+        assert found.count(kind) <= different_by_force(program, kind)
     assert chain_of(found) <= longest_chain(program, cost) + 1e-9
     assert found.traffic.read <= bytes_by_force(program, outputs)[0]
     assert found.traffic.written <= bytes_by_force(program, outputs)[1]
@@ -76,7 +85,7 @@ def test_of_small_programs_nothing_is_counted_twice(name: str) -> None:
 
 
 # Where all is certain the counts are exact; these have chains of every kind, too.
-EXACT = ("gemm", "atax", "trisolv", "cholesky", "durbin", "jacobi-1d", "lu", "gramschmidt")
+EXACT = ("gemm", "atax", "trisolv", "cholesky", "jacobi-1d", "lu", "gramschmidt")
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -172,6 +181,28 @@ TWO = f"{LOOP} for (int j = 0; j < n; j++)"
         # Two statements that do the same, and operands the other way round.
         (f"{LOOP} {{ A[i] = F[i] * 3.0f; C[i][0] = F[i] * 3.0f; }}", {"MULTIPLY float": 9}),
         (f"{TWO} C[i][j] = A[i] * B[j] + B[j] * A[i];", {"MULTIPLY double": 81, "ADD double": 81}),
+        # What was computed into a scalar is what it was computed from.
+        (
+            f"{LOOP} {{ t = A[i] * B[i]; C[i][0] = t + 1.5; C[i][1] = A[i] * B[i] + 1.5; }}",
+            {"MULTIPLY double": 9, "ADD double": 9},
+        ),
+        # A copy has the value of what it copies, and neither is narrow because the other is.
+        (
+            f"{LOOP} {{ t = A[i]; C[i][0] = t * B[i]; C[i][1] = A[i] * B[i]; }}",
+            {"MULTIPLY double": 9},
+        ),
+        (
+            f"{LOOP} {{ F[i] = A[i] * B[i]; C[i][1] = A[i] * B[i]; }}",
+            {"MULTIPLY double": 9},
+        ),
+        # What LLVM may know may be one, here it is.
+        (f"t = 1.0; {LOOP} A[i] = B[i] * t;", {}),
+        # In the first instance there is nothing to multiply or to divide by.
+        (f"t = 1.0; {LOOP} {{ t = t * B[i]; A[i] = t; }}", {"MULTIPLY double": 8}),
+        (f"t = 1.0; {LOOP} {{ A[i] = B[i] / t; t = B[i]; }}", {"DIVIDE double": 8}),
+        # Bits, and an integer operation that is none.
+        (f"{LOOP} I[i] = (I[i] & 7) ^ (I[i] << 2);", {}),
+        (f"{TWO} I[i] += I[i] * I[j];", {"ANY int": 162}),
         # Neighbours share a sum: of n - 1 pairs each is one.
         (
             "for (int i = 1; i < n - 1; i++) C[0][i] = (A[i] + A[i - 1]) * (A[i + 1] + A[i]);",
