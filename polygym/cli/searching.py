@@ -84,7 +84,7 @@ def search_and_report(
         if search is None:
             folder = make_new_folder(Path.cwd(), f"polygym-{Path(program.name).stem}")
             search = _opened(stack, setting, folder, False)
-        course = run(search, extent, (isl, default), evaluator, _watching(program.name, stop))
+        course = run(search, extent, isl, evaluator, _watching(program.name, stop), default)
         load = machine.load()
     end = _End.by(stop, course.ended_by)
     return _report(search, course.ranking, extent, plot, end, load, as_json)

@@ -31,6 +31,7 @@ from polygym.search.explore.folder import JOURNAL, Search, begin, resume
 from polygym.search.explore.ranking import (
     AUTO,
     ISL,
+    NO_DEFAULT,
     ORIGINAL,
     Default,
     Ranking,
@@ -125,7 +126,7 @@ def automatic(program: Program, evaluator: Evaluator, isl: Reference) -> Default
     try:
         choice = choose_within(scop, own_sizes(scop, dict(program.parameters)), mapping)
     except PolygymError:  # isl says why
-        return Default(None, None)
+        return NO_DEFAULT
     if choice.schedule == isl.schedule:
         return Default(choice, None)
     return Default(choice, Finding(AUTO, evaluate(evaluator, choice.schedule)))
@@ -134,16 +135,16 @@ def automatic(program: Program, evaluator: Evaluator, isl: Reference) -> Default
 def run(
     search: Search,
     extent: Extent,
-    beside: tuple[Reference, Default],
+    isl: Reference,
     evaluator: Evaluator,
     watch: Watch = unwatched,
+    default: Default = NO_DEFAULT,
 ) -> Course:
-    """Go on until all is done or something ends it; ``beside`` are schedules without a search."""
+    """Go on until all is done or something puts an end to it."""
     first = original(search.setting.subject.program.scop)
-    isl, default = beside
     try:
         _explore(search, extent.budget, evaluator, watch)
-        _try_mappings(search, extent.mappings, beside, evaluator, watch)
+        _try_mappings(search, extent.mappings, (isl, default), evaluator, watch)
     except _EXPECTED as error:
         ranking = Ranking(first, isl, _findings(search, default), False, default.choice)
         if ranking.best is not None and isinstance(ranking.best.index, str):

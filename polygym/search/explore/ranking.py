@@ -39,6 +39,9 @@ class Default:
     finding: Finding | None
 
 
+NO_DEFAULT = Default(None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The end of a search: the reference and the best findings, the fastest first.

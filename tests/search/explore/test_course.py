@@ -12,13 +12,25 @@ import pytest
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.strategy import ISL as ISL_STRATEGY
+from polygym.compiler.poly.strategy import ORIGINAL
+from polygym.episodes.automatic import Choice, Ranked
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.measure.worker.outcome import Status, WorkerError
 from polygym.search.explore import course
-from polygym.search.explore.course import Attention, Extent, Phase, Watch, reference, run
+from polygym.search.explore.course import (
+    Attention,
+    Extent,
+    Phase,
+    Watch,
+    automatic,
+    reference,
+    run,
+)
 from polygym.search.explore.folder import BEST, JOURNAL, TUNING, Search
-from polygym.search.explore.ranking import ISL, Ranking
+from polygym.search.explore.ranking import AUTO, ISL, Default, Ranking
+from polygym.search.explore.tally import Finding
 from tests.search.explore.pretending import begun, pretended, resumed, setting
 
 SCOP = setting().subject.program.scop
@@ -180,6 +192,48 @@ def test_an_end_while_the_best_are_measured_together(tmp_path: Path) -> None:
 def test_a_defect_is_no_early_end(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         ran(tmp_path, Pretender(1.5, 3, ZeroDivisionError()), Extent(8))
+
+
+def default(speedup: float) -> Default:
+    """Return the order of the text as what is promised among a few."""
+    found = replace(pretended(original(SCOP)), status=Status.OK, speedup=speedup, mapping=DEFAULT)
+    ranked = (Ranked(ISL_STRATEGY, isl_schedule(SCOP), 0.0), Ranked(ORIGINAL, found.schedule, 1.0))
+    return Default(Choice(ranked, 1), Finding(AUTO, found))
+
+
+@pytest.mark.parametrize("failure", [None, KeyboardInterrupt()])
+def test_the_default_is_among_the_ranked(tmp_path: Path, failure: BaseException | None) -> None:
+    machine = Pretender(0.5, -1 if failure is None else 1, failure)
+    search, beside = begun(tmp_path), default(100.0)
+    found = run(search, Extent(3, 2), reference(SCOP, machine), machine, Watcher(), beside)
+    search.close()
+    assert found.ended_by is failure
+    assert found.ranking.choice == beside.choice
+    labels = [one.label for one in found.ranking.findings]
+    assert labels.count("auto") == 1
+    if failure is None:
+        assert (original(SCOP), DEFAULT) in machine.together[0]
+    else:  # nothing else has run, and it is kept
+        assert found.ranking.best is not None
+        assert found.ranking.best.index == AUTO
+        assert best_in(tmp_path) == str(original(SCOP))
+
+
+def test_the_default_is_measured_where_it_is_not_that_of_isl(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine, program = Pretender(), setting().subject.program
+    isl = reference(SCOP, machine)
+    choice = default(1.0).choice
+    assert choice is not None
+    monkeypatch.setattr(course, "choose_within", lambda *_: choice)
+    found = automatic(program, machine, isl)  # type: ignore[arg-type]
+    assert found.finding is not None
+    assert (found.finding.index, found.finding.evaluation.schedule) == (AUTO, original(SCOP))
+    monkeypatch.setattr(course, "choose_within", lambda *_: replace(choice, taken=0))
+    measured = machine.count
+    assert automatic(program, machine, isl).finding is None  # type: ignore[arg-type]
+    assert machine.count == measured
 
 
 def test_where_isl_finds_nothing_the_original_runs(monkeypatch: pytest.MonkeyPatch) -> None:
