@@ -3,13 +3,14 @@
 ``dispatch`` calls a command of ``group`` (which imports it then, as ``lazy_group`` does) and writes
 its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``tables`` print
 (colours on a terminal, plain text in a pipe), ``text`` makes the user's own words fit for that,
-``options`` holds what several commands share, ``interrupts`` says what Ctrl-C does. Of ``space``,
-``carry`` reads what is carried where; ``tuning`` watches the search of ``tune``, ``searching`` that
-of ``optimize``, ``exploring`` shows how far both are and ``sweeping`` how far a sweep is,
-``stopping`` lets signals end them, ``ranking`` says what came of it and ``invocation`` how to go
-on; ``entries`` are what ``bench`` measures, ``outputs`` what the arrays hold in the end. ``alarm``
-says in red that a legal schedule crashed or computed something else, and ``small_files`` reads
-files that a user names. The ``commands`` themselves are a package.
+``options`` holds what several commands share, ``splitting`` the one that cuts statements,
+``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where;
+``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
+how far both are and ``sweeping`` how far a sweep is, ``stopping`` lets signals end them,
+``ranking`` says what came of it and ``invocation`` how to go on; ``entries`` are what ``bench``
+measures, ``outputs`` what the arrays hold in the end. ``alarm`` says in red that a legal schedule
+crashed or computed something else, and ``small_files`` reads files that a user names. The
+``commands`` themselves are a package.
 """
 
 __all__: list[str] = []

@@ -2,8 +2,9 @@
 
 ``selection`` expands names, globs and categories; ``program`` finds a kernel of the suite, a C file
 or a comprehension (``comprehensions``), its sizes (``sizes``) and its observable arrays;
-``generate`` makes random programs; ``initial_data`` writes the function that fills arrays where the
-source has none, ``outputs`` has their types in NumPy, and ``wording`` shortens isl text for people.
+``generate`` makes random programs; ``pieces`` cuts a program's statements; ``initial_data`` writes
+the function that fills arrays where the source has none, ``outputs`` has their types in NumPy, and
+``wording`` shortens isl text for people.
 """
 
 from polygym.programs.program import (
