@@ -17,10 +17,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from agents.experiments import Experiment, read
-from agents.training import train
 from benchmarks.terms.report import written
 from benchmarks.terms.tests import tested
+
+from agents.experiments import Experiment, read
+from agents.training import train
 from polygym.errors import PolygymError
 
 CONFIGURATION = Path(__file__).parent.parent / "configs" / "knossos_arithmetic.yaml"

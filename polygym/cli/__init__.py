@@ -4,14 +4,15 @@
 its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``tables`` print
 (colours on a terminal, plain text in a pipe), ``text`` makes the user's own words fit for that,
 ``options`` holds what several commands share, ``schedules`` reads those that are given,
-``storing`` is what commands share about storage, ``interrupts`` says what Ctrl-C does. Of
-``space``, ``carry`` reads what is carried where; ``tuning`` watches the search of ``tune``,
-``searching`` that of ``optimize``, ``exploring`` shows how far both are and ``sweeping`` how far a
-sweep is, ``stopping`` lets signals end them, ``ranking`` says what came of it and ``invocation``
-how to go on; ``entries`` are what ``bench`` measures, ``limits`` how near to its limit a program is
-and ``limited`` what ``bench`` makes of that, ``outputs`` what the arrays hold in the end. ``alarm``
-says in red that a legal schedule crashed or computed something else, and ``small_files`` reads
-files that a user names. The ``commands`` themselves are a package.
+``splitting`` is what commands share about cut statements and ``storing`` about storage,
+``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where;
+``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
+how far both are and ``sweeping`` how far a sweep is, ``stopping`` lets signals end them,
+``ranking`` says what came of it and ``invocation`` how to go on; ``entries`` are what ``bench``
+measures, ``limits`` how near to its limit a program is and ``limited`` what ``bench`` makes of
+that, ``outputs`` what the arrays hold in the end. ``alarm`` says in red that a legal schedule
+crashed or computed something else, and ``small_files`` reads files that a user names. The
+``commands`` themselves are a package.
 """
 
 __all__: list[str] = []

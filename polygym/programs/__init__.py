@@ -2,9 +2,9 @@
 
 ``selection`` expands names, globs and categories; ``program`` finds a kernel of the suite, a C file
 or a comprehension (``comprehensions``), its sizes (``sizes``) and its observable arrays;
-``stored`` gives a program's arrays other homes; ``generate`` makes random programs;
-``initial_data`` writes the function that fills arrays where the source has none, ``outputs`` has
-their types in NumPy, and ``wording`` shortens isl text for people.
+``pieces`` cuts a program's statements and ``stored`` gives its arrays other homes; ``generate``
+makes random programs; ``initial_data`` writes the function that fills arrays where the source has
+none, ``outputs`` has their types in NumPy, and ``wording`` shortens isl text for people.
 """
 
 from polygym.programs.program import (

@@ -18,6 +18,7 @@ module                  what it knows
 ``score``               how good a schedule looks by its properties alone
 ----------------------  ---------------------------------------------------------------------------
 ``spaces``              which rows a schedule may have: a package
+``splitting``           statements cut into pieces with schedules of their own: a package
 ``strategy``            which schedule a program gets without a search
 ``baselines``           the order of the source, and what isl finds
 ``alternatives``        the schedules that a program has without a search

@@ -91,7 +91,7 @@ def _in_the_middle(scop: Scop, found: Iterable[Dependence]) -> Iterator[Splittin
     for one in found:
         if one.source == one.sink:
             statement = scop.statement(one.source)
-            cuts = tuple(_reflections(isl.BasicMap(one.relation), statement))
+            cuts = list(_reflections(isl.BasicMap(one.relation), statement))
             reflections = reflections.with_cuts(one.source, cuts) if cuts else reflections
     yield reflections
     if len(scop.statements) == 1:
@@ -100,7 +100,7 @@ def _in_the_middle(scop: Scop, found: Iterable[Dependence]) -> Iterator[Splittin
     for places in (range(scop.depth), *([place] for place in range(scop.depth))):
         middles = WHOLE
         for statement in deepest:
-            cuts = [one for place in places if (one := _middle(statement, place))]
+            cuts = [middle for place in places if (middle := _middle(statement, place))]
             middles = middles.with_cuts(statement.name, cuts) if cuts else middles
         yield middles
 

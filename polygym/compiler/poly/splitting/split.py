@@ -149,7 +149,9 @@ def _free_names(name: str, scop: Scop) -> Iterator[str]:
     Whether a name is new is decided for all of them alike.
     """
     known = {
-        *(one.name for one in (*scop.parameters, *scop.arrays, *scop.statements)),
+        *(one.name for one in scop.parameters),
+        *(one.name for one in scop.arrays),
+        *(one.name for one in scop.statements),
         *(iterator for one in scop.statements for iterator in one.iterators),
         *scop.signature,
     }
