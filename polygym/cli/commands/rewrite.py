@@ -20,7 +20,8 @@ from polygym.terms.derivation import Derivation, replayed
 from polygym.terms.language.printing import text_of
 from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program
-from polygym.terms.optimize import optimized
+from polygym.terms.optimize import WITH_A_VALUE, optimized
+from polygym.terms.policies import POLICIES, policy_named
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS, joined, rules_named
 from polygym.terms.rules.table import parse_rules
@@ -78,6 +79,15 @@ def command() -> None:
     help="How to search: " + "; ".join(f"{name}, {does}" for name, does in SEARCHES.items()) + ".",
 )
 @click.option(
+    "--policy",
+    default="counted",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What astar, beam and mcts expect of a term: "
+    + "; ".join(f"{name}, {does}" for name, does in POLICIES.items())
+    + "; or a file of weights.",
+)
+@click.option(
     "--rules",
     "sets",
     multiple=True,
@@ -120,6 +130,7 @@ def optimize(
     target: str,
     definition: str | None,
     method: str,
+    policy: str,
     sets: Sequence[str],
     first: Sequence[str],
     budget: int,
@@ -132,9 +143,12 @@ def optimize(
     program = _program(target, definition)
     phases = [_rules(names) for names in (first, sets) if names]
     plan = Plan(horizon=horizon, states=budget)
+    value = policy_named(policy) if method in WITH_A_VALUE else None
     with working(f"rewriting {program.name}"):
-        found = optimized(program, phases, method, plan, seed=seed or 0)
+        found = optimized(program, phases, method, plan, value, seed or 0)
     record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
+    if value is not None:
+        record["policy"] = policy
     if out is not None:
         write_atomically(out, (json.dumps(record, indent=2) + "\n").encode())
     if as_json:
