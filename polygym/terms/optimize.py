@@ -22,10 +22,11 @@ from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import joined, rules_named
 from polygym.terms.system import TermSystem
 
-__all__ = ["optimized"]
+__all__ = ["WITH_A_VALUE", "optimized"]
 
 _MOST_NODES = 1_500_000
-_WITH_A_VALUE = ("astar", "beam", "mcts")
+WITH_A_VALUE = ("astar", "beam", "mcts")
+"""The searches that take a value function."""
 
 
 def optimized(
@@ -45,7 +46,7 @@ def optimized(
         raise InputError(f"a search: expected one of {', '.join(SEARCHES)}, found {method!r}")
     plan = _affordable(Plan() if plan is None else plan, program.body)
     sets = [tuple(rules) for rules in phases] or [rules_named("simple")]
-    if value is None and method in _WITH_A_VALUE:
+    if value is None and method in WITH_A_VALUE:
         value = Expecting(rules=joined(sets))
     body, steps = program.body, list[Step]()
     for rules in sets:

@@ -35,6 +35,7 @@ from polygym.errors import InputError, LimitError
 from polygym.pickles import pickled_by_name
 from polygym.rewrite.term import Term, remembered, term
 from polygym.terms.language.nodes import facts, is_lam
+from polygym.terms.rules.compiled import Work, compiled
 from polygym.terms.rules.pattern import Binder, Let, Literal, Node, Pattern
 from polygym.terms.rules.rule import (
     Binding,
@@ -45,6 +46,8 @@ from polygym.terms.rules.rule import (
     applied,
     bound_at,
     lifted_at,
+    may_bind,
+    may_lift,
 )
 
 __all__ = ["Place", "Rewriter", "Step", "part_at"]
@@ -78,10 +81,12 @@ class Rewriter:
         self.numbers = {rule.name: number for number, rule in enumerate(self.rules)}
         self._binding = next((one for one in self.rules if isinstance(one, Binding)), None)
         self._lifting = next((one for one in self.rules if isinstance(one, Lifting)), None)
+        self._work: dict[str, Work] = {}
         self._by_head: dict[str, list[Rewriting | Selection]] = {}
         for rule in self.rules:
             if isinstance(rule, Rewriting | Selection):
                 self._by_head.setdefault(_head_of(rule), []).append(rule)
+                self._work[rule.name] = compiled(rule)
         self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
         self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
         self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
@@ -214,7 +219,7 @@ class Rewriter:
         if found is None:
             made = []
             for rule in self._candidates(one):
-                result = applied(rule, one)
+                result = self._work[rule.name](one)
                 if result is not None:
                     made.append((rule, result))
             found = self._own[one] = tuple(made)
@@ -257,12 +262,20 @@ class Rewriter:
         """
         found = self._offers.get(one)
         if found is None:
-            nodes = facts(one).nodes
-            found = self._offers[one] = tuple(
-                tuple((self.numbers[rule.name], facts(made).nodes - nodes) for rule, made in group)
-                for group in (self._at(one), *self._links_of(one))
-            )
+            nodes, numbers = facts(one).nodes, self.numbers
+            own = tuple([(numbers[r.name], facts(made).nodes - nodes) for r, made in self._at(one)])
+            places = range(len(one.children))
+            found = self._offers[one] = (own, *[self._link_offers(one, at) for at in places])
         return found
+
+    def _link_offers(self, parent: Term, place: int) -> tuple[tuple[int, int], ...]:
+        """Return what applies between a node and a child, without doing it."""
+        found = []
+        if self._binding is not None and may_bind(parent, place):
+            found.append((self.numbers[self._binding.name], 2))
+        if self._lifting is not None and may_lift(parent, place):
+            found.append((self.numbers[self._lifting.name], 0))
+        return tuple(found)
 
     def _all(self, root: Term) -> list[Term]:
         """Make the lists of a term and of its parts that have none, from below."""

@@ -23,7 +23,8 @@ from polygym.terms.gradient import gradient
 from polygym.terms.language.printing import text_of, text_of_program
 from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program
-from polygym.terms.optimize import optimized
+from polygym.terms.optimize import WITH_A_VALUE, optimized
+from polygym.terms.policies import POLICIES, policy_named
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS, joined, rules_named
 from polygym.terms.rules.table import parse_rules
@@ -107,6 +108,15 @@ def command() -> None:
     + ".",
 )
 @click.option(
+    "--policy",
+    default="counted",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="What astar, beam and mcts expect of a term: "
+    + "; ".join(f"{name}, {does}" for name, does in POLICIES.items())
+    + "; or a file of weights.",
+)
+@click.option(
     "--rules",
     "sets",
     multiple=True,
@@ -157,6 +167,7 @@ def optimize(
     target: str,
     definition: str | None,
     method: str,
+    policy: str,
     sets: Sequence[str],
     first: Sequence[str],
     budget: int,
@@ -174,13 +185,16 @@ def optimize(
     program = _program(target, definition)
     phases = [_rules(names) for names in (first, sets) if names]
     plan = Plan(horizon=horizon, states=budget)
+    value = policy_named(policy, joined(phases)) if method in WITH_A_VALUE else None
     found: Derivation | Saturation
     with working(f"rewriting {program.name}"):
         if method == _EGRAPH:
             found = saturate_program(program, joined(phases), min(budget, _MOST_NODES))
         else:
-            found = optimized(program, phases, method, plan, seed=seed or 0)
+            found = optimized(program, phases, method, plan, value, seed or 0)
     record = {**found.to_json(), "search": method, "budget": budget, "horizon": horizon}
+    if value is not None:
+        record["policy"] = policy
     race = None
     if measure:
         with working(f"measuring {program.name}"):

@@ -36,6 +36,7 @@ class Layout:
     rows: Array
     values: Array
     actions: Array
+    offered: frozenset[int]
 
     def place(self, row: int) -> Place:
         """Return the place of a node."""
@@ -83,12 +84,11 @@ class Task:
         return self.layouts.get(one, lambda: self._written_out(one))
 
     def _written_out(self, one: Term) -> Layout:
-        piece = self.pieces.of(one)
-        fitting = piece.offers[piece.offers[:, 2] + len(piece.rows) <= self.max_nodes]
-        actions = 1 + fitting[:, 0] * len(self.rewriter.rules) + fitting[:, 1]
-        return Layout(
-            self.pieces.rows(piece), piece.values, np.concatenate([[STOP], np.unique(actions)])
-        )
+        rows, values, where, offers = self.pieces.layout(one)
+        actions = 1 + where * len(self.rewriter.rules) + offers[:, 0]
+        fitting = set(actions[offers[:, 1] <= self.max_nodes - len(rows)].tolist())
+        fitting.add(STOP)
+        return Layout(rows, values, np.array(sorted(fitting), np.int64), frozenset(fitting))
 
     def step(self, one: Term, action: int) -> Step:
         """Return the step that an action other than stopping is."""
@@ -142,7 +142,7 @@ class Episode:
             return replace(
                 self, actions=(*self.actions, action), status="stopped", reward=0.0, refused=""
             )
-        if action not in self.allowed():
+        if action not in self.task.layout(self.term).offered:
             return self._refusing(action)
         step = self.task.step(self.term, action)
         made = self.task.rewriter.after(self.term, step)

@@ -1,21 +1,26 @@
 """Terms written out as arrays, put together from those of their parts.
 
 What an agent sees of a term is the rows of its nodes in the order of their text, and which rules
-apply where. A step changes the nodes on the way up to the root alone; the arrays of all other parts
-are known, and those of a node are its own row and those of its children, with the numbers of rows
-moved on. Identical parts and names are numbered at the end (:meth:`Pieces.rows`), for the whole
+apply where. A step changes the nodes on the way up to the root alone. Rows say how far away the
+node above and the binder are, so that they stay as they are wherever the part stands: those of a
+node are its own and those of its children, one behind the other, as bytes. Places become numbers of
+rows at the end (:meth:`Pieces.layout`), and identical parts and names are numbered for the whole
 term.
+
+Example: in (mul x (add x y)) the distances to the node above are 0; 1; 2; 1, 2.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
 import numpy as np
 
 from polygym.episodes.tables import Array
-from polygym.rewrite.term import Term
+from polygym.rewrite.term import Term, remembered
 from polygym.terms.language.nodes import TRUE, binds, index_of, kind_of, name_of
 from polygym.terms.language.operators import OPERATORS
 from polygym.terms.rewriter import Rewriter
@@ -28,28 +33,45 @@ KINDS = ("constant", "variable", "bound", "truth", "lam", *OPERATORS)
 COLUMNS = ("kind", "part_of", "place", "same_as", "bound_by", "name")
 
 _NUMBERS = {kind: number for number, kind in enumerate(KINDS, 1)}
-_PART_OF, _PLACE, _SAME, _BOUND, _NAME = 1, 2, 3, 4, 5
-_MOST = 200_000
+_MOST_BYTES = 1 << 28
+
+# Kind, distance to the node above, place there, distance to the binder, name, part, how many rules
+# apply; and a constant's value.
+_ROW = struct.Struct("=iiiiiiif")
+_BINDER = struct.Struct("=i")
+_BINDER_AT = 12
+_COUNT = 7
+_OFFER = struct.Struct("=ii")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """The arrays of a term.
+    """The rows of a term.
 
-    ``rows`` has the columns, with -1 for what is outside; ``nodes`` numbers of the nodes, equal for
-    identical ones; ``offers`` a line for each rule that applies: row, rule, how many more nodes
-    there are then; ``open`` are variables whose binder is outside: row and how far away.
+    Of its own node what the row needs, without where it stands; ``below`` are the other rows.
+    ``own`` are the rules that apply at the node itself, a number and how many more nodes there are
+    then, ``others`` those of all rows below, row by row. ``open`` are variables whose binder is
+    outside: row and how many binders away.
     """
 
-    rows: Array
-    values: Array
-    nodes: Array
-    offers: Array
+    kind: int
+    name: int
+    part: int
+    value: float
+    size: int
+    below: bytes
+    own: bytes
+    others: bytes
     open: tuple[tuple[int, int], ...]
+
+    def row(self, distance: int, place: int, links: int) -> bytes:
+        """Return its own row, where so many more rules apply between it and the node above."""
+        count = len(self.own) // _OFFER.size + links
+        return _ROW.pack(self.kind, distance, place, 0, self.name, self.part, count, self.value)
 
 
 class Pieces:
-    """Makes the arrays of terms, and remembers those of their parts."""
+    """Makes the arrays of terms, and remembers the rows of their parts."""
 
     def __init__(self, rewriter: Rewriter) -> None:
         """Know nothing yet."""
@@ -57,91 +79,96 @@ class Pieces:
         self._known: dict[Term, Piece] = {}
         self._numbers: dict[Term, int] = {}
         self._names: dict[str, int] = {}
+        self._bytes = 0
 
     def of(self, root: Term) -> Piece:
-        """Return the arrays of a term, whose own row has no node above it."""
-        known = self._known
-        if len(known) > _MOST:
-            known.clear()
-        stack = [root]
-        while stack:
-            one = stack[-1]
-            missing = [child for child in one.children if child not in known]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if one not in known:
-                known[one] = self._made(one)
-        return known[root]
+        """Return the rows of a term."""
+        found = self._known.get(root)
+        if found is None:
+            if self._bytes > _MOST_BYTES:
+                self._known.clear()
+                self._numbers.clear()
+                self._bytes = 0
+            found = remembered(root, self._known, self._made)
+        return found
 
-    def rows(self, piece: Piece) -> Array:
-        """Return the rows of a whole term, with identical parts and names numbered."""
-        rows = piece.rows.copy()
-        _, first, inverse = np.unique(piece.nodes, return_index=True, return_inverse=True)
-        rows[:, _SAME] = first[inverse]
-        named = rows[:, _NAME]
-        where = np.flatnonzero(named)
-        if len(where):
-            order: dict[int, int] = {}
-            rows[where, _NAME] = [
-                order.setdefault(one, len(order) + 1) for one in named[where].tolist()
-            ]
-        return rows
+    def layout(self, root: Term) -> tuple[Array, Array, Array, Array]:
+        """Return a whole term: its rows, the values of constants, and the rules that apply.
+
+        Rows have the columns, with -1 for what is not there. Of a rule that applies there are the
+        row, and beside it the rule's number and how many more nodes there are then.
+        """
+        piece = self.of(root)
+        raw = np.frombuffer(piece.row(0, 0, 0) + piece.below, np.int32).reshape(-1, 8)
+        here = np.arange(len(raw))
+        kinds, above, places, binders, names, parts, counts, _ = raw.T
+        rows = np.empty((len(raw), len(COLUMNS)), np.int32)
+        rows[:, 0], rows[:, 2] = kinds, places
+        rows[:, 1] = here - above
+        rows[0, 1] = -1
+        first: dict[int, int] = {}
+        rows[:, 3] = [first.setdefault(one, at) for at, one in enumerate(parts.tolist())]
+        rows[:, 4] = -1
+        if binders.any():
+            is_bound = binders > 0
+            rows[is_bound, 4] = (here - binders)[is_bound]
+        order: dict[int, int] = {0: 0}
+        rows[:, 5] = [order.setdefault(one, len(order)) for one in names.tolist()]
+        offers = np.frombuffer(piece.own + piece.others, np.int32).reshape(-1, 2)
+        return rows, raw[:, _COUNT].view(np.float32), np.repeat(here, counts), offers
 
     def _made(self, one: Term) -> Piece:
         kind = kind_of(one)
-        row = [_NUMBERS[kind], -1, 0, 0, -1, 0]
-        number = self._numbers.setdefault(one, len(self._numbers))
+        number = self._numbers.get(one)
+        if number is None:
+            number = self._numbers[one] = len(self._numbers)
         if not one.children:
-            if kind == "variable":
-                row[_NAME] = self._names.setdefault(name_of(one), len(self._names) + 1)
-            index = index_of(one)
-            return Piece(
-                np.array([row], np.int32),
-                np.array([_value(one, kind)], np.float32),
-                np.array([number], np.int64),
-                np.zeros((0, 3), np.int32),
-                ((0, index),) if index >= 0 else (),
-            )
+            return self._leaf(one, kind, number)
         own, *links = self._rewriter.offers(one)
-        rows, values, nodes = [np.array([row], np.int32)], [_NOTHING], [np.array([number])]
-        offers = [(0, rule, more) for rule, more in own]
-        below: list[Array] = []
+        rows: list[bytes] = []
+        others: list[bytes] = []
         open_ones: list[tuple[int, int]] = []
+        bound: list[int] = []
         start = 1
         for at, child in enumerate(one.children):
             piece = self._known[child]
-            part = piece.rows.copy()
-            part[:, _PART_OF] += start
-            part[0, _PART_OF], part[0, _PLACE] = 0, at
-            part[:, _BOUND] += np.where(part[:, _BOUND] >= 0, start, 0)
-            is_bound = binds(one, at)
-            for where, index in piece.open:
-                if is_bound and index == 0:
-                    part[where, _BOUND] = 0
-                else:
-                    open_ones.append((where + start, index - is_bound))
-            rows.append(part)
-            values.append(piece.values)
-            nodes.append(piece.nodes)
-            offers += [(start, rule, more) for rule, more in links[at]]
-            if len(piece.offers):
-                moved = piece.offers.copy()
-                moved[:, 0] += start
-                below.append(moved)
-            start += len(part)
-        mine = np.array(offers, np.int32).reshape(-1, 3)
+            rows += (piece.row(start, at, len(links[at])), piece.below)
+            others += (_packed(links[at]), piece.own, piece.others)
+            if piece.open:
+                is_bound = binds(one, at)
+                for where, index in piece.open:
+                    if is_bound and index == 0:
+                        bound.append(start + where)
+                    else:
+                        open_ones.append((start + where, index - is_bound))
+            start += piece.size
+        below = b"".join(rows)
+        if bound:
+            below = _tied(below, bound)
+        self._bytes += len(below)
         return Piece(
-            np.concatenate(rows),
-            np.concatenate(values),
-            np.concatenate(nodes),
-            np.concatenate([mine, *below]) if below else mine,
+            _NUMBERS[kind], 0, number, 0.0, start, below, _packed(own), b"".join(others),
             tuple(open_ones),
-        )
+        )  # fmt: skip
+
+    def _leaf(self, one: Term, kind: str, number: int) -> Piece:
+        name, index = 0, index_of(one)
+        if kind == "variable":
+            name = self._names.setdefault(name_of(one), len(self._names) + 1)
+        own = ((0, index),) if index >= 0 else ()
+        return Piece(_NUMBERS[kind], name, number, _value(one, kind), 1, b"", b"", b"", own)
 
 
-_NOTHING = np.zeros(1, np.float32)
+def _packed(offers: Sequence[tuple[int, int]]) -> bytes:
+    return b"".join([_OFFER.pack(*one) for one in offers]) if offers else b""
+
+
+def _tied(below: bytes, rows: Sequence[int]) -> bytes:
+    """Return the rows below a node that is the binder of some of them."""
+    found = bytearray(below)
+    for row in rows:
+        _BINDER.pack_into(found, (row - 1) * _ROW.size + _BINDER_AT, row)
+    return bytes(found)
 
 
 def _value(one: Term, kind: str) -> float:

@@ -168,10 +168,11 @@ class RewriteEnv(Forking[Observation, np.int64]):
         """Take an action; see the class for what it does and what it is worth."""
         if self.episode.is_over:
             raise gymnasium.error.ResetNeeded("the episode has ended: call reset() before step()")
-        if not self.action_space.contains(action):
+        count = self.action_space.n
+        is_usual = action.__class__ in (int, np.int64) and 0 <= action < count
+        if not is_usual and not self.action_space.contains(action):
             raise InputError(
-                f"an action: expected an integer from 0 to {self.action_space.n - 1}, found "
-                f"{action!r}"
+                f"an action: expected an integer from 0 to {count - 1}, found {action!r}"
             )
         self._episode = self.episode.after(int(action))
         observation, info = self._seen()
@@ -179,10 +180,10 @@ class RewriteEnv(Forking[Observation, np.int64]):
 
     def action_masks(self) -> Array:
         """Return which actions are allowed now, as booleans; after the end, all of them."""
-        found = np.ones(self.action_space.n, bool)
-        if not self.episode.is_over:
-            found[:] = False
-            found[self.episode.allowed()] = True
+        if self.episode.is_over:
+            return np.ones(self.action_space.n, bool)
+        found = np.zeros(self.action_space.n, bool)
+        found[self.episode.allowed()] = True
         return found
 
     def render(self) -> Any:
@@ -276,7 +277,7 @@ class RewriteEnv(Forking[Observation, np.int64]):
             "steps": len(episode.steps),
             "is_success": episode.status in ("stopped", "out of steps"),
         }
-        return observed(episode, mask), info
+        return observed(episode, mask, now / (first or 1.0)), info
 
 
 def programs_named(names: str | Sequence[str]) -> tuple[Program, ...]:

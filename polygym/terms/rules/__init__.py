@@ -1,8 +1,8 @@
 """Rules of terms, as tables.
 
-A ``rule`` has two sides that are a ``pattern`` each, with binders; a ``table`` is text, ``sets``
-have names. ``verify`` tries rules on ``random_terms`` and finds counterexamples to those that are
-unsound.
+A ``rule`` has two sides that are a ``pattern`` each, with binders, and is ``compiled`` to a
+function; a ``table`` is text, ``sets`` have names. ``verify`` tries rules on ``random_terms`` and
+finds counterexamples to those that are unsound.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ __all__ = [
     "applied",
     "bound_at",
     "lifted_at",
+    "may_bind",
+    "may_lift",
 ]
 
 _ZERO, _NOTHING = term(0.0), term(0)
@@ -173,29 +175,37 @@ def applied(rule: Rewriting | Selection, one: Term) -> Term | None:
         return None
 
 
-def bound_at(parent: Term, place: int) -> Term | None:
-    """Return a node with one of its children bound there; None where that is of no use."""
+def may_bind(parent: Term, place: int) -> bool:
+    """Whether it is of use to bind one of a node's children there, which makes two nodes more."""
     child = parent.children[place]
     if not child.children or child.head == "let" or (parent.head == "let" and place == 0):
-        return None
+        return False
     if is_lam(child) or any(part.head == "let" for part in child.children):
+        return False
+    return is_data(facts(child).type)
+
+
+def bound_at(parent: Term, place: int) -> Term | None:
+    """Return a node with one of its children bound there; None where that is of no use."""
+    if not may_bind(parent, place):
         return None
-    kind = facts(child).type
-    if not is_data(kind):
-        return None
-    return _with_child(parent, place, let(child, bound(0, kind)))
+    child = parent.children[place]
+    return _with_child(parent, place, let(child, bound(0, facts(child).type)))
+
+
+def may_lift(parent: Term, place: int) -> bool:
+    """Whether a child is a ``let`` that can be outside of a node, with as many nodes as before."""
+    child = parent.children[place]
+    return child.head == "let" and not (binds(parent, place) and facts(child.children[0]).free & 1)
 
 
 def lifted_at(parent: Term, place: int) -> Term | None:
     """Return a node with the ``let`` that a child is outside of it; None without one."""
-    child = parent.children[place]
-    if child.head != "let":
+    if not may_lift(parent, place):
         return None
-    value, body = child.children
+    value, body = parent.children[place].children
     is_bound = binds(parent, place)
     if is_bound:
-        if facts(value).free & 1:
-            return None
         value = shifted(value, -1)
         body = replaced(body, lambda index, leaf: renumbered(leaf, _SWAPPED.get(index, index)))
     parts = [

@@ -1,0 +1,110 @@
+"""Rules as functions of a node, once for each rule; those without binders as closures.
+
+Where neither side of a rule binds anything, a metavariable stands for one term wherever it is
+written: to match is to compare, to build is to look up. That is what most rules of arithmetic are,
+and a third of what a rewriter does. All other rules are :func:`polygym.terms.rules.rule.applied`.
+
+Example: (add (mul ?a ?b) (mul ?a ?c)) compares heads, takes a, b and c from their places, and asks
+whether the third place has a again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from polygym.rewrite.term import Term, term
+from polygym.terms.language.nodes import facts
+from polygym.terms.language.operators import IllTyped
+from polygym.terms.rules.pattern import Literal, Match, Meta, Node, Pattern
+from polygym.terms.rules.rule import Rewriting, Selection, applied
+
+__all__ = ["Work", "compiled"]
+
+Work: TypeAlias = Callable[[Term], Term | None]
+
+_Known: TypeAlias = dict[str, Term]
+_Matcher: TypeAlias = Callable[[Term, _Known], bool]
+_Builder: TypeAlias = Callable[[_Known], Term]
+
+
+def compiled(rule: Rewriting | Selection) -> Work:
+    """Return what a rule makes of a node, as :func:`~polygym.terms.rules.rule.applied` does."""
+    if not isinstance(rule, Rewriting) or not (_is_plain(rule.source) and _is_plain(rule.target)):
+        return partial(applied, rule)
+    matches, build = _matcher(rule.source, set()), _builder(rule.target)
+    conditions = rule.conditions
+
+    def work(one: Term) -> Term | None:
+        known: _Known = {}
+        if not matches(one, known):
+            return None
+        if conditions:
+            found = Match({name: (part, ()) for name, part in known.items()})
+            if not all(condition.holds(found) for condition in conditions):
+                return None
+        made = build(known)
+        if made is one:
+            return None
+        try:
+            return made if facts(made).type == facts(one).type else None
+        except IllTyped:
+            return None
+
+    return work
+
+
+def _is_plain(pattern: Pattern) -> bool:
+    match pattern:
+        case Meta(_, scope):
+            return not scope
+        case Literal():
+            return True
+        case Node(_, children):
+            return all(map(_is_plain, children))
+        case _:
+            return False
+
+
+def _matcher(pattern: Pattern, seen: set[str]) -> _Matcher:
+    """Return whether a term is an instance; ``seen`` are the metavariables on the left of it."""
+    match pattern:
+        case Meta(name, _):
+            if name in seen:
+                return lambda one, known: known[name] is one
+            seen.add(name)
+            return lambda one, known: known.setdefault(name, one) is one
+        case Literal(literal):
+            return lambda one, known: one is literal
+        case Node(head, children):
+            parts = tuple(_matcher(child, seen) for child in children)
+            count = len(parts)
+
+            def node(one: Term, known: _Known) -> bool:
+                if one.head != head or len(one.children) != count:
+                    return False
+                for part, child in zip(parts, one.children, strict=True):
+                    if not part(child, known):
+                        return False
+                return True
+
+            return node
+        case _:
+            raise AssertionError("a pattern that binds nothing")
+
+
+def _builder(pattern: Pattern) -> _Builder:
+    match pattern:
+        case Meta(name, _):
+            return lambda known: known[name]
+        case Literal(literal):
+            return lambda known: literal
+        case Node(head, children):
+            parts = tuple(map(_builder, children))
+            if len(parts) == 2:
+                left, right = parts
+                return lambda known: term(head, left(known), right(known))
+            return lambda known: term(head, *[part(known) for part in parts])
+        case _:
+            raise AssertionError("a pattern that binds nothing")
