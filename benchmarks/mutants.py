@@ -40,7 +40,7 @@ from polygym.errors import InputError, LimitError
 from polygym.measure.evaluation.compiler import Compiler, NotCompiled
 from polygym.measure.evaluation.foreign import compile_foreign, executable, missing
 from polygym.measure.worker.options import MeasureOptions
-from polygym.measure.worker.outcome import Status
+from polygym.measure.worker.outcome import ProblemError, Status
 from polygym.measure.worker.timing import Repetition, TimeLimit
 from polygym.measure.worker.worker import Worker
 from polygym.programs import Program, load_program, load_scop
@@ -63,7 +63,8 @@ WORD = re.compile(r"\d+\.\d+|\w+|[-+*/<>=!]=|\+\+|--|&&|\|\||\s+|[^\w\s]")
 Change = Callable[[str, np.random.Generator], str]
 
 INTERNAL = "internal error"
-GOOD = {"refused", "refused by gcc", "too much", "timeout", "empty", "ok"}
+OUTSIDE = "out of range"  # a subscript that leaves its array, which C does not define
+GOOD = {OUTSIDE, "refused", "refused by gcc", "too much", "timeout", "empty", "ok"}
 SLOW = {"LimitError", "Timeout", "MemoryError", "WrongLoopsError"}  # no code, with a reason
 
 
@@ -201,6 +202,8 @@ class Hand:
             return INTERNAL, f"{type(error).__name__}: {error}"
         try:
             return self.run(program) if program.scop.statements else ("empty", "")
+        except ProblemError as error:
+            return (OUTSIDE if OUTSIDE in str(error) else INTERNAL), str(error)
         except LimitError as error:
             return "too much", str(error)
         except Exception as error:

@@ -3,7 +3,8 @@
 ``translate`` takes a file through all steps. Read top-down: ``preprocess`` (macros, includes, and
 the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
 tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
-``reach``), ``members`` (structures as arrays), ``plain`` (one effect a statement, what is in
+``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts), ``members``
+(structures as arrays), ``plain`` (one effect a statement, ``switches`` as ``if``, what is in
 expressions taken out by ``lifting``; ``calls`` of functions put in, ``actuals`` for their names;
 ``nodes`` of trees), ``pointers`` (arguments without a size), ``translation`` (the steps from here
 on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
@@ -13,9 +14,8 @@ on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names 
 ``arithmetic``, with ``functions`` put in), ``extract`` (the walk; ``guards`` of statements under
 conditions on data, ``refusals`` of others), ``values`` (what integers hold on it, ``solutions``
 through loops; ``exposed`` counters, ``affine_values`` as expressions), ``bounds`` (no access leaves
-its array, with ``advice`` where one does),
-``initial`` (constants that variables start with), ``assemble`` (the texts), ``live_in`` (which
-values come in from the code around the region).
+its array, with ``advice`` where one does), ``initial`` (constants that variables start with),
+``assemble`` (the texts), ``live_in`` (which values come in from the code around the region).
 
 A file is refused with a :class:`~polygym.errors.SourceError` that shows where and why, never with
 any other exception than an :class:`~polygym.errors.InputError`. One thing is assumed and cannot be

@@ -81,7 +81,7 @@ def read_access(
     _refuse_replaced(base, binding, bindings)
     if shape.pointer:
         if binding.symbol.home is not Home.ARGUMENT:
-            raise source.error(base, f"{base.name} is a pointer; it may alias an array")
+            raise source.error(base, *may_alias(base.name))
         _check_pointer(node, subscripts, base.name, bindings)
         subscripts = []
     elif isinstance(node, c_ast.UnaryOp):
@@ -123,6 +123,14 @@ def read_access(
 def subscript_of(touch: Touch, dimension: int, bindings: Bindings) -> Any:
     """Return a subscript of an access as the source has it."""
     return _taken_apart(touch.node, bindings)[1][dimension]
+
+
+def may_alias(name: str) -> tuple[str, str]:
+    """Return why a local pointer is refused, and what to write instead."""
+    return (
+        f"{name} is a pointer; it may alias an array",
+        "let it point into one array alone, and step by ++, -- and sums, or write the array",
+    )
 
 
 def _taken_apart(node: Any, bindings: Bindings) -> tuple[Any, list[Any]]:

@@ -39,6 +39,7 @@ from polygym.compiler.frontend.c.nodes import (
     changed_in,
     copied,
     declaration,
+    is_change,
     names_in,
     walk,
 )
@@ -98,6 +99,13 @@ class Calls:
     def is_known(self, call: Any) -> bool:
         """Whether a node calls a function of the file."""
         return getattr(call.name, "name", None) in self._functions
+
+    def does_nothing(self, call: Any) -> bool:
+        """Whether a node calls a function that only computes a value, without further calls."""
+        expression = self._single.get(getattr(call.name, "name", ""))
+        return expression is not None and not any(
+            isinstance(one, c_ast.FuncCall) or is_change(one) for one in walk(expression)
+        )
 
     @contextmanager
     def inside(self, call: Any) -> Iterator[None]:

@@ -41,6 +41,7 @@ from polygym.compiler.frontend.c.bindings import (
 )
 from polygym.compiler.frontend.c.functions import Functions, wrong_count
 from polygym.compiler.frontend.c.literals import parse_literal
+from polygym.compiler.frontend.c.refusals import no_body
 from polygym.compiler.ir.expr import (
     Access,
     BinaryOperator,
@@ -290,9 +291,7 @@ class Expressions:
             )
         raise self._source.error(
             node,
-            f"the call of {name} may have side effects",
-            "the functions of math.h can be called, and functions of this file whose body is a "
-            "single 'return expression;'",
+            *no_body(name),
         )
 
 

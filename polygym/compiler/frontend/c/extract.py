@@ -20,7 +20,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.compiler.frontend.c.accesses import c_text, pointer_arithmetic
+from polygym.compiler.frontend.c.accesses import c_text, may_alias, pointer_arithmetic
 from polygym.compiler.frontend.c.affine import Affine
 from polygym.compiler.frontend.c.arithmetic import convert
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
@@ -29,7 +29,7 @@ from polygym.compiler.frontend.c.expressions import Expressions
 from polygym.compiler.frontend.c.guards import Guard, all_hold
 from polygym.compiler.frontend.c.loops import read_loop, refuse_change
 from polygym.compiler.frontend.c.nodes import changed_in, names_in
-from polygym.compiler.frontend.c.refusals import refusal
+from polygym.compiler.frontend.c.refusals import no_body, refusal
 from polygym.compiler.frontend.c.symbols import Home, Symbol
 from polygym.compiler.frontend.c.values import Values
 from polygym.compiler.ir.expr import Access, Expression, IntegerLiteral, Load
@@ -255,7 +255,7 @@ class Extractor:
                 node, f"{name} is only understood before the region and at its start"
             )
         raise self._source.error(
-            node, f"the call of {name} may have side effects", "move it out of the region"
+            node, no_body(name)[0], f"move it out of the region, or write the body of {name}"
         )
 
     def _timed(self, item: Any, spot: _Spot) -> None:
@@ -298,7 +298,7 @@ class Extractor:
             )
         shape = self._bindings.shape(symbol, node)
         if shape.pointer:
-            raise self._source.error(node, f"{node.name} is a pointer; it may alias an array")
+            raise self._source.error(node, *may_alias(node.name))
         self.declared.append(symbol)
         if node.init is None:
             return False

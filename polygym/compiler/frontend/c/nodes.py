@@ -76,6 +76,17 @@ def body_of(node: Any) -> list[Any]:
     return [] if node is None else [node]
 
 
+def block_with(node: Any, wanted: Any) -> list[Any]:
+    """Return the list of a block's items that holds one of them."""
+    for one in walk(node):
+        for name in ("block_items", "stmts"):
+            items = getattr(one, name, None)
+            if items is not None and any(item is wanted for item in items):
+                found: list[Any] = items
+                return found
+    raise AssertionError("the region is in no block of its function")
+
+
 def base_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
     """Return the root of ``name[e]…[e]`` or ``*name`` and its subscripts."""
     subscripts: list[Any] = []

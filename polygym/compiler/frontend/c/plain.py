@@ -10,6 +10,7 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 ``a = e, b = f;``                           ``a = e; b = f;``
 ``for (i = 0, j = n; i < j; i++, j--) …``   ``j = n; for (i = 0; i < j; i++) { … j--; }``
 ``for (; i < n;) { … i++; }``               ``for (i = i; i < n; i++) …``
+``switch (k) { case 0: … }``                ``if (k == 0) …`` (:mod:`…c.switches`)
 ``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…c.calls`)
 ==========================================  ======================================================
 """
@@ -25,6 +26,7 @@ from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.calls import Calls
 from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
 from polygym.compiler.frontend.c.nodes import (
+    block_with,
     body_of,
     changed_in,
     copied,
@@ -36,6 +38,7 @@ from polygym.compiler.frontend.c.nodes import (
 )
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.places import SourceMap
+from polygym.compiler.frontend.c.switches import as_branches
 
 _Scope = dict[str, Any]
 
@@ -49,7 +52,7 @@ def plain(tree: Any, region: Region, source: SourceMap) -> Region:
     rewriter = _Plain(Calls(tree, source, spelled), source)
     scope = _scope_of(region.function, region.begin)
     items = tuple(rewriter.statements(map(_with_subscripts, region.items), scope))
-    block = _block_of(region.function.body, region.begin)
+    block = block_with(region.function.body, region.begin)
     first, last = block.index(region.begin), block.index(region.end)
     block[first + 1 : last] = items
     return Region(region.name, region.function, items, region.begin, region.end)
@@ -71,17 +74,6 @@ def _with_subscripts(item: Any) -> Any:
         return c_ast.ArrayRef(left, right, node.coord)
 
     return copied(item, replacement)
-
-
-def _block_of(node: Any, wanted: Any) -> list[Any]:
-    """Return the list of a block's items that holds one of them."""
-    for one in walk(node):
-        for name in ("block_items", "stmts"):
-            items = getattr(one, name, None)
-            if items is not None and any(item is wanted for item in items):
-                found: list[Any] = items
-                return found
-    raise AssertionError("the region is in no block of its function")
 
 
 def _scope_of(function: Any, begin: Any) -> _Scope:
@@ -133,6 +125,11 @@ class _Plain:
                 return self._if(branch, scope)
             case c_ast.DoWhile() if _is_once(node):
                 return self._statement(node.stmt, scope)
+            case c_ast.Switch():
+                lift = Lift(self, scope, node.cond)
+                asked = lift.read(node.cond)
+                branches = as_branches(node, asked, lift.after, self._source, self._calls.fresh)
+                return [*lift.before, *self.statements(branches, scope)]
             case c_ast.Cast(expr=c_ast.ID()) if c_text(node.to_type) == "void":
                 return []
             case _:
@@ -319,6 +316,11 @@ class _Plain:
         """Put the body of a function in the place of a call whose value nobody wants."""
         if getattr(node.name, "name", "") in _SAY_NOTHING:
             return []
+        if self._calls.does_nothing(node):
+            lift = Lift(self, scope, node)  # nobody wants its value; its arguments may do something
+            for one in node.args.exprs if node.args else ():
+                lift.read(one)
+            return [*lift.before, *lift.after]
         if not self._calls.is_call(node):
             return [node]
         lift = Lift(self, scope, node)

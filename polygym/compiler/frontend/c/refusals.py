@@ -13,9 +13,8 @@ _REFUSED = {
     c_ast.Continue: "continue is",
     c_ast.Goto: "goto is",
     c_ast.Return: "return inside the region is",
-    c_ast.Switch: "switch is",
-    c_ast.Case: "switch is",
-    c_ast.Default: "switch is",
+    c_ast.Case: "a case inside another statement is",
+    c_ast.Default: "a default inside another statement is",
 }
 _INSTEAD = {
     c_ast.While: "write 'for (i = …; i < …; i++)' where the number of iterations is known",
@@ -24,8 +23,17 @@ _INSTEAD = {
     c_ast.Continue: "put the rest of the loop's body under an if with the opposite condition",
     c_ast.Goto: "write an if around what is skipped",
     c_ast.Return: "put what follows under an if",
-    c_ast.Switch: "write if … else if …",
+    c_ast.Case: "let every case stand in the switch's own block",
+    c_ast.Default: "let every case stand in the switch's own block",
 }
+
+
+def no_body(name: str) -> tuple[str, str]:
+    """Return why the call of a function is refused that the file only declares, and what helps."""
+    return (
+        f"{name} has no body here: its call may have side effects, and there is nothing to call",
+        f"write the body of {name} into the file or include it; what math.h has is known",
+    )
 
 
 def refusal(node: Any) -> tuple[str, str]:

@@ -15,11 +15,13 @@ from pycparser import c_ast
 from polygym.compiler.frontend.c.complete import Whole, completed_source
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.members import with_members
+from polygym.compiler.frontend.c.notation import with_constants
 from polygym.compiler.frontend.c.parse import choose, find_regions, parse
 from polygym.compiler.frontend.c.plain import plain
 from polygym.compiler.frontend.c.pointers import with_sizes
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
+from polygym.compiler.frontend.c.walking import with_walkers
 from polygym.compiler.ir.scop import Scop
 from polygym.errors import InputError, SourceError
 
@@ -56,7 +58,9 @@ def parse_text(
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), function, file)
-        region = plain(tree, with_members(tree, region, source), source)
+        region = with_walkers(tree, with_constants(tree, region, source), source)
+        region = with_members(tree, region, source)
+        region = plain(tree, region, source)
         with_sizes(region, lambda: Translation(source, tree, region, file))
         return Translation(source, tree, region, file).run()
     except RecursionError as error:

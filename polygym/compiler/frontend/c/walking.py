@@ -1,0 +1,399 @@
+"""Pointers that walk through one array: the array, and how far along it they stand.
+
+A pointer that never points into anything else has a name for what it points to, and an integer::
+
+    double *p = a + 1;                    long p_at = 1;
+    for (…) *p++ = p[n] * q[i];    →      for (…) a[p_at++] = a[p_at + n] * A[q_row][i];
+
+with ``double *q = A[k];``, which is ``long q_row = k, q_at = 0;``: a row stays the one that it was
+when the pointer was set. An argument that is changed by sums alone starts at 0. A pointer that is
+compared or stored keeps its name, and is refused as ever; so is one that may point into several
+arrays. Sums are subscripts, ``*(a + i)`` is ``a[i]``, and count in ``long`` as C's pointers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polygym.compiler.frontend.c.nodes import (
+    block_with,
+    copied,
+    declaration,
+    integer_node,
+    plain_type,
+    walk,
+)
+from polygym.compiler.frontend.c.parse import Region
+from polygym.compiler.frontend.c.places import SourceMap
+
+_STEPS = ("++", "--", "p++", "p--")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Target:
+    """Where a pointer points: an array or another pointer, subscripts of it, and the next one."""
+
+    name: str
+    rows: tuple[Any, ...]
+    at: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walker:
+    """A pointer: the array that it points into, and the names of the integers for it."""
+
+    array: str
+    rows: tuple[str, ...]
+    at: str
+
+
+def with_walkers(tree: Any, region: Region, source: SourceMap) -> Region:
+    """Return a region without pointers that walk; the functions in the tree are changed, too."""
+    marks = (region.begin, region.end)
+    for function in (one for one in tree.ext if isinstance(one, c_ast.FuncDef)):
+        found = _Function(tree, function, marks, source)
+        if found.ranks:
+            function.body = found.rewritten()
+    body = region.function.body
+    block = block_with(body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    items = tuple(block[first + 1 : last])
+    return Region(region.name, region.function, items, region.begin, region.end)
+
+
+def _sum_of(node: Any, is_pointer: Callable[[Any], bool]) -> tuple[Any, list[Any]] | None:
+    """Return the one pointer of a sum and what is added to it; None if there is none.
+
+    Of ``b + n - 1 - i`` with a pointer b they are b and ``n``, ``-1``, ``-i``.
+    """
+    if is_pointer(node):
+        return node, []
+    if not isinstance(node, c_ast.BinaryOp) or node.op not in ("+", "-"):
+        return None
+    left = _sum_of(node.left, is_pointer)
+    if left is not None:
+        one = node.right
+        return left[0], [*left[1], one if node.op == "+" else _negative(one)]
+    right = _sum_of(node.right, is_pointer) if node.op == "+" else None
+    return None if right is None else (right[0], [node.left, *right[1]])
+
+
+def _negative(node: Any) -> Any:
+    inner = node if isinstance(node, c_ast.Constant) else _wide(node)
+    return c_ast.UnaryOp("-", inner, node.coord)
+
+
+def _wide(node: Any) -> Any:
+    """Return an integer as ``long``."""
+    kind = c_ast.Typename(None, [], None, plain_type("long", node), node.coord)
+    return c_ast.Cast(kind, node, node.coord)
+
+
+class _Function:
+    """The pointers of a function that walk, and its body without them.
+
+    The ``marks`` of a region stay the nodes that they are.
+    """
+
+    def __init__(self, tree: Any, function: Any, marks: tuple[Any, Any], source: SourceMap) -> None:
+        self._marks = marks
+        self._body = function.body
+        self._spelled = {token.text for token in source.tokens}
+        declared = function.decl.type.args
+        arguments = [
+            one
+            for one in (declared.params if declared else ())
+            if isinstance(one, c_ast.Decl) and one.name
+        ]
+        inside = [one for one in walk(self._body) if isinstance(one, c_ast.Decl) and one.name]
+        outside = [one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name]
+        names = [one.name for one in (*inside, *arguments)]
+        both = [*names, *{one.name for one in outside}]
+        self._once = {name for name in both if both.count(name) == 1}
+        everything = {one.name: one for one in (*outside, *arguments, *inside)}
+        self.ranks = {name: rank for name, one in everything.items() if (rank := _rank(one.type))}
+        # One name may stand in several blocks, as long as it is that of a pointer in all of them.
+        self._same: dict[str, list[Any]] = {}
+        for one in (*arguments, *inside):
+            self._same.setdefault(one.name, []).append(one)
+        self._declared = {
+            name: same[0]
+            for name, same in self._same.items()
+            if all(not one.storage and _points(one.type) for one in same)
+            and (len(same) == 1 or same[0] not in arguments)
+        }
+        self._arguments = {one.name for one in arguments}
+        self._walkers: dict[str, _Walker] = {}
+        self._unfit: set[str] = set()
+        self._longs: set[str] = set()
+
+    def rewritten(self) -> Any:
+        """Return the body, with integers in the place of all pointers for which that is enough."""
+        refused: set[str] = set()
+        while True:
+            self._walkers, self._unfit = {}, set()
+            for name in self._declared:
+                if name not in refused:
+                    self._add(name)
+            body = copied(self._body, self._replacement)
+            if not self._unfit:
+                break
+            refused |= self._unfit
+        starts = []
+        for name in self._walkers:
+            if name in self._arguments:
+                like = self._declared[name]
+                starts.append(self._integer(self._walkers[name].at, integer_node(0, like), like))
+        body.block_items = [*starts, *(body.block_items or [])]
+        return body
+
+    def _add(self, name: str) -> None:
+        """Take a pointer to be one that walks, if all that it is set to is in one array."""
+        targets = [self._target(one) for one in self._settings(name)]
+        if name in self._arguments:
+            if targets and all(one is not None and one.name == name for one in targets):
+                self._walkers[name] = _Walker(name, (), self._fresh(f"{name}_at"))
+            return
+        others = [one for one in targets if one is None or one.name != name]
+        roots = {None if one is None else self._root(one) for one in others}
+        if len(roots) != 1 or None in roots:
+            return
+        ((array, rank),) = (one for one in roots if one is not None)
+        if array not in self._once:
+            return
+        if array in self._declared and array not in self._walkers and self._is_moved(array):
+            return
+        rows = tuple(self._fresh(f"{name}_row{place or ''}") for place in range(rank))
+        self._walkers[name] = _Walker(array, rows, self._fresh(f"{name}_at"))
+
+    def _is_moved(self, name: str) -> bool:
+        """Whether a pointer is set, or steps, beside where it is declared."""
+        own = self._declared[name].init
+        return any(one is not own for one in self._settings(name)) or any(
+            isinstance(one, c_ast.UnaryOp) and one.op in _STEPS and _is_name(one.expr, name)
+            for one in walk(self._body)
+        )
+
+    def _root(self, target: _Target) -> tuple[str, int]:
+        """Return the array that a target is in, and how many rows lead to it."""
+        walker = self._walkers.get(target.name)
+        if walker is None:
+            return target.name, len(target.rows)
+        return walker.array, len(walker.rows) + len(target.rows)
+
+    def _settings(self, name: str) -> Iterator[Any]:
+        """Yield the expressions that a pointer is set to, None for what cannot be followed."""
+        for declared in self._same[name]:
+            if declared.init is not None:
+                yield declared.init
+        for one in walk(self._body):
+            if isinstance(one, c_ast.Assignment) and _is_name(one.lvalue, name):
+                is_sum = one.op in ("+=", "-=")
+                yield one.rvalue if one.op == "=" else one.lvalue if is_sum else None
+            if name in self._arguments and isinstance(one, c_ast.UnaryOp) and one.op in _STEPS:
+                if _is_name(one.expr, name):
+                    yield one.expr
+
+    def _target(self, node: Any) -> _Target | None:
+        """Return where an expression points; None if that is no array here."""
+        found = None if node is None else _sum_of(node, self._is_place)
+        if found is None:
+            return None
+        base, terms = found
+        if isinstance(base, c_ast.UnaryOp):  # &A[i][j]
+            name, subscripts = _taken_apart(base.expr)
+            *rows, last = subscripts
+            return _Target(name, tuple(rows), self._total([last, *terms], node))
+        name, subscripts = _taken_apart(base)
+        return _Target(name, tuple(subscripts), self._total(terms, node))
+
+    def _is_place(self, node: Any) -> bool:
+        """Whether a node is an array, a pointer, one of its rows, or the address of an element."""
+        if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+            return bool(_taken_apart(node.expr)[1])
+        name, subscripts = _taken_apart(node)
+        return len(subscripts) < self.ranks.get(name, 0)
+
+    def _replacement(self, node: Any) -> Any:
+        """Return what stands for a node; None for what stays."""
+        if any(node is mark for mark in self._marks):
+            return node
+        match node:
+            case c_ast.Decl() if node.name in self._walkers:
+                return self._set(node.name, self._target(node.init), node, is_new=True)
+            case c_ast.Assignment(op="=") if self._names(node.lvalue):
+                return self._set(node.lvalue.name, self._target(node.rvalue), node, is_new=False)
+            case c_ast.Assignment() if self._names(node.lvalue):
+                value = copied(node.rvalue, self._replacement)
+                return c_ast.Assignment(node.op, self._at(node.lvalue), value, node.coord)
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--") if self._names(node.expr):
+                return c_ast.UnaryOp(node.op, self._at(node.expr), node.coord)
+            case c_ast.UnaryOp(op="*"):
+                return self._element(node.expr, [integer_node(0, node)], node)
+            case c_ast.ArrayRef():
+                root, subscripts = _pointer_and_subscripts(node)
+                return self._element(root, subscripts, node)
+            case c_ast.StructRef(type="->"):
+                found = self._element(node.name, [integer_node(0, node)], node)
+                return found and c_ast.StructRef(found, ".", copied(node.field), node.coord)
+            case c_ast.StructRef():
+                inner = copied(node.name, self._replacement)
+                return c_ast.StructRef(inner, node.type, node.field, node.coord)
+            case c_ast.FuncCall():
+                operands = [self._operand(one) for one in (node.args.exprs if node.args else ())]
+                arguments = c_ast.ExprList(operands, node.coord) if operands else None
+                return c_ast.FuncCall(node.name, arguments, node.coord)
+            case c_ast.ID() if node.name in self._walkers:
+                self._unfit.add(node.name)
+        return None
+
+    def _element(self, pointer: Any, subscripts: Sequence[Any], node: Any) -> Any:
+        """Return the element at subscripts of a pointer, None for one that stays as it is."""
+        step = pointer if isinstance(pointer, c_ast.UnaryOp) and pointer.op in _STEPS else None
+        found = _sum_of(pointer if step is None else step.expr, self._is_place)
+        if found is None:
+            return None
+        base, terms = found
+        name, own = _taken_apart(base)
+        if name not in self._walkers and (not name or not terms or step is not None):
+            return None
+        mine = [copied(one, self._replacement) for one in own]
+        first, *rest = (copied(one, self._replacement) for one in subscripts)
+        terms = [copied(one, self._replacement) for one in terms]
+        walker = self._walkers.get(name)
+        if walker is None:
+            return _array_element(name, [*mine, self._total([*terms, first], node), *rest], node)
+        rows: list[Any] = [c_ast.ID(one, node.coord) for one in walker.rows]
+        if mine:
+            head, *more = mine
+            places = [self._total([self._own(walker.at, node.coord), head], node), *more]
+            places.append(self._total([*terms, first], node))
+            return _array_element(walker.array, [*rows, *places, *rest], node)
+        at = self._own(walker.at, node.coord)
+        own_at = at if step is None else c_ast.UnaryOp(step.op, at, step.coord)
+        return _array_element(
+            walker.array, [*rows, self._total([own_at, *terms, first], node), *rest], node
+        )
+
+    def _operand(self, node: Any) -> Any:
+        """Return an argument of a call: a pointer becomes the array and what is added to it."""
+        found = _sum_of(node, lambda one: isinstance(one, c_ast.ID) and self._names(one))
+        if found is None:
+            return copied(node, self._replacement)
+        base, terms = found
+        walker = self._walkers[base.name]
+        terms = [copied(one, self._replacement) for one in terms]
+        rows = [c_ast.ID(one, node.coord) for one in walker.rows]
+        array = _array_element(walker.array, rows, node)
+        at = self._total([self._own(walker.at, node.coord), *terms], node)
+        return c_ast.BinaryOp("+", array, at, node.coord)
+
+    def _set(self, name: str, target: _Target | None, node: Any, *, is_new: bool) -> Any:
+        """Return what sets the integers of a pointer, one after the other."""
+        walker = self._walkers[name]
+        values: list[tuple[str, Any]] = [(one, None) for one in (*walker.rows, walker.at)]
+        if target is not None:
+            other = self._walkers.get(target.name)
+            rows: list[Any] = (
+                [] if other is None else [self._own(one, node.coord) for one in other.rows]
+            )
+            inner = [copied(one, self._replacement) for one in target.rows]
+            at = copied(target.at, self._replacement)
+            if other is not None:
+                first = [self._own(other.at, node.coord)]
+                if inner:
+                    inner[0] = self._total([*first, inner[0]], node)
+                else:
+                    at = self._total([*first, at], node)
+            values = list(zip((*walker.rows, walker.at), [*rows, *inner, at], strict=True))
+        parts = []
+        for one, value in values:
+            if isinstance(value, c_ast.ID) and value.name == one:
+                continue
+            if is_new:
+                parts.append(self._integer(one, value, node))
+            else:
+                place = c_ast.ID(one, node.coord)
+                parts.append(c_ast.Assignment("=", place, value, node.coord))
+        if len(parts) == 1:
+            return parts[0]
+        kind = c_ast.DeclList if is_new else c_ast.ExprList
+        return kind(parts, node.coord)
+
+    def _integer(self, name: str, value: Any, like: Any) -> Any:
+        return declaration(name, plain_type("long", like), value, like)
+
+    def _total(self, terms: Sequence[Any], like: Any) -> Any:
+        """Return the sum of some integers, each as wide as pointers are; one alone as it is."""
+        kept = [one for one in terms if not (isinstance(one, c_ast.Constant) and one.value == "0")]
+        if len(kept) < 2:
+            return kept[0] if kept else integer_node(0, like)
+        first, *others = (one if self._is_wide(one) else _wide(one) for one in kept)
+        for one in others:
+            first = c_ast.BinaryOp("+", first, one, like.coord)
+        return first
+
+    def _is_wide(self, node: Any) -> bool:
+        """Whether a term is ``long``, or a constant, which becomes as wide as what is beside it."""
+        inner = node.expr if isinstance(node, c_ast.UnaryOp) else node
+        is_own = isinstance(inner, c_ast.ID) and inner.name in self._longs
+        return isinstance(inner, c_ast.Constant | c_ast.Cast) or is_own
+
+    def _own(self, name: str, coord: Any) -> Any:
+        self._longs.add(name)
+        return c_ast.ID(name, coord)
+
+    def _names(self, node: Any) -> bool:
+        return isinstance(node, c_ast.ID) and node.name in self._walkers
+
+    def _at(self, node: Any) -> Any:
+        return self._own(self._walkers[node.name].at, node.coord)
+
+    def _fresh(self, name: str) -> str:
+        while name in self._spelled:
+            name += "_"
+        return name
+
+
+def _rank(kind: Any) -> int:
+    """Return the number of dimensions of an array or a pointer, 0 for anything else."""
+    rank = 0
+    while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+        kind, rank = kind.type, rank + 1
+    return 0 if isinstance(kind, c_ast.FuncDecl) else rank
+
+
+def _points(kind: Any) -> bool:
+    """Whether a type is that of a pointer to elements, or rows, or of an argument like one."""
+    inner = getattr(kind, "type", None)
+    is_first = isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl)
+    return is_first and not isinstance(inner, c_ast.FuncDecl | c_ast.PtrDecl)
+
+
+def _is_name(node: Any, name: str) -> bool:
+    return isinstance(node, c_ast.ID) and node.name == name
+
+
+def _taken_apart(node: Any) -> tuple[str, list[Any]]:
+    """Return the name of ``A[i][j]`` and its subscripts; no name for anything else."""
+    base, subscripts = _pointer_and_subscripts(node)
+    return (base.name, subscripts) if isinstance(base, c_ast.ID) else ("", [])
+
+
+def _pointer_and_subscripts(node: Any) -> tuple[Any, list[Any]]:
+    subscripts: list[Any] = []
+    while isinstance(node, c_ast.ArrayRef):
+        subscripts.insert(0, node.subscript)
+        node = node.name
+    return node, subscripts
+
+
+def _array_element(name: str, subscripts: Sequence[Any], like: Any) -> Any:
+    found: Any = c_ast.ID(name, like.coord)
+    for one in subscripts:
+        found = c_ast.ArrayRef(found, one, like.coord)
+    return found
