@@ -73,11 +73,11 @@ class Directed:
         if facts(one).nodes > _MOST_NODES:
             return one, 0
         if _binds_many(one):
-            found = yield self._binding(one)
+            last, steps = yield self._binding(one)
         else:
-            found = yield self._rewritten(one)
-        self._known[one] = found
-        return found
+            last, steps = yield self._rewritten(one)
+        self._known[one] = last, steps
+        return last, steps
 
     def _rewritten(self, one: Term) -> Deep[tuple[Term, int]]:
         """Return what a node becomes by rules for itself, or else by those for its parts."""

@@ -38,11 +38,10 @@ def test_the_value_stays_and_the_cost_falls(program: Program) -> None:
 
 
 def test_a_search_finds_what_is_expected() -> None:
-    program = next(one for one in programs("gradients") if one.name == "rev$dense")
+    program = next(one for one in programs("gradients") if one.name == "rev$rectifier")
     made, _ = Directed(RULES)(program.body)
-    found = optimized(program, [RULES], "astar", Plan(horizon=60, states=800))
-    assert StaticCost()(made) < found.costs[0] / 300
-    assert found.costs[-1] < found.costs[0] / 300
+    found = optimized(program, [RULES], "astar", Plan(horizon=30, states=600))
+    assert found.costs[-1] <= StaticCost()(made) < found.costs[0] / 10
 
 
 def test_other_rules_are_not_used() -> None:
