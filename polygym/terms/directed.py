@@ -4,7 +4,7 @@ Rules of vectors, tuples and gradients move what is built outwards and sums inwa
 becomes a tuple of sums, a sum of vectors a vector of sums, a sum of what is zero but in one place
 the vector of it. On the way the term may be dearer for a while; what comes out at the end is what a
 search can hope for, and so many steps away. Vectors and tuples that a ``let`` binds are put where
-they are read, as in :mod:`polygym.terms.fusion`.
+they are read, as in :mod:`polygym.terms.fusion`, unless that is dearer.
 
 What a node becomes is remembered, so that of two terms that differ in one place nearly everything
 is known.
@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polygym.rewrite.term import Term, term
+from polygym.terms.cost import StaticCost
 from polygym.terms.language.deep import Deep, run
-from polygym.terms.language.nodes import facts
+from polygym.terms.language.nodes import facts, let
 from polygym.terms.language.substitution import opened
 from polygym.terms.language.types import Pair, Vector
 from polygym.terms.rules.pattern import Let, Node
@@ -50,6 +51,7 @@ class Directed:
             if rule in directed and isinstance(rule, Rewriting | Selection):
                 self._by_head.setdefault(_head_of(rule), []).append(rule)
         self._known: dict[Term, tuple[Term, int]] = {}
+        self._cost = StaticCost()
 
     @property
     def is_empty(self) -> bool:
@@ -70,6 +72,15 @@ class Directed:
             return self._known[one]
         if facts(one).nodes > _MOST_NODES:
             return one, 0
+        if _binds_many(one):
+            last, steps = yield self._binding(one)
+        else:
+            last, steps = yield self._rewritten(one)
+        self._known[one] = last, steps
+        return last, steps
+
+    def _rewritten(self, one: Term) -> Deep[tuple[Term, int]]:
+        """Return what a node becomes by rules for itself, or else by those for its parts."""
         made, steps = self._next(one), 1
         if made is None:
             parts, steps = [], 0
@@ -78,22 +89,34 @@ class Directed:
                 parts.append(part)
                 steps += more
             rebuilt = term(one.head, *parts)
-            made = rebuilt if rebuilt is one else self._next(rebuilt)
-            if made is None or made is one:
-                self._known[one] = rebuilt, steps
+            made = None if rebuilt is one else self._next(rebuilt)
+            if made is None:
                 return rebuilt, steps
             steps += 1
         last, more = yield self._made(made)
-        self._known[one] = last, steps + more
         return last, steps + more
+
+    def _binding(self, one: Term) -> Deep[tuple[Term, int]]:
+        """Put a vector or tuple where it is read, if that is no dearer than to bind it."""
+        value, steps = yield self._made(one.children[0])
+        body, more = yield self._made(one.children[1])
+        steps += more
+        if not facts(body).free & 1:
+            return opened(body, value), steps + 1
+        last, more = yield self._made(opened(body, value))
+        kept = let(value, body)
+        if self._cost(last) <= self._cost(kept):
+            return last, steps + more + 1
+        return kept, steps
 
     def _next(self, one: Term) -> Term | None:
         """Return a node after one step, None where no rule applies to itself."""
         if one.head == "let":
             value, body = one.children
-            # What a vector or tuple needs for its parts is in their way, too.
+            if _binds_many(one):
+                return None
+            # What a vector or tuple needs for its parts is in their way.
             is_read = isinstance(facts(one).type, Vector | Pair) or not value.children
-            is_read |= isinstance(facts(value).type, Vector | Pair)
             if is_read or not facts(body).free & 1:
                 return opened(body, value)
         for rule in self._by_head.get(str(one.head), ()):
@@ -101,6 +124,15 @@ class Directed:
             if found is not None:
                 return found
         return None
+
+
+def _binds_many(one: Term) -> bool:
+    """Whether a ``let`` binds a vector or tuple."""
+    return (
+        one.head == "let"
+        and bool(one.children[0].children)
+        and isinstance(facts(one.children[0]).type, Vector | Pair)
+    )
 
 
 def _head_of(rule: Rewriting | Selection) -> str:

@@ -123,3 +123,89 @@ def test_what_is_no_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 
 def test_nothing_is_cheaper(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no cheaper term was found" in call(capsys, "optimize", "(add x y)")[1]
+
+
+def test_what_is_measured_is_shown_and_measured_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    program, found = tmp_path / "axpy.ks", tmp_path / "found.json"
+    program.write_text(AXPY)
+    code, out, _ = call(
+        capsys, "optimize", str(program), "--rules", "extended", "--search", "greedy",
+        "--budget", "500", "--measure", "--size", "n=200", "--out", str(found),
+    )  # fmt: skip
+    assert code == 0
+    assert "void axpy(double a, double v[200], double w[200], double result[200])" in out
+    assert "measured, n = 200" in out
+    assert "times as fast, the median of 11 rounds in turn" in out
+    assert "both compute what the interpreter does at n = 3" in out
+    record = json.loads(found.read_text())
+    measured = record["measured"]
+    assert [len(one["samples"]) for one in measured["programs"]] == [11, 11]
+    assert measured["speedup"] > 2.0
+    assert measured["machine"]["processor"]
+    code, out, _ = call(capsys, "replay", str(found), "--json")
+    again = json.loads(out)
+    assert (code, again["agrees"]) == (0, True)
+    assert again["measured"]["sizes"] == {"n": 200}
+    measured["programs"][1]["code"] += " "
+    found.write_text(json.dumps(record))
+    code, _, err = call(capsys, "replay", str(found))
+    assert code == 1
+    assert "measured: expected the code that the terms lead to" in err
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (("--size", "n=3"), "--size: expected --measure beside it"),
+        (("--measure", "--size", "n"), "--size: expected NAME=N, found 'n'"),
+        (("--measure", "--size", "n=x"), "--size: expected NAME=N, found 'n=x'"),
+        (("--measure", "--size", "k=3"), "a size: expected one of (none), found k"),
+    ],
+)
+def test_sizes_that_make_no_sense(
+    capsys: pytest.CaptureFixture[str], sizes: tuple[str, ...], message: str
+) -> None:
+    code, _, err = call(capsys, "optimize", "(add x 1)", *sizes)
+    assert code != 0
+    assert message in err
+
+
+def test_saturation_and_its_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    found = tmp_path / "found.json"
+    text = "(let (s (add x y)) (div (mul 2.0 s) (sub (add x y) 1)))"
+    code, out, _ = call(capsys, "optimize", text, "--search", "egraph", "--out", str(found))
+    assert code == 0
+    assert "(let (t1 (add x y)) (div (mul 2.0 t1) (sub t1 1.0)))" in out
+    assert "28 rules, an e-graph of" in out
+    assert call(capsys, "replay", str(found))[0] == 0
+    record = json.loads(found.read_text())
+    for name, wrong in (("term", "(add x y)"), ("cost", 1.0), ("limits", {}), ("version", 9)):
+        found.write_text(json.dumps({**record, name: wrong}))
+        code, out, _ = call(capsys, "replay", str(found), "--json")
+        assert (code, json.loads(out)["agrees"]) == (1, False)
+    code, _, err = call(capsys, "optimize", "(if (gt x 1) x y)", "--search", "egraph")
+    assert code != 0
+    assert "saturation: expected Floats under" in err
+    code, _, err = call(capsys, "optimize", "(add x y)", "--search", "egraph", "--rules", "binding")
+    assert "expected rules of Floats without binders, found none" in err
+
+
+def test_the_gradient_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program, made = tmp_path / "axpy.ks", tmp_path / "gradient.ks"
+    program.write_text(AXPY)
+    code, out, _ = call(capsys, "gradient", str(program), "--definition", "scal")
+    assert code == 0
+    assert out.startswith("(def rev$scal (Tuple Float (Vec n Float)) ((a : Float)")
+    made.write_text(out)
+    code, out, _ = call(
+        capsys, "optimize", str(made), "--rules", "gradients", "--rules", "extended", "--json"
+    )
+    document = json.loads(out)
+    assert (code, document["cost"] < document["initial_cost"]) == (0, True)
+    code, out, _ = call(capsys, "gradient", str(program), "--json")
+    assert json.loads(out)["name"] == "rev$axpy"
+    code, _, err = call(capsys, "gradient", "(and True False)")
+    assert code != 0
+    assert "expected a parameter with Floats, found none" in err
