@@ -1,0 +1,148 @@
+"""Programs under a plan: what they look like, what they free, what they refuse."""
+
+from dataclasses import replace
+
+import pytest
+
+from polygym.compiler.ir.scop import Scop, Storage
+from polygym.compiler.poly.dependences import Kind, dependences, relations_by_array
+from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.schedule import parse
+from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.check import expect_same_values
+from polygym.compiler.storage.plan import KEEP, parse_storage
+from polygym.compiler.storage.price import expect_within, in_words, price
+from polygym.errors import InputError
+from tests.compiler.storage.stored import scop_of
+
+
+def texts(scop: Scop) -> dict[str, str]:
+    return {one.name: one.text for one in scop.statements}
+
+
+def under(name: str, plan: str) -> Scop:
+    return applied(scop_of(name), parse_storage(plan))
+
+
+def test_nothing_is_another_program() -> None:
+    scop = scop_of("symmetric")
+    assert applied(scop, KEEP) is scop
+
+
+def test_a_scalar_is_expanded_along_two_loops() -> None:
+    scop = under("symmetric", "t=expand:i,j")
+    assert texts(scop)["S0"] == "t_1[i][j] = 0.0;"
+    assert texts(scop)["S2"] == "t_1[i][j] = t_1[i][j] + B[k][j] * A[i][k];"
+    assert "t" not in [array.name for array in scop.arrays]  # nobody uses it any more
+    new = scop.array("t_1")
+    assert (new.storage, new.extents_c) == (Storage.SCRATCH, ("m", "n"))
+    assert scop.statement("S2").own_reads  # still a sum, for whoever looks for one
+    by_memory = {array for kind, array in relations_by_array(scop) if Kind.FLOW not in kind}
+    assert by_memory == {"C", "t_1"}
+
+
+def test_single_assignment_leaves_no_dependence_by_memory() -> None:
+    scop = under("symmetric", "t=expand")
+    assert texts(scop)["S2"] == "t_1[i][j][k + 1] = t_1[i][j][k] + B[k][j] * A[i][k];"
+    assert texts(scop)["S3"].endswith("alpha * t_1[i][j][i];")
+    kinds = {kind for kind, array in relations_by_array(scop) if array == "t_1"}
+    assert kinds == {Kind.FLOW}
+
+
+def test_what_is_legal_is_decided_on_what_is_left() -> None:
+    text = "{ S0[i,j] -> [j,i,0,0]; S1[i,j,k] -> [j,i,1,k]; S2[i,j,k] -> [j,i,1,k]; "
+    text += "S3[i,j] -> [j,i,2,0] }"
+    for plan, expected in (("keep", False), ("t=expand:j", True), ("t=expand:i", False)):
+        scop = under("symmetric", plan)
+        assert is_legal(scop, parse(text, scop)) is expected, plan
+
+
+def test_a_downward_loop_begins_behind_its_last_iteration() -> None:
+    scop = under("two_recurrences", "S5:a=expand")
+    found = texts(scop)
+    assert found["S5"] == "a_1[j][n] = 0.0f;"
+    assert found["S9"] == "a_1[j][i] = Y[i][j];"
+    assert found["S7"] == "X[i][j] = Y[i][j] + 0.5f * a_1[j][i + 1] + c;"
+    assert found["S0"] == "a = 0.0f;"  # the other web keeps the source's
+
+
+def test_each_web_has_an_array_of_its_own() -> None:
+    scop = under("two_recurrences", "a=rename")
+    found = texts(scop)
+    assert (found["S0"], found["S5"]) == ("a_1 = 0.0f;", "a_2 = 0.0f;")
+    pairs = {(one.source, one.sink) for one in dependences(scop) if "a_1" in one.arrays}
+    assert all(name in ("S0", "S2", "S3", "S4") for pair in pairs for name in pair)
+
+
+def test_what_is_read_before_is_copied_in_and_what_is_left_copied_out() -> None:
+    scop = under("live_before", "s=expand:i")
+    first, last = scop.statements[0], scop.statements[-1]
+    assert first.text == "s_1[0] = s;"
+    assert last.text == "s = s_1[n];"
+    assert "s_1_in[] -> [0, " in scop.schedule
+    assert "s_1_out[] -> [2, " in scop.schedule
+
+
+def test_versions_that_are_used_in_turn() -> None:
+    scop = under("row_used_again", "row=expand:k%2")
+    assert scop.array("row_1").extents_c == ("2", "n")
+    # The last row is left, whichever of the two it is in.
+    assert any(one.write.array == "row" for one in scop.statements)
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        ("u=expand", "an array that f writes, t, C, found u"),
+        ("A=expand", "an array that f writes, t, C, found A"),
+        ("S1:t=expand", "a statement that writes t, S0, S2, found S1"),
+        ("t=expand:l", "a loop around what writes t, i, j, k, found l"),
+    ],
+)
+def test_a_plan_for_what_is_not_there(plan: str, expected: str) -> None:
+    with pytest.raises(InputError, match=f"^storage: .*expected {expected}"):
+        under("symmetric", plan)
+
+
+def test_versions_that_would_destroy_a_value_are_refused() -> None:
+    """In the order of the source two versions along j are too few: a value lives for n of them."""
+    with pytest.raises(InputError, match=r"under this plan S\d would not see the value of row"):
+        under("row_used_again", "row=expand:i%2")
+
+
+def test_memory_that_would_explode_is_refused_with_the_amount() -> None:
+    scop = under("symmetric", "t=expand")
+    sizes = {"m": 1000, "n": 1200}
+    assert price(scop, sizes) == 1000 * 1200 * 1000 * 8
+    expect_within(scop, sizes, 1000 * 1200 * 1000 * 8)
+    expected = r"at most 537 MB for new arrays, found 9\.6 GB \(t_1 9\.6 GB\) for m = 1000"
+    with pytest.raises(InputError, match=expected):
+        expect_within(scop, sizes, 512 << 20)
+    assert price(scop_of("symmetric"), sizes) == 0
+    assert in_words(999) == "999 bytes"
+
+
+@pytest.mark.parametrize("wrong", ["t_1[i, 1 + j]", "t_1[i, 0]", "t_1[j, i]"])
+def test_a_read_of_another_version_does_not_go_unnoticed(wrong: str) -> None:
+    """The proof knows nothing of how versions are chosen: whatever they are, it finds out."""
+    before, after = scop_of("symmetric"), under("symmetric", "t=expand:i,j")
+    one = after.statement("S3")
+    (access,) = (read for read in one.reads if read.array == "t_1")
+    relation = f"[m, n] -> {{ S3[i, j] -> {wrong} }}"
+    from polygym.compiler.ir.expr import replace_accesses
+
+    body = replace_accesses(one.body, {access: replace(access, relation=relation)})
+    broken = tuple(
+        replace(one, body=body) if other.name == "S3" else other for other in after.statements
+    )
+    expect_same_values(before, after, {"t_1": "t"})
+    with pytest.raises(InputError, match="S3 would not see the value of t"):
+        expect_same_values(before, replace(after, statements=broken), {"t_1": "t"})
+
+
+def test_a_value_that_is_not_left_does_not_go_unnoticed() -> None:
+    before, after = scop_of("live_after"), under("live_after", "s=expand:i")
+    kept = tuple(one for one in after.statements if one.name != "s_1_out")
+    assert len(kept) < len(after.statements)
+    with pytest.raises(InputError, match="s would not be left with the values"):
+        expect_same_values(before, replace(after, statements=kept), {"s_1": "s"})

@@ -1,0 +1,88 @@
+"""Plans of storage: their text, what they refuse, what counts for a group of values."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polygym.compiler.storage.plan import (
+    KEEP,
+    Along,
+    Entry,
+    StoragePlan,
+    parse_storage,
+    plan_of,
+)
+from polygym.errors import InputError
+
+NAMES = st.sampled_from(["w", "temp2", "y_1", "A"])
+LOOPS = st.tuples(st.sampled_from(["i", "j", "k"]), st.sampled_from([0, 1, 2, 17]))
+ENTRIES = st.builds(
+    lambda array, loops, statement: Entry(
+        array, None if loops is None else tuple(Along(*one) for one in loops), statement
+    ),
+    NAMES,
+    st.none() | st.lists(LOOPS, max_size=3),
+    st.sampled_from(["", "S0", "S3"]),
+)
+PLANS = st.builds(
+    lambda entries, contracts: plan_of(entries, contracts=contracts and bool(entries)),
+    st.lists(ENTRIES, max_size=5),
+    st.booleans(),
+)
+
+
+@given(PLANS)
+def test_text_and_back(plan: StoragePlan) -> None:
+    assert parse_storage(str(plan)) == plan
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+def test_texts() -> None:
+    assert str(KEEP) == "keep"
+    assert parse_storage("w=expand:i keep") == KEEP
+    assert parse_storage("contract") == KEEP
+    assert parse_storage("w=rename w=expand") == parse_storage("w=expand")
+    found = parse_storage("S3:w=expand:i%2,j w=rename contract")
+    assert str(found) == "w=rename S3:w=expand:i%2,j contract"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "w",
+        "w=",
+        "w=grow",
+        "=expand",
+        "w=expand:",
+        "w=expand:i,",
+        "w=expand:i%0",
+        "w=expand:i%x",
+        "w=expand:i%-1",
+        "w=expand:i%999999999999",
+        ":w=expand",
+        "S0:=expand",
+        "1:w=expand",
+        "w=rename:i",
+        "auto",
+        "w=expand;i",
+    ],
+)
+def test_what_is_no_plan(text: str) -> None:
+    with pytest.raises(InputError, match=r"^storage: expected"):
+        parse_storage(text)
+
+
+def test_what_is_said_of_a_statement_counts_before_what_is_said_of_the_array() -> None:
+    plan = parse_storage("w=rename S3:w=expand")
+    assert plan.of("w", frozenset({"S0", "S1"})) == Entry("w", ())
+    assert plan.of("w", frozenset({"S2", "S3"})) == Entry("w", None, "S3")
+    assert plan.of("v", frozenset({"S3"})) is None
+
+
+def test_entries_out_of_order_are_refused() -> None:
+    with pytest.raises(InputError, match="in the order of arrays"):
+        StoragePlan((Entry("w"), Entry("a")))
+    with pytest.raises(InputError, match="window of 1 to"):
+        StoragePlan((Entry("w", (Along("i", -1),)),))
