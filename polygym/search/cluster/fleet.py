@@ -20,7 +20,7 @@ from secrets import token_hex
 from polygym.closing import Closing
 from polygym.errors import InputError
 from polygym.search.cluster.calibration import Calibration, drift_allowed
-from polygym.search.cluster.jobs import Job, Json, Supply
+from polygym.search.cluster.jobs import PRELIMINARY, Job, Json, Supply
 from polygym.search.cluster.kinds import kind_from_json, sources
 from polygym.search.cluster.members import Greeting, Member, State, Tell
 from polygym.search.cluster.transport import LostError, Site, Transport
@@ -207,7 +207,8 @@ class Fleet(Closing):
                 case _:
                     rows.append(row)
         if rows and supply is not None and member.job is not None:
-            self._losses.pop(member.job.about, None)
+            if any(row["row"] not in PRELIMINARY for row in rows):
+                self._losses.pop(member.job.about, None)
             member.rows += len(rows)
             supply.keep(member.job, rows)
 

@@ -16,6 +16,9 @@ from polygym.search.cluster.kinds import Kind
 
 Json: TypeAlias = dict[str, Any]
 
+PRELIMINARY = frozenset({"digest", "visit", "baseline", "spent", "disturbance"})
+"""Rows that say nothing of what was asked: a job that comes no further has come nowhere."""
+
 FAILED = "failed"
 """The row that says why a worker could not do a job; it is the last one."""
 

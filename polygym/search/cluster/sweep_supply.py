@@ -16,7 +16,7 @@ from itertools import islice
 from math import ceil
 from secrets import token_hex
 
-from polygym.search.cluster.jobs import FAILED, Job, Json
+from polygym.search.cluster.jobs import FAILED, PRELIMINARY, Job, Json
 from polygym.search.cluster.kinds import Kind
 from polygym.search.cluster.sweep_book import Book
 from polygym.search.cluster.sweep_rows import timing_json
@@ -89,7 +89,8 @@ class Part(ABC):
     def _keep(self, job: Job, row: Json) -> None:
         """Write a row down; a failure is its program's, unless it was the machine's."""
         if row["row"] != FAILED:
-            self._barren.pop(job.about, None)
+            if row["row"] not in PRELIMINARY:
+                self._barren.pop(job.about, None)
             self.books[job.about].keep(row)
             return
         self._barren[job.about] += 1

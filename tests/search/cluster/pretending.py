@@ -143,7 +143,7 @@ class Questions:
         return job
 
     def keep(self, job: Job, rows: Sequence[Json]) -> None:
-        self.rows += [(row["of"], row["number"]) for row in rows]
+        self.rows += [(row["of"], row["number"]) for row in rows if row["row"] == "result"]
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()

@@ -28,7 +28,7 @@ def start(folder: Path, address: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def ended(process: subprocess.Popen[str], seconds: float = 150.0) -> str:
+def ended(process: subprocess.Popen[str], seconds: float = 400.0) -> str:
     """Wait for a process, and return what it said."""
     try:
         said, _ = process.communicate(timeout=seconds)
@@ -62,7 +62,7 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
         connection.close()
 
 
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = 90.0) -> None:
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 240.0) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds
     while not condition():
