@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     )
     from polygym.compiler.poly.schedule import Schedule, from_json, parse
     from polygym.compiler.poly.score import static_score
-    from polygym.compiler.poly.strategy import IslOptions, Original, parse_strategy
+    from polygym.compiler.poly.strategy import Automatic, IslOptions, Original, parse_strategy
 else:
     __getattr__ = lazily(
         __name__,
@@ -61,11 +61,12 @@ else:
             "legality": ("LegalSchedule", "Violation", "find_violation", "is_legal"),
             "schedule": ("Schedule", "from_json", "parse"),
             "score": ("static_score",),
-            "strategy": ("IslOptions", "Original", "parse_strategy"),
+            "strategy": ("Automatic", "IslOptions", "Original", "parse_strategy"),
         },
     )
 
 __all__ = [
+    "Automatic",
     "Dependence",
     "IslOptions",
     "Kind",

@@ -10,8 +10,8 @@ usually finds, what it finds told to fuse nothing, or to begin with a parallel l
 isl takes its time for each, so it is not asked in vain: not to schedule without skewing where it
 has not skewed anyway (of 170 such schedules of kernels and random programs, told so it found two
 others, of a loop with one iteration), and of programs with very many dependences not for more
-fusion than its own. Of a few none but the usual one is asked for more than once: where isl skews a
-stencil, the order of the text is the one whose loops inside of time are parallel.
+fusion than its own. Of a few it is not asked for parallel loops outermost where it has them anyway,
+nor where it skews a stencil, of which the text's order has the parallel loops inside of time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import schedule_by
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.poly.legality import LegalSchedule
+from polygym.compiler.poly.properties import properties
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.strategy import ISL, ORIGINAL, Fusion, IslOptions, Settled
 from polygym.errors import InputError, LimitError
@@ -76,20 +77,29 @@ def alternatives(scop: Scop) -> dict[int, Schedule]:
 def few(scop: Scop) -> dict[Settled, Schedule]:
     """Return a few different schedules by their strategies; isl is asked three times at most.
 
-    It is asked twice where there are very many dependences, or where it skews. What it does not
-    find is left out; the order of the text is always there.
+    It is asked twice where there are very many dependences, where its usual schedule skews, or has
+    parallel loops outermost already. What it does not find is left out; the order of the text is
+    always there.
     """
     found: dict[Settled, Schedule] = {}
     is_large = len(dependences(scop)) > _MANY_DEPENDENCES
     for strategy in FEW:
-        usual = found.get(ISL)
-        is_skewed = usual is not None and _is_skewed(usual)
-        if strategy == IslOptions(Fusion.PARALLEL) and (is_large or is_skewed):
+        if strategy == IslOptions(Fusion.PARALLEL) and (
+            is_large or not _lacks_parallel_loops(scop, found.get(ISL))
+        ):
             continue
         schedule = _legal(strategy, scop)
         if schedule is not None and schedule not in found.values():
             found[strategy] = schedule
     return found
+
+
+def _lacks_parallel_loops(scop: Scop, usual: Schedule | None) -> bool:
+    """Whether isl's usual schedule has an outermost loop that is not parallel, without skewing."""
+    if usual is None or _is_skewed(usual):
+        return usual is None
+    found = properties(scop, usual).statements
+    return any(one.loops and not one.loops[0].parallel for one in found)
 
 
 def _legal(strategy: Settled, scop: Scop) -> Schedule | None:
