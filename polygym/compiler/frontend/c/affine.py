@@ -33,6 +33,7 @@ from polygym.compiler.frontend.c.conditions import COMPARISONS, read_condition
 from polygym.compiler.frontend.c.extremes import merged
 from polygym.compiler.frontend.c.functions import Functions
 from polygym.compiler.frontend.c.literals import parse_literal
+from polygym.compiler.frontend.c.refusals import instead_of
 from polygym.compiler.ir.expr import IntegerLiteral
 from polygym.compiler.ir.types import ScalarType, common_type
 from polygym.compiler.poly.isl_numbers import integer
@@ -227,8 +228,7 @@ class Affine:
         return self._source.error(
             node,
             f"{environment.role} {reason}",
-            "only affine expressions of iterators and parameters are understood here: sums, "
-            "multiples, and division by constants",
+            instead_of(environment.role, reason),
         )
 
     def _constant(self, node: Any, environment: Environment) -> Any:

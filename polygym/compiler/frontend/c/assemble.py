@@ -244,9 +244,19 @@ class _Finish:
             if touch.subscripts[dimension] is None:
                 found.append(next(left))
             else:
-                node = subscript_of(touch, dimension, self._assembly.bindings)
-                found.append(self._assembly.value(node, touch.environment))
+                found.append(self._looked_at(touch, dimension))
         return tuple(self.expression(one) for one in found)
+
+    def _looked_at(self, touch: Touch, dimension: int) -> Expression:
+        """Return the value of an affine subscript, which needs nothing but parameters."""
+        bindings, known = self._assembly.bindings, len(self._assembly.touches)
+        node = subscript_of(touch, dimension, bindings)
+        value = self._assembly.value(node, touch.environment)
+        if any(one.symbol not in bindings.parameters for one in self._assembly.touches[known:]):
+            raise bindings.source.error(
+                node, "this subscript may leave its array, and is too complex to be looked at"
+            )
+        return value
 
     def access(self, access: Access) -> Access:
         """Replace the mark of an access by its relation."""

@@ -50,6 +50,7 @@ def all_hold(
             known=guard.environment.known,
             arguments=guard.environment.arguments,
             memory={},
+            is_on_data=guard.environment.is_on_data,
         )
         found = expressions.value(guard.condition, where)
         condition: Expression = truth(found)

@@ -28,6 +28,26 @@ _INSTEAD = {
 }
 
 
+_AFFINE = (
+    "only affine expressions of iterators and parameters are understood here: sums, multiples, and "
+    "division by constants"
+)
+
+
+def instead_of(role: str, reason: str) -> str:
+    """Return what to write in the place of an expression that is not affine."""
+    if role == "a loop bound" and reason.startswith("depends on data"):
+        return (
+            "let the loop run as far as it does for any data, and ask inside: "
+            "for (j = 0; j < m; j++) if (row[i] <= j && j < row[i + 1]) …"
+        )
+    if role == "a loop bound" and reason.startswith("multiplies"):
+        return "write a loop for each of the factors, or hand the product over as an argument"
+    if role.startswith("the size of") and reason.startswith("multiplies"):
+        return "declare a dimension for each of the factors, and write A[i][j]"
+    return _AFFINE
+
+
 def no_body(name: str) -> tuple[str, str]:
     """Return why the call of a function is refused that the file only declares, and what helps."""
     return (
