@@ -11,11 +11,23 @@ from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.curves import curve_kernels, curves, passes
 from polygym.search.sweep.opening import STORE, create_or_open, open_store
 from polygym.search.sweep.reading import Contents, read
-from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Disturbance, Episode, Reference
+from polygym.search.sweep.report.figures import figures
+from polygym.search.sweep.report.page import Page, html_of
+from polygym.search.sweep.rows import (
+    ISL,
+    LIMIT,
+    Baseline,
+    Confirmation,
+    Disturbance,
+    Episode,
+    Reference,
+)
 from polygym.search.sweep.statistics import (
     foreign_note,
     mean_best,
+    mean_of_limit,
     mean_over,
+    other_compilers,
     summaries,
 )
 from tests.search.sweep.pretending import SETTING, fill, timing
@@ -132,3 +144,27 @@ def test_what_else_the_machine_did_is_said(tmp_path: Path) -> None:
     assert "while a program was measured: gemm 1.2, lu 0.2. Times" in foreign_note(found)
     many = [replace(found[1], label=f"p{index}", foreign=9.0 - index) for index in range(8)]
     assert "p0 9.0, p1 8.0, p2 7.0, p3 6.0, p4 5.0 and 3 more. Times" in foreign_note(many)
+
+
+def test_the_limit_is_no_reference_and_says_how_much_is_reached(tmp_path: Path) -> None:
+    """Of a, whose best is 8 times as fast and isl's 2, code at the limit would be 10 times."""
+    by_hand(tmp_path)
+    with open_store(tmp_path / STORE) as store:
+        store.set_reference(Reference("a", "mini", LIMIT, replace(timing(10.0), detail="memory")))
+        failed = replace(timing(0, Status.DOES_NOT_COMPILE), detail="too long")
+        store.set_reference(Reference("b", "small", LIMIT, failed))
+    contents = read(tmp_path)
+    a, b, _ = found = summaries(contents)
+    assert (a.limit, a.bound_by) == (pytest.approx(10.0), "memory")
+    assert (a.of_limit, a.isl_of_limit) == (pytest.approx(0.8), pytest.approx(0.2))
+    assert (b.of_limit, b.uncompared) == (None, {LIMIT: "does not compile: too long"})
+    assert set(a.references) == {ISL}
+    assert other_compilers(found) == ()
+    assert mean_of_limit(found) == pytest.approx(0.8)
+    assert mean_of_limit((b,)) is None
+    drawn = figures(contents, found)
+    assert [one.name for one in drawn] == ["distribution", "best", "policies", "limits"]
+    assert "80 %" in drawn[-1].caption
+    page = html_of(Page(contents.setting, ("p",), found, drawn, contents.runs))
+    assert '<th scope="col">of limit</th>' in page
+    assert "<td>80 %</td><td>memory</td>" in page
