@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 import islpy as isl
 
+from polygym.compiler.ir.expr import Access, Expression
 from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Scop, Statement
 from polygym.compiler.storage.webs import Read, last_writers, reads_of
@@ -67,12 +68,19 @@ def expect_same_values(before: Scop, after: Scop, homes: Mapping[str, str]) -> N
 
 def _expect_same_text(before: Statement, after: Statement, homes: Mapping[str, str]) -> None:
     """Make sure that a statement is what it was but for the elements that it touches."""
-    back = dict(zip(after.reads, before.reads, strict=True))
-    is_same = replace_accesses(after.body, back) == before.body and before.domain == after.domain
+    is_same = _outline(before, {}) == _outline(after, homes) and before.domain == after.domain
     for old, new in ((before.write, after.write), *zip(before.reads, after.reads, strict=True)):
         is_same &= old == new or homes.get(new.array) == old.array
     if not is_same:
         raise InternalError(f"storage: statement {before.name} has become another one")
+
+
+def _outline(statement: Statement, homes: Mapping[str, str]) -> Expression:
+    """Return what a statement computes, of arrays of the source, whichever elements."""
+    names = {one: homes.get(one.array, one.array) for one in statement.reads}
+    return replace_accesses(
+        statement.body, {one: Access(name, "", "") for one, name in names.items()}
+    )
 
 
 def _read(scop: Scop, statement: str, array: str, relation: str) -> Read:

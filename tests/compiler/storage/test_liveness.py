@@ -3,6 +3,7 @@
 import islpy as isl
 import pytest
 
+from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.storage.webs import last_writers, reads_of, webs_of
@@ -89,8 +90,6 @@ def test_values_that_no_read_sees_together_are_webs_of_their_own() -> None:
 
 
 def test_an_array_that_is_read_at_computed_subscripts_has_no_webs() -> None:
-    from polygym.compiler.frontend.c import parse_text
-
     scop = parse_text("""
 void f(int n, double A[n], int I[n], double y[n]) {
 #pragma scop

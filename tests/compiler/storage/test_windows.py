@@ -108,7 +108,8 @@ def test_two_of_the_numbers_of_fibonacci() -> None:
     found = contract(LegalSchedule(scop, original(scop))).scop
     assert found.array("f_1").extents_c == ("2",)
     one = found.statement("S2")
-    assert dict(pairs(isl.Map(one.write.relation), {"n": 5}))[(3,)] == (1,)
+    written = isl.Map(one.write.relation).intersect_domain(isl.Set(one.domain))
+    assert dict(pairs(written, {"n": 5})) == {(2,): (0,), (3,): (1,), (4,): (0,)}
     with pytest.raises(InputError, match="would not see the value"):
         contracted(scop, original(scop), {"f_1": (1,)})
 
@@ -122,7 +123,6 @@ def test_what_is_certain_in_a_tree_holds_in_every_order_of_it(name: str, plan: s
     assert certain.is_subset(total_order(scop))
     sizes = {one.name: 3 for one in scop.parameters}
     assert len(instances(scop, sizes)) > 3
-    assert contract(legal).scop is not scop
     assert build_tree(contract(legal)) == build_tree(legal)
 
 
@@ -130,7 +130,7 @@ def test_parallel_loops_keep_what_makes_them_parallel() -> None:
     scop = under("symmetric", "t=expand contract")
     inner = LegalSchedule(scop, original(scop))
     assert contract(inner).scop.array("t_1").extents_c == ("n",)
-    text = "{ S0[i,j] -> [0,i,j,0]; S1[i,j,k] -> [1,j,k,i]; S2[i,j,k] -> [0,i,j,1+k]; "
-    text += "S3[i,j] -> [1,j,i,m] }"
+    text = "{ S0[i,j] -> [0,i,j,0]; S1[i,j,k] -> [1,j,k,i]; S2[i,j,k] -> [1,j,i,-i+k]; "
+    text += "S3[i,j] -> [1,j,i,0] }"
     outer = LegalSchedule(scop, parse(text, scop))
     assert contract(outer).scop.array("t_1").extents_c == ("m", "n")

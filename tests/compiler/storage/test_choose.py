@@ -1,0 +1,91 @@
+"""What stands in the way of loops, and which plan a program gets without a search."""
+
+import pytest
+
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.choose import chosen_plan
+from polygym.compiler.storage.describe import storage_choices
+from polygym.compiler.storage.obstacles import obstacles, source_loops
+from polygym.compiler.storage.plan import KEEP
+from polygym.compiler.storage.price import price
+from tests.compiler.storage.stored import scop_of
+from tests.sources import kernel_scop
+
+SIZES = {"m": 100, "n": 120}
+
+
+def in_the_way(scop: Scop) -> dict[str, tuple[str, str]]:
+    """Return the arrays in the way of each loop, by its name: by flow, by memory."""
+    loops = source_loops(scop)
+    found = obstacles(scop, loops)
+    return {
+        loop.name: (" ".join(sorted(found.loops[loop.key][0])), " ".join(sorted(ways[1])))
+        for loop in loops
+        for ways in (found.loops[loop.key],)
+    }
+
+
+def test_what_stands_in_the_way_of_loops() -> None:
+    assert in_the_way(scop_of("symmetric")) == {"i": ("C", "C t"), "j": ("", "t"), "k": ("t", "t")}
+
+
+def test_the_plan_frees_loops_and_no_more() -> None:
+    scop = scop_of("symmetric")
+    plan = chosen_plan(scop, SIZES)
+    assert str(plan) == "S0:t=expand:i,j contract"
+    loops = source_loops(scop)
+    before, after = obstacles(scop, loops), obstacles(applied(scop, plan), loops)
+    free = {loop.name for loop in loops if loop.key in before.freed(after)}
+    assert free == {"i", "j", "k"}
+    assert [loop.name for loop in loops if after.is_free(loop.key)] == ["j"]
+
+
+def test_each_nest_is_expanded_along_its_own_loops() -> None:
+    plan = str(chosen_plan(scop_of("two_recurrences"), SIZES))
+    assert plan == "S0:a=expand:i S5:a=expand:j S1:b=expand:i S6:c=expand:j contract"
+
+
+@pytest.mark.parametrize("name", ["lu", "recurrence", "y_ax", "transposed"])
+def test_where_no_loop_is_the_better_for_it_nothing_changes(name: str) -> None:
+    assert chosen_plan(scop_of(name), {"n": 100}) == KEEP
+
+
+def test_what_is_beyond_the_limit_is_left_out() -> None:
+    scop = scop_of("symmetric")
+    for limit, expected in (
+        (100 * 120 * 8, "S0:t=expand:i,j contract"),
+        (100 * 120 * 8 - 1, "S0:t=expand:j contract"),
+        (8, "keep"),
+    ):
+        plan = chosen_plan(scop, SIZES, limit)
+        assert str(plan) == expected
+        assert price(applied(scop, plan), SIZES) <= limit
+
+
+def test_kernels() -> None:
+    found = {
+        name: str(chosen_plan(kernel_scop(name), sizes))
+        for name, sizes in (
+            ("ludcmp", {"n": 40}),
+            ("doitgen", {"nq": 20, "nr": 25, "np": 30}),
+            ("gemm", {"ni": 20, "nj": 25, "nk": 30}),
+        )
+    }
+    assert found == {
+        "ludcmp": "S0:w=expand:i,j S3:w=expand:i,j S6:w=expand:i S9:w=expand:i contract",
+        "doitgen": "S0:sum=expand:r,q contract",
+        "gemm": "keep",
+    }
+
+
+def test_choices_with_their_prices() -> None:
+    t, c = storage_choices(scop_of("symmetric"), SIZES)
+    assert (t.array, t.around, t.in_the_way) == ("t", ("i", "j"), ("i", "j"))
+    assert [(str(one.entry), one.bytes) for one in t.choices] == [
+        ("S0:t=rename", 8),
+        ("S0:t=expand:i", 800),
+        ("S0:t=expand:i,j", 96_000),
+        ("S0:t=expand", 9_600_000),
+    ]
+    assert (t.is_seen_after, c.is_seen_after) == (False, True)
