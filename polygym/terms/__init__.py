@@ -10,8 +10,8 @@
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
 and ``sharing`` and ``fusion`` are what they expect if nothing was learned. ``optimize`` makes a
 ``derivation``, which can be followed again; ``envs`` has this as an environment. ``learning`` has
-value functions that learn, ``policies`` names for all of these; ``saturation`` is another way to
-the same, by an e-graph, for comparison.
+value functions that learn, ``saturation`` is another way to the same, by an e-graph, for
+comparison.
 """
 
 from __future__ import annotations
