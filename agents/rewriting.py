@@ -29,6 +29,7 @@ from polygym.search.planning import SEARCHES, Plan
 from polygym.terms.envs.records import ENVIRONMENT as REWRITE
 from polygym.terms.envs.rewrite import programs_named
 from polygym.terms.language.program import Program
+from polygym.terms.learning.graphs import expect_width
 from polygym.terms.rules.sets import rules_named
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _check_hyperparameters(found: Experiment, at: Place) -> None:
         options = KnossosOptions(**found.hyperparameters)
         if options.first_rules:
             rules_named(options.first_rules)
+        expect_width(options.width)
     except InputError as error:
         raise InputError(f"{at}: {error}") from None
     for name in ("search", "evaluation_search"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ from polygym.terms.system import TermSystem
 if TYPE_CHECKING:
     from agents.experiments import Experiment
 
-_ADAM = "adam/"
+_FITTED, _ADAM = "fitted/", "adam/"
 
 
 @dataclass(slots=True)
@@ -51,8 +51,8 @@ class ValueModel:
 
     def save(self, path: Path) -> None:
         """Write the weights, and as long as the training goes on, what goes with them."""
-        more = _adam(self.trainer.optimizer) if self._goes_on else {}
-        Weights(plain(self.trainer.network), self._card(), more).save(path)
+        more = _going_on(self.trainer) if self._goes_on else {}
+        Weights(plain(self.trainer.mean), self._card(), more).save(path)
 
     @property
     def _goes_on(self) -> bool:
@@ -62,13 +62,14 @@ class ValueModel:
         teaching, trainer = self.trainer.teaching, self.trainer
         searches = trainer.number * min(teaching.expressions, len(trainer.programs))
         return Card(
-            "value of terms", "what steps save", searches * teaching.updates * teaching.batch,
+            "value of terms", "what steps save", trainer.steps * teaching.batch,
             searches, len(trainer.programs), teaching.seed, fingerprint().key,
             fingerprint().processor, round(self.seconds, 1),
             {
                 "command": "python -m agents.train",
                 "experiment": self.experiment.document(),
                 "epochs": trainer.number,
+                "batches": trainer.steps,
             },
         )  # fmt: skip
 
@@ -141,15 +142,23 @@ def _teaching(experiment: Experiment, seed: int) -> Teaching:
         kept=options.kept,
         memory=options.memory,
         updates=options.updates,
+        inertia=options.inertia,
+        slowing=options.slowing,
         seed=seed,
     )
 
 
-def _adam(optimizer: torch.optim.Optimizer) -> Arrays:
+def _going_on(trainer: Trainer) -> Arrays:
+    """Return what the next epoch depends on beside the mean of the weights."""
+    own = plain(trainer.network).weights
+    adam = trainer.optimizer.state_dict()["state"]
     return {
-        f"{_ADAM}{number}/{name}": value.numpy()
-        for number, held in optimizer.state_dict()["state"].items()
-        for name, value in held.items()
+        **{f"{_FITTED}{name}": one for name, one in own.items()},
+        **{
+            f"{_ADAM}{number}/{name}": value.numpy()
+            for number, held in adam.items()
+            for name, value in held.items()
+        },
     }
 
 
@@ -160,19 +169,24 @@ def _restore(model: ValueModel, checkpoint: Path) -> None:
         InputError: the checkpoint is of another network.
     """
     kept, trainer = Weights.load(checkpoint), model.trainer
-    weights = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
+    fitted, state = dict[str, torch.Tensor](), dict[int, dict[str, torch.Tensor]]()
+    for name, value in kept.more.items():
+        tensor = torch.from_numpy(value.copy())
+        if name.startswith(_FITTED):
+            fitted[name.removeprefix(_FITTED)] = tensor
+            continue
+        number, _, word = name.removeprefix(_ADAM).partition("/")
+        state.setdefault(int(number), {})[word] = tensor
+    mean = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
     try:
-        trainer.network.load_state_dict(weights)
+        trainer.mean.load_state_dict(mean)
+        trainer.network.load_state_dict(fitted or mean)
     except RuntimeError as error:
         raise InputError(f"{checkpoint}: expected the network that is trained: {error}") from None
-    trainer.number = int(kept.card.notes["epochs"])
-    model.seconds = kept.card.seconds
-    state: dict[int, dict[str, Any]] = {}
-    for name, value in kept.more.items():
-        number, _, word = name.removeprefix(_ADAM).partition("/")
-        state.setdefault(int(number), {})[word] = torch.from_numpy(value.copy())
     groups = trainer.optimizer.state_dict()["param_groups"]
     trainer.optimizer.load_state_dict({"state": state, "param_groups": groups})
+    trainer.number, model.seconds = int(kept.card.notes["epochs"]), kept.card.seconds
+    trainer.steps = int(kept.card.notes["batches"])
     memory = memory_of(checkpoint, trainer.number, ".npz")
     if memory.exists():
         trainer.examples.load(memory)

@@ -20,11 +20,14 @@ from functools import cache
 from importlib.resources import files
 from itertools import permutations
 
+import numpy as np
+
 from polygym.errors import InputError
+from polygym.terms.language.printing import text_of
 from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program, parse_programs
 
-__all__ = ["FILES", "SETS", "combinations", "expressions", "programs"]
+__all__ = ["FILES", "SETS", "combinations", "expressions", "larger_expressions", "programs"]
 
 PARTS = {
     "sum": "(add x y)",
@@ -110,6 +113,23 @@ def combinations() -> tuple[Program, ...]:
         for shape in range(len(SHAPES))
         for one, other in permutations(PARTS, 2)
     )
+
+
+def larger_expressions(seed: int, count: int) -> tuple[Program, ...]:
+    """Return expressions of three of :func:`combinations` each, joined by operators, by dice.
+
+    None of the three is in a set, so nothing that was learned from these has seen them.
+    """
+    dice = np.random.default_rng(seed)
+    known = {one.body for name in SETS for one in expressions(name)}
+    others = [one.body for one in combinations() if one.body not in known]
+    found = []
+    for _ in range(count):
+        chosen = dice.choice(len(others), 3, replace=False)
+        first, second, third = (text_of(others[at]) for at in chosen)
+        outer, inner = dice.choice(["add", "sub", "mul", "div"], 2)
+        found.append(parse_program(f"({outer} {first} ({inner} {second} {third}))"))
+    return tuple(found)
 
 
 @cache

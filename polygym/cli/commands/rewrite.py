@@ -23,8 +23,8 @@ from polygym.terms.gradient import gradient
 from polygym.terms.language.printing import text_of, text_of_program
 from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program
+from polygym.terms.learning.policies import POLICIES, policy_named
 from polygym.terms.optimize import WITH_A_VALUE, optimized
-from polygym.terms.policies import POLICIES, policy_named
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS, joined, rules_named
 from polygym.terms.rules.table import parse_rules

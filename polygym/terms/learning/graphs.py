@@ -23,11 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from polygym.errors import InputError
 from polygym.rewrite.term import Term, remembered
 from polygym.terms.language.nodes import facts, kind_of
 from polygym.terms.language.operators import OPERATORS
 
-__all__ = ["EDGE_TYPES", "IDENTICAL", "KINDS", "Batch", "Graphs"]
+__all__ = ["EDGE_TYPES", "IDENTICAL", "KINDS", "Batch", "Graphs", "expect_width"]
 
 KINDS = (
     *("constant", "zero", "one", "minus one", "variable", "bound", "truth", "lam"),
@@ -128,6 +129,16 @@ class Graphs:
         joined = b"".join(below)
         self._bytes += len(joined)
         return _Rows(_NUMBERS[_kind(one)], len(self._known), size, joined)
+
+
+def expect_width(width: int) -> None:
+    """Refuse a network that kinds do not fit into.
+
+    Raises:
+        InputError: they do not.
+    """
+    if width < len(KINDS):
+        raise InputError(f"a network's width: expected {len(KINDS)} or more, found {width}")
 
 
 def _kind(one: Term) -> str:

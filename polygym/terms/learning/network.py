@@ -22,8 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polygym.errors import InputError
-from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, KINDS, Batch
+from polygym.terms.learning.graphs import EDGE_TYPES, IDENTICAL, Batch, expect_width
 from polygym.terms.learning.inference import PlainNetwork
 
 __all__ = ["Shape", "ValueNetwork", "plain"]
@@ -39,10 +38,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         """Refuse a network that kinds do not fit into."""
-        if self.width < len(KINDS):
-            raise InputError(
-                f"a network's width: expected {len(KINDS)} or more, found {self.width}"
-            )
+        expect_width(self.width)
 
 
 class ValueNetwork(nn.Module):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from polygym.terms.derivation import replayed
+from polygym.terms.learning.weights import PATH
 from tests.cli import calling
 
 AXPY = """
@@ -209,3 +210,35 @@ def test_the_gradient_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     code, _, err = call(capsys, "gradient", "(and True False)")
     assert code != 0
     assert "expected a parameter with Floats, found none" in err
+
+
+def test_policies_by_name_and_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    term = "(mul (add x y) (add x y))"
+    code, out, _ = call(
+        capsys, "optimize", term, "--policy", "learned", "--budget", "300", "--json"
+    )
+    document = json.loads(out)
+    assert (code, document["policy"]) == (0, "learned")
+    assert (document["initial_cost"], document["cost"]) == (4.0, 3.1)
+    copy = tmp_path / "weights.npz"
+    copy.write_bytes(PATH.read_bytes())
+    code, out, _ = call(
+        capsys, "optimize", term, "--policy", str(copy), "--budget", "300", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["derivation"] == document["derivation"]
+    code, out, _ = call(capsys, "optimize", term, "--search", "greedy", "--json")
+    assert code == 0
+    assert "policy" not in json.loads(out)
+
+
+def test_policies_that_are_none_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = call(capsys, "optimize", "(mul x y)", "--policy", "nobody")
+    assert code == 2
+    assert "expected counted, learned, or a file of weights, found 'nobody'" in err
+    (tmp_path / "weights.npz").write_bytes(b"nothing")
+    code, _, err = call(capsys, "optimize", "(mul x y)", "--policy", str(tmp_path / "weights.npz"))
+    assert code == 2
+    assert "expected weights of a value function" in err
