@@ -24,6 +24,8 @@ def resuming(setting: Setting, extent: Extent, plot: bool, folder: Path) -> str:
         words += ["--dataset", source.dataset.name.lower()]
     for name, value in source.parameters:
         words += ["-p", f"{name}={value}"]
+    if source.splitting.statements:
+        words += ["--split", str(source.splitting)]
     given: tuple[tuple[str, object, object], ...] = (
         ("--policy", setting.policy, "bias_coeff_0"),
         ("--model", _shown(setting.model.file), ""),

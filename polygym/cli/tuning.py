@@ -83,8 +83,11 @@ def tune_and_report(
 def _builder(
     source: Source, start: Mapping, own: dict[str, int]
 ) -> tuple[Builder | None, dict[str, int]]:
-    """Return what makes the kernels of a comprehension, and its sizes by its own names."""
-    if not is_comprehension(source.target):
+    """Return what makes the kernels of a comprehension, and its sizes by its own names.
+
+    Schedules of a program in pieces are none of the comprehension's.
+    """
+    if not is_comprehension(source.target) or source.splitting.statements:
         return None, {}
     builder = Builder(definition_of(source.target, source.function), Options(mapping=start))
     return builder, builder.sizes_of_program(own)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
 from polygym.errors import InputError, SourceError
@@ -24,6 +25,7 @@ from polygym.lru import Memory
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program, load_program
 from polygym.programs.generate import generated, is_generated
+from polygym.programs.pieces import in_pieces
 from polygym.programs.selection import selected
 from polygym.programs.sizes import parse_size, parse_sizes
 
@@ -34,21 +36,23 @@ if TYPE_CHECKING:
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is needed to load a program: the target and the sizes."""
+    """What is needed to load a program: the target, the sizes, and where statements are cut."""
 
     target: str
     function: str | None
     dataset: Dataset
     parameters: tuple[tuple[str, int], ...]
+    splitting: Splitting = WHOLE
 
     def load(self) -> Program:
         """Return the program."""
-        return load_program(
+        program = load_program(
             self.target,
             function=self.function,
             dataset=self.dataset,
             parameters=dict(self.parameters),
         )
+        return in_pieces(program, self.splitting)
 
 
 @dataclass(eq=False)

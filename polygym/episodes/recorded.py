@@ -15,6 +15,7 @@ from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.strategy import Strategy
 from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options
@@ -32,7 +33,7 @@ _WHOLE = (
 )  # fmt: skip
 # Those of a line of a search's journal.
 _OF_A_SEARCH = ("index", "repeats", "reason")
-_PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
+_PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256", "splitting")
 _PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
@@ -115,7 +116,21 @@ def _source(program: Entries) -> Source:
         function,
         Dataset[program.one_of("dataset", _DATASETS).upper()],
         tuple(_sizes(program).items()),
+        _splitting(program),
     )
+
+
+def _splitting(program: Entries) -> Splitting:
+    """Return where statements are cut: nowhere if a record does not say."""
+    if "splitting" not in program.values:
+        return WHOLE
+    text = program.text("splitting")
+    try:
+        return parse_splitting(text)
+    except InputError as error:
+        raise InputError(
+            f"{program.file}: the entry {program.place('splitting')}: {error}"
+        ) from None
 
 
 def _sizes(of: Entries) -> dict[str, int]:

@@ -25,6 +25,7 @@ from polygym.cli.options import (
     timeout_option,
 )
 from polygym.cli.searching import search_and_report
+from polygym.cli.splitting import Cutter, source_in_pieces, split_option
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
 from polygym.cost.chosen import ChosenModel
@@ -110,6 +111,7 @@ Examples:
 @out_option
 @resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
+@split_option
 @mapping_options
 @timeout_option
 @construction_options
@@ -127,6 +129,7 @@ def command(
     out: Path | None,
     resumed: bool,
     plot: bool,
+    cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -142,6 +145,7 @@ def command(
         raise click.UsageError("--model is for --policy model.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = source_in_pieces(source, cutter)
     setting = Setting(
         source=source,
         policy=policy_name,

@@ -23,6 +23,7 @@ from polygym.cli.options import (
     size_options,
     target_argument,
 )
+from polygym.cli.splitting import Cutter, source_in_pieces, split_option
 from polygym.cli.tuning import tune_and_report
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.cost.chosen import ChosenModel
@@ -123,6 +124,7 @@ Examples:
 )
 @out_option
 @resume_option
+@split_option
 @mapping_options
 @compile_memory_option
 @json_option
@@ -141,6 +143,7 @@ def command(
     jobs: int | None,
     out: Path | None,
     resumed: bool,
+    cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
     as_json: bool,
@@ -150,6 +153,7 @@ def command(
     if resumed and out is None:
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = source_in_pieces(source, cutter)
     if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
     guide = Guide(ChosenModel(model), Acquisition(acquisition))
