@@ -25,6 +25,8 @@ def resuming(setting: Setting, extent: Extent, plot: bool, folder: Path) -> str:
         words += ["--dataset", source.dataset.name.lower()]
     for name, value in source.parameters:
         words += ["-p", f"{name}={value}"]
+    if source.splitting.statements:
+        words += ["--split", str(source.splitting)]
     given: tuple[tuple[str, object, object], ...] = (
         ("--storage", source.storage, KEEP),
         ("--policy", setting.policy, "bias_coeff_0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import click
@@ -14,9 +15,10 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.poly.strategy import is_strategy
+from polygym.episodes.kernels import Source
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import splitting_within
-from polygym.programs import Program
+from polygym.programs import Program, load_scop
 from polygym.programs.pieces import in_pieces
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,12 +66,20 @@ def program_in_pieces(
     return in_pieces(program, _splitting(program.written, cutter, schedule_text))
 
 
+def source_in_pieces(source: Source, cutter: Cutter | None) -> Source:
+    """Return what is needed to load a program, cut as it was asked for."""
+    if cutter is None:
+        return source
+    scop = load_scop(source.target, source.function, dict(source.parameters))
+    return replace(source, splitting=cutter(scop))
+
+
 def _splitting(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Splitting:
     return _splitting_in(schedule_text) if cutter is None else cutter(scop)
 
 
 def _splitting_in(schedule_text: str) -> Splitting:
-    """Return the splitting that a schedule's file names, as `run --json` writes it; else none.
+    """Return the splitting that a schedule's file names, as `run --json` and searches write it.
 
     What is wrong with the file is said where its schedule is read.
     """
@@ -79,5 +89,8 @@ def _splitting_in(schedule_text: str) -> Splitting:
         data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
     except (ValueError, RecursionError, InputError):
         return WHOLE
-    found = data.get("splitting") if isinstance(data, dict) else None
-    return parse_splitting(found) if isinstance(found, str) else WHOLE
+    found = data if isinstance(data, dict) else {}
+    if isinstance(found.get("program"), dict):  # the record of an episode
+        found = found["program"]
+    cuts = found.get("splitting")
+    return parse_splitting(cuts) if isinstance(cuts, str) else WHOLE

@@ -109,9 +109,14 @@ def tune_and_report(
 def _builder(
     source: Source, start: Mapping, own: dict[str, int]
 ) -> tuple[Builder | None, dict[str, int]]:
-    """Return what makes the kernels of a comprehension, and its sizes by its own names."""
-    if not is_comprehension(source.target) or not source.storage.keeps:
-        return None, {}  # the operators' own storage is as the comprehension has it
+    """Return what makes the kernels of a comprehension, and its sizes by its own names.
+
+    Schedules of a program in pieces, or of one that keeps its values elsewhere, are none of the
+    comprehension's.
+    """
+    is_as_written = source.storage.keeps and not source.splitting.statements
+    if not is_comprehension(source.target) or not is_as_written:
+        return None, {}
     builder = Builder(definition_of(source.target, source.function), Options(mapping=start))
     return builder, builder.sizes_of_program(own)
 

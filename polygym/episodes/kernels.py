@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.compiler.storage.plan import KEEP, StoragePlan
 from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
@@ -26,6 +27,7 @@ from polygym.lru import Memory
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program, load_program
 from polygym.programs.generate import generated, is_generated
+from polygym.programs.pieces import in_pieces
 from polygym.programs.selection import selected
 from polygym.programs.sizes import parse_size, parse_sizes
 from polygym.programs.stored import stored
@@ -37,12 +39,13 @@ if TYPE_CHECKING:
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is needed to load a program: the target, the sizes, where its values are kept."""
+    """What loads a program: the target, the sizes, where statements are cut and values are kept."""
 
     target: str
     function: str | None
     dataset: Dataset
     parameters: tuple[tuple[str, int], ...]
+    splitting: Splitting = WHOLE
     storage: StoragePlan = KEEP
 
     def load(self) -> Program:
@@ -53,6 +56,7 @@ class Source:
             dataset=self.dataset,
             parameters=dict(self.parameters),
         )
+        program = in_pieces(program, self.splitting)
         # Whoever chose the plan has looked at its price.
         return program if self.storage.keeps else stored(program, self.storage, sys.maxsize)
 

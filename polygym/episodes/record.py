@@ -94,7 +94,7 @@ def _document(
     written: _Written,
     evaluation: Evaluation | None,
 ) -> dict[str, Any]:
-    limits = subject.options.limits
+    limits, cuts = subject.options.limits, subject.source.splitting
     actions, phase, schedule = written
     return {
         "format": FORMAT,
@@ -109,6 +109,7 @@ def _document(
             "dataset": subject.source.dataset.name.lower(),
             "parameters": dict(subject.program.parameters),
             "sha256": subject.digest,
+            **({"splitting": str(cuts)} if cuts.statements else {}),
             **_storage(subject),
         },
         "process": {

@@ -7,14 +7,15 @@ like the others: whoever edits it would otherwise believe that it counts. What a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.strategy import Strategy
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.episodes import arguments, kernels
@@ -34,7 +35,7 @@ _WHOLE = (
 # Those of a line of a search's journal.
 _OF_A_SEARCH = ("index", "repeats", "reason")
 _PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
-_STORAGE = "storage"
+_SPLITTING, _STORAGE = "splitting", "storage"
 _PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
@@ -46,6 +47,8 @@ START = "start"
 
 # The phase of a record about a schedule that no episode led to.
 GIVEN = "given"
+
+T = TypeVar("T")
 
 _MOST_GENERATORS = 100_000
 _DATASETS = tuple(one.name.lower() for one in Dataset)
@@ -110,25 +113,35 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
 
 
 def _source(program: Entries) -> Source:
-    program.only((*_PROGRAM, _STORAGE))
+    program.only((*_PROGRAM, _SPLITTING, _STORAGE))
     function = None if program.any("function") is None else program.text("function")
     return Source(
         program.text("target"),
         function,
         Dataset[program.one_of("dataset", _DATASETS).upper()],
         tuple(_sizes(program).items()),
+        _splitting(program),
         _plan(program),
     )
 
 
+def _splitting(program: Entries) -> Splitting:
+    """Return where statements are cut: nowhere if a record does not say."""
+    return _parsed(program, _SPLITTING, parse_splitting, WHOLE)
+
+
 def _plan(program: Entries) -> StoragePlan:
     """Return where values are kept: as the source has it where the record does not say."""
-    if _STORAGE not in program.values:
-        return KEEP
+    return _parsed(program, _STORAGE, parse_storage, KEEP)
+
+
+def _parsed(program: Entries, name: str, parse: Callable[[str], T], usual: T) -> T:
+    if name not in program.values:
+        return usual
     try:
-        return parse_storage(program.text(_STORAGE))
+        return parse(program.text(name))
     except InputError as error:
-        raise InputError(f"{program.file}: the entry {program.place(_STORAGE)}: {error}") from None
+        raise InputError(f"{program.file}: the entry {program.place(name)}: {error}") from None
 
 
 def _sizes(of: Entries) -> dict[str, int]:

@@ -10,7 +10,8 @@
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
 and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned.
 ``optimize`` makes a ``derivation``, which can be followed again; ``envs`` has this as an
-environment. ``learning`` has value functions that learn and names for all of these; ``saturation`` is another way to the same, by an e-graph, with records of its own (``saturated``).
+environment. ``learning`` has value functions that learn and names for all of these;
+``saturation`` is another way to the same, by an e-graph, with records of its own (``saturated``).
 ``code`` makes machine code of programs, calls and times it; ``gradient`` makes programs that
 compute derivatives of others.
 """

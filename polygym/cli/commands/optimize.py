@@ -25,6 +25,7 @@ from polygym.cli.options import (
     timeout_option,
 )
 from polygym.cli.searching import search_and_report
+from polygym.cli.splitting import Cutter, source_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.poly.spaces.polyhedra import Limits
@@ -112,6 +113,7 @@ Examples:
 @out_option
 @resume_option
 @click.option("--plot", is_flag=True, help="Draw how the best came about.")
+@split_option
 @storage_options
 @mapping_options
 @timeout_option
@@ -130,6 +132,7 @@ def command(
     out: Path | None,
     resumed: bool,
     plot: bool,
+    cutter: Cutter | None,
     storage: StorageChoice | None,
     storage_limit: int,
     mapping: Mapping | None,
@@ -146,11 +149,9 @@ def command(
     if model and policy_name != MODEL:
         raise click.UsageError("--model is for --policy model.")
     mapping = chosen_mapping(mapping, DEFAULT, threads)
-    source = with_storage_of(
-        Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items())),
-        storage,
-        storage_limit,
-    )
+    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = source_in_pieces(source, cutter)
+    source = with_storage_of(source, storage, storage_limit)
     setting = Setting(
         source=source,
         policy=policy_name,

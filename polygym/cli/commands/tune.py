@@ -24,6 +24,7 @@ from polygym.cli.options import (
     size_options,
     target_argument,
 )
+from polygym.cli.splitting import Cutter, source_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_options, with_storage_of
 from polygym.cli.tuning import tune_and_report
 from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
@@ -127,6 +128,7 @@ Examples:
 @out_option
 @resume_option
 @on_option
+@split_option
 @storage_options
 @mapping_options
 @compile_memory_option
@@ -147,6 +149,7 @@ def command(
     out: Path | None,
     resumed: bool,
     on: Address | None,
+    cutter: Cutter | None,
     storage: StorageChoice | None,
     storage_limit: int,
     mapping: Mapping | None,
@@ -159,11 +162,9 @@ def command(
         raise click.UsageError("--resume needs --out DIR, the folder of the search to go on with.")
     if on is not None and jobs is not None:
         raise click.UsageError("--jobs is for one machine; with --on nodes use all their cores.")
-    source = with_storage_of(
-        Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items())),
-        storage,
-        storage_limit,
-    )
+    source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
+    source = source_in_pieces(source, cutter)
+    source = with_storage_of(source, storage, storage_limit)
     if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
     guide = Guide(ChosenModel(model), Acquisition(acquisition))

@@ -100,3 +100,39 @@ def test_a_program_in_pieces_keeps_what_was_written() -> None:
     assert (pieces.written, pieces.source, whole.source) == (whole.scop, whole.scop, None)
     assert len(pieces.scop.statements) == len(whole.scop.statements) + 1
     assert in_pieces(pieces, WHOLE) == whole
+
+
+def test_searches_of_pieces_are_kept_and_replayed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "found"
+    arguments = ("optimize", "floyd-warshall", "-p", "n=9", "--budget", "2", "--out", str(folder))
+    code, _ = call_json(capsys, *arguments, "--split", "S0: i < k")
+    assert code == 0
+    best = json.loads((folder / "best.json").read_text())
+    assert best["program"]["splitting"] == "S0: i < k"
+    assert "S0_1[" in best["schedule"]
+    code, found = call_json(capsys, "replay", str(folder / "best.json"))
+    assert (code, found["agrees"], found["legal"]) == (0, True, True)
+    code, found = call_json(
+        capsys, "run", "floyd-warshall", "-p", "n=9", "--schedule", str(folder / "best.json")
+    )
+    assert (code, found["splitting"]) == (0, "S0: i < k")
+    code, _, said = call(capsys, *arguments, "--resume")
+    assert code == 2
+    assert "splitting" in said
+    best["program"]["splitting"] = "S0: i <"
+    (tmp_path / "edited.json").write_text(json.dumps(best))
+    code, _, said = call(capsys, "replay", str(tmp_path / "edited.json"))
+    assert code == 2
+    assert "splitting" in said
+    assert "a cut: expected" in said
+
+
+def test_tuning_of_pieces(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "tuned"
+    budget = ("--generations", "1", "--population", "2", "--out", str(folder))
+    arguments = ("tune", "floyd-warshall", "-p", "n=9", "--split", "S0: i = k", *budget)
+    code, _ = call_json(capsys, *arguments)
+    assert code == 0
+    assert json.loads((folder / "best.json").read_text())["program"]["splitting"] == "S0: i = k"
