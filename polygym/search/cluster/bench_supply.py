@@ -29,6 +29,8 @@ def asked(
             "function": source.function,
             "dataset": str(source.dataset),
             "parameters": [list(one) for one in source.parameters],
+            "splitting": str(source.splitting),
+            "storage": str(source.storage),
         },
         "options": {
             "threads": options.threads,

@@ -13,6 +13,8 @@ from math import inf
 from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.schedule import parse
+from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
+from polygym.compiler.storage.plan import parse_storage
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.evaluator import Choice
@@ -43,6 +45,8 @@ class Open:
                 found["function"],
                 Dataset.parse(found["dataset"]),
                 tuple((str(name), int(value)) for name, value in found["parameters"]),
+                parse_splitting(found["splitting"]) if found["splitting"] else WHOLE,
+                parse_storage(found["storage"]),
             )
             program = source.load()
             evaluation = EvaluationOptions(
