@@ -138,6 +138,23 @@ void f(int n, int A[n + 2], int w[3], int s[1]) {
 #pragma endscop
 }
 """,
+    "stores_that_may_not_happen": """
+double v;
+void f(int n, double a[n], double b[n], double row[n], double out[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    v = a[i] * 0.5;
+    for (int j = 0; j < n; j++)
+      row[j] = v + b[j];
+    for (int j = 0; j < n; j++)
+      if (b[j] > v)
+        row[(j + i) % 3 < n ? (j + i) % 3 : 0] = a[j];
+    for (int j = 0; j < n; j++)
+      out[i] += row[j];
+  }
+#pragma endscop
+}
+""",
     "symmetric": """
 void f(int m, int n, double alpha, double C[m][n], double A[m][m], double B[m][n]) {
   double t;

@@ -257,3 +257,28 @@ def test_reads_at_computed_subscripts_may_be_of_one_element() -> None:
     scop = parse_text(C.format(body=f"{LOOP} A[i] = B[I[i]];"))
     found = demand(scop, ["A"], {"n": 100})
     assert (found.traffic.read, found.traffic.written) == (4 * 100, 8 * 100)
+
+
+def test_stores_that_may_not_happen_are_no_traffic_and_no_operations() -> None:
+    """The condition is evaluated; what is under it, and where it is stored, may be nothing."""
+    scop = parse_text(C.format(body=f"{LOOP} if (A[i] + 1.5 > 0.5) B[I[i]] = A[i] * 2.0 + t;"))
+    found = demand(scop, ["B"], {"n": 100})
+    assert found.traffic.written == 0
+    assert found.traffic.read <= 8 * 100
+    assert {one.kind for one, _ in found.operations} <= {Kind.ADD, Kind.ANY}
+
+
+def test_what_reads_behind_such_a_store_has_no_chain_through_it() -> None:
+    body = f"{LOOP} {{ if (A[i] > 0.5) B[I[i]] = A[i]; C[0][i] = B[i] + 1.5; }}"
+    found = demand(parse_text(C.format(body=body)), ["B", "C"], {"n": 100})
+    assert found.traffic.written == 8 * 100
+    assert found.traffic.read <= 8 * 200
+
+
+@pytest.mark.parametrize("narrow", ["_Float16", "float"])
+def test_narrow_numbers_are_for_the_lanes_of_floats(narrow: str) -> None:
+    body = f"{LOOP} x[i] = x[i] + x[i];"
+    text = f"void f(int n, {narrow} x[n]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}"
+    found = demand(parse_text(text), ["x"], {"n": 64})
+    assert all(one.type is ScalarType.FLOAT for one, _ in found.operations)
+    assert found.operations
