@@ -71,7 +71,7 @@ def check(scop: Scop, sizes: Mapping[str, int]) -> tuple[Demand, Run]:
     return found, program
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 5))
 def test_of_random_programs_nothing_is_counted_twice(seed: int, size: int) -> None:
     scop = parse_text(generate(seed))
