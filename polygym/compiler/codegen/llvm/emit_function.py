@@ -23,6 +23,7 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
+from polygym.compiler.codegen.llvm.emit_extreme import Extreme, kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
@@ -53,7 +54,8 @@ class FunctionEmitter:
 
     ``checks`` notes subscripts out of range, where some are computed. ``held`` maps the cells that
     live in registers just now to their values; ``written`` says of those that a loop has loaded
-    whether an instance has written them since.
+    whether an instance has written them since. Those in ``keyed`` are extremes, and have keys for
+    values.
     """
 
     module: ir.Module
@@ -65,6 +67,7 @@ class FunctionEmitter:
     checks: Checks | None = None
     held: dict[Cell, Any] = field(default_factory=dict)
     written: dict[Group, Any] = field(default_factory=dict)
+    keyed: dict[Cell, Extreme] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""
@@ -226,7 +229,12 @@ class FunctionEmitter:
             ("reassoc",) if self.program.mapping.reassociate else (),
             None if lanes is None else lanes.width,
         )
-        result = emitter.emit(statement.body)
+        if cell in self.keyed:
+            extreme = self.keyed[cell]
+            number = emitter.emit(extreme.operand, extreme.start)
+            result = kept(self.builder, self.held[cell], number, extreme.is_maximum)
+        else:
+            result = emitter.emit(statement.body)
         where = (statement.write.array, instance.write, environment)
         if held:
             self.held[cell] = result
