@@ -18,6 +18,7 @@ module                  what it emits, or does
 ``emitting``            protocols: what those below need of the emitter of a function
 ``emit_turn``           a square block of a tile, turned in registers
 ``emit_columns``        sums whose vectors run across rows, turned before they are stored
+``emit_extreme``        maxima and minima of floats over a loop, as integers first
 ``emit_hold``           loops whose elements live in registers
 ``emit_parallel``       loops that are functions of their own, shared out among threads
 ``emit_function``       one function: its loops, guards and instances; calls all of the above

@@ -24,6 +24,7 @@ from llvmlite import ir
 from polygym.compiler.codegen.common.loop_annotation import Hold, Parallel
 from polygym.compiler.codegen.llvm.contract import Broken
 from polygym.compiler.codegen.llvm.emit_expression import ExpressionEmitter
+from polygym.compiler.codegen.llvm.emit_extreme import Extreme, kept
 from polygym.compiler.codegen.llvm.emit_gather import Checks, Place, emit_gather, emit_update
 from polygym.compiler.codegen.llvm.emit_hold import cell_of, emit_block, emit_holding
 from polygym.compiler.codegen.llvm.emit_index import Environment, emit_condition, emit_index
@@ -54,7 +55,8 @@ class FunctionEmitter:
 
     ``checks`` notes subscripts out of range, where some are computed. ``held`` maps the cells that
     live in registers just now to their values; ``written`` says of those that a loop has loaded
-    whether an instance has written them since.
+    whether an instance has written them since. Those in ``keyed`` are extremes, and have keys for
+    values.
     """
 
     module: ir.Module
@@ -66,6 +68,7 @@ class FunctionEmitter:
     checks: Checks | None = None
     held: dict[Cell, Any] = field(default_factory=dict)
     written: dict[Group, Any] = field(default_factory=dict)
+    keyed: dict[Cell, Extreme] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Prepare what every instance needs."""
@@ -232,7 +235,12 @@ class FunctionEmitter:
             place = Place(statement, instance, 0, environment, None)
             self._update(statement.body, emitter, place, check=is_checked(WRITE))
             return
-        result = emitter.emit(statement.body)
+        if cell in self.keyed:
+            extreme = self.keyed[cell]
+            number = emitter.emit(extreme.operand, extreme.start)
+            result = kept(self.builder, self.held[cell], number, extreme.is_maximum)
+        else:
+            result = emitter.emit(statement.body)
         where = (statement.write.array, instance.write, environment)
         if held:
             self.held[cell] = result

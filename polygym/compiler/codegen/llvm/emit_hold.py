@@ -26,6 +26,12 @@ from llvmlite import ir
 
 from polygym.compiler.codegen.common.loop_annotation import Hold
 from polygym.compiler.codegen.llvm.emit_columns import columns, emit_column
+from polygym.compiler.codegen.llvm.emit_extreme import (
+    all_settled,
+    extremes_in,
+    first_key,
+    number_of,
+)
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emitting import Cell, Group, Holding
 from polygym.compiler.codegen.llvm.kinds import I1, I64
@@ -114,7 +120,8 @@ def emit_holding(
     with builder.if_then(builder.icmp_signed("<=", lower, upper)):
         emitter.held.update({cell: _load(emitter, cell, environment) for cell in own})
         emitter.written.update(dict.fromkeys(groups, ir.Constant(I1, 0)))
-        _emit_loop(emitter, loop, lower, upper, cells, environment)
+        if not _emit_extremes(emitter, loop, lower, upper, cells, environment):
+            _emit_loop(emitter, loop, lower, upper, cells, environment)
         for group in groups:
             _store_written(emitter, group, environment)
         after = builder.block
@@ -183,6 +190,48 @@ def _store_written(emitter: Holding, group: Group, environment: Environment) -> 
         return
     with emitter.builder.if_then(written):
         _store_all(emitter, values, environment)
+
+
+def _emit_extremes(
+    emitter: Holding,
+    loop: Loop,
+    lower: Any,
+    upper: Any,
+    cells: tuple[Cell, ...],
+    environment: Environment,
+) -> bool:
+    """Emit a loop of extremes that runs at least once, unless it is none; say whether it has.
+
+    See :mod:`polygym.compiler.codegen.llvm.emit_extreme`: as keys, and then as it is written where
+    they do not say which number is kept.
+    """
+    found = extremes_in(loop, emitter.statements, emitter.program.unproved)
+    instances = [instance for _, instance in _instances(loop)]
+    kinds = {cell_of(emitter.statements[one.statement], one): one for one in instances}
+    if found is None or set(kinds) != set(cells) or len(kinds) < len(instances):
+        return False
+    builder = emitter.builder
+    before = {cell: emitter.held[cell] for cell in cells}
+    upwards = {cell: found[one.statement].is_maximum for cell, one in kinds.items()}
+    for cell in cells:
+        emitter.held[cell] = first_key(builder, before[cell], upwards[cell])
+    emitter.keyed.update({cell: found[one.statement] for cell, one in kinds.items()})
+    _emit_loop(emitter, loop, lower, upper, cells, environment)
+    for cell in cells:
+        del emitter.keyed[cell]
+    keys = {cell: emitter.held[cell] for cell in cells}
+    settled = all_settled(
+        builder, [(keys[cell], before[cell].type, upwards[cell]) for cell in cells]
+    )
+    numbers = {cell: number_of(builder, keys[cell], before[cell].type) for cell in cells}
+    written, start = dict(emitter.written), builder.block
+    with builder.if_then(builder.not_(settled), likely=False):
+        emitter.held.update(before)
+        _emit_loop(emitter, loop, lower, upper, cells, environment)
+        after = builder.block
+    _merge(builder, emitter.held, numbers, start, after)
+    emitter.written.update(written)
+    return True
 
 
 def _emit_loop(

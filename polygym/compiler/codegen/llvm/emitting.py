@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from llvmlite import ir
 
+from polygym.compiler.codegen.llvm.emit_extreme import Extreme
 from polygym.compiler.codegen.llvm.emit_gather import Checks
 from polygym.compiler.codegen.llvm.emit_index import Environment
 from polygym.compiler.codegen.llvm.emit_memory import Memory
@@ -63,6 +64,11 @@ class Holding(Accessing, Protocol):
     @property
     def written(self) -> dict[Group, Any]:
         """Whether those that a loop has loaded have been written since."""
+        ...
+
+    @property
+    def keyed(self) -> dict[Cell, Extreme]:
+        """The cells whose values are keys just now, and what is kept of them."""
         ...
 
     def node(self, node: Node, environment: Environment) -> None:

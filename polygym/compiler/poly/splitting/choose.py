@@ -27,7 +27,7 @@ from polygym.errors import InputError, LimitError
 
 _MOST_ROUNDS = 4
 _MOST_OPERATIONS = 400_000
-"""For one program in pieces; those of the suite that gain anything need less than a tenth."""
+"""For one program in pieces; Floyd and Warshall's algorithm in nine pieces needs fewer."""
 
 
 @lru_cache(maxsize=64)
