@@ -98,7 +98,6 @@ def test_seeds_come_to_other_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
         ({"hyperparameters": {"states": 0}}, r"hyperparameters: states: expected a number from 1"),
         ({"hyperparameters": {"search": "dfs"}}, r"hyperparameters.search: expected one of astar"),
         ({"hyperparameters": {"width": 8}}, r"hyperparameters: a network's width: expected"),
-        ({"hyperparameters": {"inertia": 1.0}}, r"hyperparameters: inertia: expected"),
         ({"hyperparameters": {"first_rules": "no"}}, r"hyperparameters: a set of rules: expected"),
         ({"evaluation": {"kernels": "test", "episodes": 2}}, r"evaluation.episodes: expected 1"),
     ],
