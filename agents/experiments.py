@@ -55,7 +55,7 @@ from polygym.errors import InputError
 from polygym.search.corpus.held_out import TEST_KERNELS
 
 ALGORITHMS = ("maskable-ppo", "ppo", "a2c", "dqn", "cloning", "expert-iteration", KNOSSOS)
-NETWORKS = ("sets", "mlp", GRAPH)
+NETWORKS = ("sets", "mlp")
 CORPUS = "corpus"
 """The teacher that is what comes with polygym."""
 
@@ -165,7 +165,7 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
     if environment not in known:
         raise InputError(f"{file}: expected one of {', '.join(known)}, found {environment!r}")
     of_terms = environment == REWRITE
-    read = terms_of if of_terms else chosen
+    read, networks = (terms_of, (GRAPH,)) if of_terms else (chosen, NETWORKS)
     at = Place(file, str(environment))
     entries = at.mapping(own, [one.name for one in fields(Experiment) if one.name != "environment"])
     for name in ("kernels", "steps"):
@@ -181,7 +181,7 @@ def parsed(data: Mapping[str, Any], file: str) -> Experiment:
         at.part("algorithm").one_of(
             entries.get("algorithm", KNOSSOS if of_terms else "maskable-ppo"), ALGORITHMS
         ),
-        at.part("network").one_of(entries.get("network", GRAPH if of_terms else "sets"), NETWORKS),
+        at.part("network").one_of(entries.get("network", networks[0]), networks),
         at.part("arguments").mapping(entries.get("arguments", {})),
         at.part("wrappers").wrappers(entries.get("wrappers", [])),
         at.part("hyperparameters").mapping(entries.get("hyperparameters", {})),
@@ -221,8 +221,6 @@ def _check(found: Experiment, at: Place) -> None:
             f"{at.part('algorithm')}: expected another one than {KNOSSOS}, which "
             f"learns in {REWRITE} alone"
         )
-    if found.network == GRAPH:
-        raise InputError(f"{at.part('network')}: expected sets or mlp, found {GRAPH}")
     if found.algorithm == "dqn" and found.network == "sets":
         raise InputError(f"{at.part('network')}: expected mlp for dqn, found sets")
     _check_teacher(found, at)

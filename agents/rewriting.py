@@ -70,7 +70,6 @@ def check_terms(found: Experiment, at: Place) -> None:
     """
     for name, value, expected in (
         ("algorithm", found.algorithm, KNOSSOS),
-        ("network", found.network, GRAPH),
         ("wrappers", list(found.wrappers), []),
         ("teacher", found.teacher, ""),
         ("evaluation.episodes", found.evaluation.episodes, 1),

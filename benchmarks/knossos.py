@@ -194,6 +194,8 @@ def report(folder: Path) -> str:
         line("Figure 9, MCTS, A*", of("test", "astar", "mcts"), "-"),
         line("Figure 9, MCTS, MCTS", of("test", "mcts", "mcts"), "148"),
         "\n## Epochs\n",
+        "Searches with 1,500 terms after each epoch; where seeds are unfinished, of those that got "
+        "there.\n",
         "| training | " + " | ".join(map(str, range(1, 11))) + " |",
         "|---|" + "---|" * 10,
     ]

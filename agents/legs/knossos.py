@@ -33,7 +33,7 @@ from polygym.terms.system import TermSystem
 if TYPE_CHECKING:
     from agents.experiments import Experiment
 
-_FITTED, _ADAM = "fitted/", "adam/"
+_ADAM = "adam/"
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class ValueModel:
     def save(self, path: Path) -> None:
         """Write the weights, and as long as the training goes on, what goes with them."""
         more = _going_on(self.trainer) if self._goes_on else {}
-        Weights(plain(self.trainer.mean), self._card(), more).save(path)
+        Weights(plain(self.trainer.network), self._card(), more).save(path)
 
     @property
     def _goes_on(self) -> bool:
@@ -142,23 +142,16 @@ def _teaching(experiment: Experiment, seed: int) -> Teaching:
         kept=options.kept,
         memory=options.memory,
         updates=options.updates,
-        inertia=options.inertia,
-        slowing=options.slowing,
         seed=seed,
     )
 
 
 def _going_on(trainer: Trainer) -> Arrays:
-    """Return what the next epoch depends on beside the mean of the weights."""
-    own = plain(trainer.network).weights
-    adam = trainer.optimizer.state_dict()["state"]
+    """Return what the next epoch depends on beside the weights."""
     return {
-        **{f"{_FITTED}{name}": one for name, one in own.items()},
-        **{
-            f"{_ADAM}{number}/{name}": value.numpy()
-            for number, held in adam.items()
-            for name, value in held.items()
-        },
+        f"{_ADAM}{number}/{name}": value.numpy()
+        for number, held in trainer.optimizer.state_dict()["state"].items()
+        for name, value in held.items()
     }
 
 
@@ -169,20 +162,15 @@ def _restore(model: ValueModel, checkpoint: Path) -> None:
         InputError: the checkpoint is of another network.
     """
     kept, trainer = Weights.load(checkpoint), model.trainer
-    fitted, state = dict[str, torch.Tensor](), dict[int, dict[str, torch.Tensor]]()
-    for name, value in kept.more.items():
-        tensor = torch.from_numpy(value.copy())
-        if name.startswith(_FITTED):
-            fitted[name.removeprefix(_FITTED)] = tensor
-            continue
-        number, _, word = name.removeprefix(_ADAM).partition("/")
-        state.setdefault(int(number), {})[word] = tensor
-    mean = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
+    weights = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
     try:
-        trainer.mean.load_state_dict(mean)
-        trainer.network.load_state_dict(fitted or mean)
+        trainer.network.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(f"{checkpoint}: expected the network that is trained: {error}") from None
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for name, value in kept.more.items():
+        number, _, word = name.removeprefix(_ADAM).partition("/")
+        state.setdefault(int(number), {})[word] = torch.from_numpy(value.copy())
     groups = trainer.optimizer.state_dict()["param_groups"]
     trainer.optimizer.load_state_dict({"state": state, "param_groups": groups})
     trainer.number, model.seconds = int(kept.card.notes["epochs"]), kept.card.seconds

@@ -87,20 +87,13 @@ class KnossosOptions:
     kept: int = 1000
     memory: int = 36
     updates: int = 64
-    inertia: float = 0.98
-    slowing: float = 3.0
     evaluation_search: str = "astar"
     evaluation_states: int = 5000
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
         _expect("learning_rate", self.learning_rate, more_than=0)
-        _expect("slowing", self.slowing, more_than=0)
         _expect("rounds", self.rounds, least=0)
-        if not 0 <= self.inertia < 1:
-            raise InputError(
-                f"inertia: expected a number from 0 to below 1, found {self.inertia!r}"
-            )
         for name in (
             "batch_size", "expressions", "states", "search_batch", "kept", "memory", "updates",
             "evaluation_states",

@@ -5,8 +5,7 @@ network explores with every set of rules that the training has: with few rules, 
 what pays is found by itself, with all of them only where the network leads. States that were seen
 become examples (:mod:`polygym.terms.learning.examples`), with the targets of
 :meth:`polygym.search.planning.explored.Explored.targets`; the network is fitted to examples of the
-last searches, by Huber's loss of V / t, before the next expression. Searches ask a network whose
-weights are a running mean of those that are fitted, since these go to and fro.
+last searches, by Huber's loss of V / t, before the next expression.
 
 An epoch is a function of the seed, its number, and of what the trainer holds: the network, its
 optimiser, and the examples. So a training that was interrupted goes on as if it had not been.
@@ -42,9 +41,7 @@ class Teaching:
 
     ``rules`` are sets by name, the last one with all rules; ``search`` is how they are explored;
     ``kept`` is how many examples a search leaves, ``memory`` of how many searches they are
-    remembered, ``updates`` how many batches the network is fitted to after each; ``inertia`` is how
-    much of the mean of the weights is left after each batch. In epoch n the optimiser's rate is
-    ``rate`` / (1 + n / ``slowing``).
+    remembered, ``updates`` how many batches the network is fitted to after each.
     """
 
     expressions: int = 6
@@ -57,8 +54,6 @@ class Teaching:
     kept: int = 1000
     memory: int = 36
     updates: int = 64
-    inertia: float = 0.98
-    slowing: float = 3.0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -93,8 +88,6 @@ class Trainer:
         self.programs, self.teaching = tuple(programs), teaching
         torch.manual_seed(teaching.seed)
         self.network = ValueNetwork(teaching.shape)
-        self.mean = ValueNetwork(teaching.shape)
-        self.mean.load_state_dict(self.network.state_dict())
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=teaching.rate, fused=True)
         self.examples = Examples(teaching.kept * teaching.memory)
         self.number = self.steps = 0
@@ -104,7 +97,7 @@ class Trainer:
     @property
     def value(self) -> ValueFunction[Term] | None:
         """The value function of the network as it is; None before it has learned anything."""
-        return NetworkValue(plain(self.mean), self._graphs) if len(self.examples) else None
+        return NetworkValue(plain(self.network), self._graphs) if len(self.examples) else None
 
     def epoch(self) -> Epoch:
         """Explore, learn, and return what it came to.
@@ -122,8 +115,6 @@ class Trainer:
         seeds = np.random.SeedSequence([self.teaching.seed, self.number])
         dice = np.random.default_rng(seeds)
         torch.manual_seed(int(seeds.generate_state(1)[0]))
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.teaching.rate / (1.0 + self.number / self.teaching.slowing)
         losses, before, after = [], 0.0, 0.0
         for at in self._drawn():
             value = self.value
@@ -165,17 +156,9 @@ class Trainer:
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
-            self._follow()
+            self.steps += 1
             losses.append(float(loss.detach()))
         return float(np.mean(losses))
-
-    def _follow(self) -> None:
-        """Have the mean follow the network, faster at the beginning."""
-        self.steps += 1
-        share = max(1.0 - self.teaching.inertia, 1.0 / self.steps)
-        with torch.no_grad():
-            for mean, one in zip(self.mean.parameters(), self.network.parameters(), strict=True):
-                mean.lerp_(one, share)
 
     def _loss(self, examples: Sequence[Example]) -> torch.Tensor:
         steps = torch.arange(1, self.teaching.shape.horizon + 1)
