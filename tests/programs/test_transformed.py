@@ -11,7 +11,7 @@ from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
 from polygym.compiler.storage.plan import KEEP, parse_storage
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import EvaluationOptions, Evaluator
-from polygym.measure.worker.outcome import Ok
+from polygym.measure.worker.outcome import Status
 from polygym.programs import Program, load_program
 from polygym.programs.pieces import in_pieces
 from polygym.programs.stored import stored, with_chosen_storage
@@ -48,7 +48,7 @@ def test_the_outputs_are_those_of_the_source(make) -> None:
     options = EvaluationOptions(threads=2, mapping=DEFAULT)
     with Evaluator(program, options) as evaluator:
         found = evaluator.evaluate(make(program.scop))
-    assert isinstance(found.outcome, Ok), found
+    assert found.status is Status.OK, found
 
 
 def test_a_source_of_both_loads_both() -> None:
