@@ -8,8 +8,8 @@ its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``ta
 ``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where;
 ``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
 how far both are and ``sweeping`` how far a sweep is, ``stopping`` lets signals end them,
-``ranking`` says what came of it and ``invocation`` how to go on; ``entries`` are what ``bench``
-measures, ``limits`` how near to its limit a program is and ``limited`` what ``bench`` makes of
+``ranking`` says what came of it and ``invocation`` how to go on; ``benching`` measures a program
+for ``bench`` and ``entries`` are what comes of it, ``limits`` how near to its limit a program is and ``limited`` what ``bench`` makes of
 that, ``outputs`` what the arrays hold in the end. ``alarm`` says in red that a legal schedule
 crashed or computed something else, and ``small_files`` reads files that a user names. The
 ``commands`` themselves are a package.

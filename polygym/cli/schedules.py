@@ -65,14 +65,30 @@ def mapping_in(schedule_text: str) -> Mapping | None:
 
     Its threads are those of the command, unless that leaves them open.
     """
+    found = said_in(schedule_text, "mapping")
+    try:
+        return None if found is None else parse_mapping(found)
+    except InputError:
+        return None
+
+
+def said_in(schedule_text: str, name: str) -> str | None:
+    """Return what a schedule's file says under a name, of itself, its program or its outcome.
+
+    None where it says nothing, or there is no such file: what is wrong with it is said where its
+    schedule is read.
+    """
     if is_strategy(schedule_text) or "{" in schedule_text:
         return None
     try:
         data = json.loads(_read(schedule_text))
-        found = data.get("mapping") or (data.get("outcome") or {}).get("mapping")
-        return parse_mapping(found) if isinstance(found, str) else None
-    except (ValueError, AttributeError, RecursionError, InputError):
+    except (ValueError, RecursionError, InputError):
         return None
+    if not isinstance(data, dict):
+        return None
+    places = (data, data.get("program"), data.get("outcome"))
+    found = (place.get(name) for place in places if isinstance(place, dict))
+    return next((text for text in found if isinstance(text, str)), None)
 
 
 def _of_strategy(strategy: Settled) -> Maker:

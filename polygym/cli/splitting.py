@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from polygym.cli.small_files import read_small_file
+from polygym.cli.schedules import said_in
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
-from polygym.compiler.poly.strategy import is_strategy
 from polygym.episodes.kernels import Source
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import splitting_within
@@ -75,22 +73,8 @@ def source_in_pieces(source: Source, cutter: Cutter | None) -> Source:
 
 
 def _splitting(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Splitting:
-    return _splitting_in(schedule_text) if cutter is None else cutter(scop)
-
-
-def _splitting_in(schedule_text: str) -> Splitting:
-    """Return the splitting that a schedule's file names, as `run --json` and searches write it.
-
-    What is wrong with the file is said where its schedule is read.
-    """
-    if is_strategy(schedule_text) or "{" in schedule_text:
-        return WHOLE
-    try:
-        data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
-    except (ValueError, RecursionError, InputError):
-        return WHOLE
-    found = data if isinstance(data, dict) else {}
-    if isinstance(found.get("program"), dict):  # the record of an episode
-        found = found["program"]
-    cuts = found.get("splitting")
-    return parse_splitting(cuts) if isinstance(cuts, str) else WHOLE
+    """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
+    if cutter is not None:
+        return cutter(scop)
+    found = said_in(schedule_text, "splitting")
+    return parse_splitting(found) if found else WHOLE

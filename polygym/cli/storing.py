@@ -5,17 +5,15 @@ A choice is a plan, or ``auto``: the plan that the program gets without a search
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import click
 
-from polygym.cli.small_files import read_small_file
+from polygym.cli.schedules import said_in
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.strategy import is_strategy
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, price
@@ -69,20 +67,9 @@ def _parse_storage(
 
 
 def storage_in(schedule_text: str) -> StoragePlan:
-    """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP.
-
-    What is wrong with the file is said where its schedule is read.
-    """
-    if is_strategy(schedule_text) or "{" in schedule_text:
-        return KEEP
-    try:
-        data = json.loads(read_small_file(schedule_text, "a schedule", "a file"))
-        found = data.get("storage")
-        if found is None and isinstance(data.get("program"), dict):
-            found = data["program"].get("storage")
-    except (ValueError, AttributeError, RecursionError, InputError):
-        return KEEP
-    return parse_storage(found) if isinstance(found, str) else KEEP
+    """Return the plan that a schedule's file names, as `run --json` and records do; else KEEP."""
+    found = said_in(schedule_text, "storage")
+    return KEEP if found is None else parse_storage(found)
 
 
 def plan_for(

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
 from polybench import Dataset
 from polygym.cli.answer import Answer
+from polygym.cli.benching import ORIGINAL, How, measured
 from polygym.cli.entries import (
     LIMIT,
     Entry,
     mean_of_limit,
     mean_speedup,
     print_entries,
-    ratio,
 )
-from polygym.cli.failures import failure_of
-from polygym.cli.interrupts import INTERRUPTED, as_exceptions, held_back
+from polygym.cli.interrupts import INTERRUPTED, as_exceptions
 from polygym.cli.limited import check_figure, draw_limits, limit_entries, with_limit
 from polygym.cli.limits import disturbance
 from polygym.cli.options import (
@@ -35,29 +33,23 @@ from polygym.cli.options import (
     size_options,
 )
 from polygym.cli.output import progress, say, say_foreign_load, working
-from polygym.cli.outputs import figures_of, not_finite, remark_on
-from polygym.cli.schedules import Given, Maker, schedule_maker
+from polygym.cli.outputs import remark_on
+from polygym.cli.schedules import schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_options, with_storage
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE
 from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
-from polygym.compiler.poly.dependences import dependences
-from polygym.errors import InputError, PolygymError, SourceError
-from polygym.measure.evaluation.compiling import compile_problem, compile_schedule
-from polygym.measure.evaluation.foreign import FOREIGN, compared, compile_foreign
-from polygym.measure.evaluation.patience import code_within
+from polygym.errors import InputError, SourceError
+from polygym.measure.evaluation.foreign import FOREIGN, compared
 from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.foreign_load import ForeignLoad, LoadWatch
-from polygym.measure.worker.options import MeasureOptions
-from polygym.measure.worker.outcome import Ok, Outcome, ProblemError
-from polygym.measure.worker.problem import CompiledProgram, Problem
-from polygym.measure.worker.timing import PATIENT, Repetition, this_machine
+from polygym.measure.worker.outcome import Ok
+from polygym.measure.worker.timing import this_machine
 from polygym.measure.worker.worker import Worker
 from polygym.programs import Program, load_program
 from polygym.programs.selection import selected
 
-_ORIGINAL = "original"
 _LLVM = "llvm-O3"
 _ISL = "isl"
 _HELP = """Measure schedules of programs in turn, and print ratios and their geometric mean.
@@ -82,36 +74,6 @@ Examples:
   polygym bench 'all,!stencils,!ludcmp'
   polygym bench blas --threads 2 --against limit --figure limits.png
 """
-
-_Makers: TypeAlias = Mapping[str, Maker]
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """How every program is measured: its schedules, other compilers, the mapping, the rounds.
-
-    If it is ``limited``, the limit of every program is computed, too.
-    """
-
-    makers: _Makers
-    compilers: tuple[str, ...]
-    mapping: MachineMapping
-    repeat: int
-    limited: bool = False
-
-    @property
-    def contenders(self) -> tuple[str, ...]:
-        """The names of all that run, in the order of the columns."""
-        return (*self.makers, *self.compilers)
-
-
-@dataclass(slots=True)
-class _Said:
-    """What there is to say about contenders, by name: texts, why there is no code, choices."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-    choices: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @click.command(
@@ -172,77 +134,98 @@ def command(
     schedule_names, compilers = _contenders(schedules, against)
     limited = LIMIT in listed(against)
     check_figure(figure, limited=limited)
-    how = _How(
+    how = How(
         {name: schedule_maker(name) for name in schedule_names},
         compilers,
         chosen_mapping(mapping, DEFAULT, threads),
         repeat,
         limited,
     )
-    names = how.contenders
-    results: list[tuple[Entry, ...]] = []
-    unlimited: dict[str, str] = {}
-    endless: dict[str, list[str]] = {}
     programs = {
         target: with_storage(program_in_pieces(program, cutter), storage, storage_limit)
         for target, program in _load(selected(targets), region, dataset, parameters).items()
     }
-    if limited:
+    found = _measured(programs, how)
+    if figure is not None:
+        draw_limits(figure, found.results, str(dataset or Dataset.LARGE))
+    if as_json:
+        return Answer(found.code, _report(found, programs, dataset, how))
+    _print(found, programs, how)
+    return Answer(found.code)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What came of the programs so far: a row of entries each, and what there is to say beside."""
+
+    results: list[tuple[Entry, ...]] = field(default_factory=list)
+    unlimited: dict[str, str] = field(default_factory=dict)
+    endless: dict[str, list[str]] = field(default_factory=dict)
+    load: ForeignLoad | None = None
+    interrupted: bool = False
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All of them, program by program."""
+        return [entry for row in self.results for entry in row]
+
+    @property
+    def code(self) -> int:
+        """What the command ends with."""
+        if self.interrupted:
+            return INTERRUPTED
+        all_ran = all(isinstance(entry.outcome, Ok) for entry in self.entries)
+        return 0 if all_ran and not self.unlimited else 1
+
+    def of(self, name: str) -> list[Entry]:
+        """Return the entries of a contender."""
+        return [entry for entry in self.entries if entry.schedule == name]
+
+
+def _measured(programs: Mapping[str, Program], how: How) -> _Found:
+    """Measure one program after the other; Ctrl-C leaves what there is."""
+    if how.limited:
         with working("measuring the machine"):
             peaks_of(how.mapping.threads)
-    interrupted, machine, load = False, LoadWatch(), None
+    found, machine = _Found(), LoadWatch()
     try:
         with as_exceptions(), Worker() as worker, progress(list(programs), "measuring") as labels:
             for label in labels:
-                row, arrays = _measure(worker, label, programs[label], how)
-                if limited:
-                    row = with_limit(row, programs[label], how.mapping, unlimited)
-                results.append(row)
+                row, arrays = measured(worker, label, programs[label], how)
+                if how.limited:
+                    row = with_limit(row, programs[label], how.mapping, found.unlimited)
+                found.results.append(row)
                 if arrays:
-                    endless[label] = arrays
-                load = machine.load()
+                    found.endless[label] = arrays
+                found.load = machine.load()
     except KeyboardInterrupt:
-        interrupted = True
-    entries = [entry for row in results for entry in row]
-    all_ran = all(isinstance(entry.outcome, Ok) for entry in entries) and not unlimited
-    code = INTERRUPTED if interrupted else 0 if all_ran else 1
-    means = {
-        name: mean_speedup([entry for entry in entries if entry.schedule == name]) for name in names
-    }
-    if figure is not None:
-        draw_limits(figure, results, str(dataset or Dataset.LARGE))
-    if as_json:
-        report = _report(entries, means, endless, dataset, how, load, interrupted)
-        if limited:
-            report["entries"] += limit_entries(results, unlimited)
-            report["of_limit"] = {
-                name: mean_of_limit([entry for entry in entries if entry.schedule == name])
-                for name in names
-            }
-        report["splittings"] = {label: str(one.splitting) for label, one in programs.items()}
-        report["storage"] = {label: str(one.storage) for label, one in programs.items()}
-        return Answer(code, report)
-    print_entries(results, names, means)
+        found.interrupted = True
+    return found
+
+
+def _print(found: _Found, programs: Mapping[str, Program], how: How) -> None:
+    """Print the table, and what has to be said about it."""
+    names = how.contenders
+    print_entries(found.results, names, {name: mean_speedup(found.of(name)) for name in names})
     for label, program in programs.items():
         if program.splitting.statements:
             say(f"{label}, but for the original order, split: {program.splitting}")
         if not program.storage.keeps:
             say(f"{label}, but for the original order, storage: {program.storage}")
-    for label, arrays in endless.items():
+    for label, arrays in found.endless.items():
         say(f"{label}: {remark_on(arrays)}")
-    for label, reason in unlimited.items():
+    for label, reason in found.unlimited.items():
         say(f"{label}, {LIMIT}: {reason}", err=True)
-    if limited and (warning := disturbance(peaks_of(how.mapping.threads))):
+    if how.limited and (warning := disturbance(peaks_of(how.mapping.threads))):
         say(warning, err=True)
     if how.mapping.caveat:
         say(how.mapping.caveat)
-    ran = [one.schedule for one in entries if one.outcome is not None]
+    ran = [one.schedule for one in found.entries if one.outcome is not None]
     if note := compared([name for name in how.compilers if name in ran]):
         say(note)
-    say_foreign_load(load)
-    if interrupted:
+    say_foreign_load(found.load)
+    if found.interrupted:
         say("interrupted", err=True)
-    return Answer(code)
 
 
 def _contenders(schedules: Sequence[str], against: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -261,7 +244,7 @@ def _names(schedules: Sequence[str]) -> tuple[str, ...]:
     names = [name for text in schedules for name in _split(text)]
     if not names:
         raise InputError("--schedules: expected at least one name")
-    return tuple(dict.fromkeys([_ORIGINAL, *names]))
+    return tuple(dict.fromkeys([ORIGINAL, *names]))
 
 
 def _split(text: str) -> list[str]:
@@ -300,108 +283,16 @@ def _load(
     return programs
 
 
-def _measure(
-    worker: Worker, label: str, program: Program, how: _How
-) -> tuple[tuple[Entry, ...], list[str]]:
-    """Measure all schedules of one program; what fails is an entry that says so.
-
-    With them come the names of the output arrays in which not all values are finite.
-    """
-    endless: list[str] = []
-    outcomes: dict[str, Outcome] = {}
-    said = _Said()
-    candidates: dict[str, CompiledProgram] = {}
-    try:
-        problem, candidates = _compile(program, how, said)
-        try:
-            session = worker.open(problem, Repetition(minimum=1))
-            programs = tuple(candidates.values())
-            measured = session.measure_together(
-                programs, how.repeat, MeasureOptions(time_limit=PATIENT)
-            )
-            outcomes = dict(zip(candidates, measured, strict=True))
-            endless = not_finite(figures_of(program, session))
-            session.close()
-        except ProblemError as error:
-            outcomes = dict.fromkeys(candidates, error.outcome)
-    except (PolygymError, MemoryError, RecursionError) as error:
-        said.errors = dict.fromkeys(how.contenders, failure_of(error).message)
-    base = outcomes.get(_ORIGINAL)
-    entries = tuple(
-        Entry(
-            label,
-            name,
-            said.texts.get(name, ""),
-            outcomes.get(name),
-            said.errors.get(name, ""),
-            ratio(base, outcomes.get(name)),
-            how.mapping.simplified(candidates[name].done)
-            if name in candidates and name != _ORIGINAL
-            else "",
-            said.choices.get(name),
-        )
-        for name in how.contenders
-    )
-    return entries, endless
-
-
-def _compile(
-    program: Program, how: _How, said: _Said
-) -> tuple[Problem, dict[str, CompiledProgram]]:
-    """Compile all contenders; add what there is to say about them."""
-    with held_back():
-        dependences(program.scop)  # what all of them need
-    problem = code_within(lambda: compile_problem(program))
-    candidates = {}
-    for name, make in how.makers.items():
-        try:
-            given, found = code_within(
-                partial(_generated, program, make, how.mapping, name == _ORIGINAL)
-            )
-            said.texts[name] = str(given.schedule)
-            if (choice := given.to_json()) is not None:
-                said.choices[name] = choice
-            if isinstance(found, str):
-                said.errors[name] = found
-            else:
-                candidates[name] = found or problem.original
-        except (PolygymError, MemoryError, RecursionError) as error:
-            said.errors[name] = failure_of(error).message
-    for name in how.compilers:
-        said.texts[name] = " ".join(FOREIGN[name].flags(how.mapping.threads))
-        try:
-            with held_back():
-                candidates[name] = compile_foreign(name, program, how.mapping.threads)
-        except PolygymError as error:
-            said.errors[name] = failure_of(error).message
-    return problem, candidates
-
-
-def _generated(
-    program: Program, make: Maker, mapping: MachineMapping, is_original: bool
-) -> tuple[Given, CompiledProgram | str | None]:
-    """Return a schedule with its code or why there is none; of the original there is code."""
-    given = make(
-        program.written if is_original else program.scop, dict(program.parameters), mapping
-    )
-    if is_original:
-        return given, None
-    try:
-        return given, compile_schedule(program, given.schedule, mapping)
-    except (PolygymError, MemoryError, RecursionError) as error:
-        return given, failure_of(error).message
-
-
 def _report(
-    entries: Sequence[Entry],
-    means: Mapping[str, float | None],
-    endless: Mapping[str, list[str]],
-    dataset: Dataset | None,
-    how: _How,
-    load: ForeignLoad | None,
-    interrupted: bool,
+    found: _Found, programs: Mapping[str, Program], dataset: Dataset | None, how: How
 ) -> dict[str, Any]:
     """Return everything that `--json` prints."""
+    names = how.contenders
+    limits: dict[str, Any] = {}
+    entries = [entry.to_json() for entry in found.entries]
+    if how.limited:
+        entries += limit_entries(found.results, found.unlimited)
+        limits = {"of_limit": {name: mean_of_limit(found.of(name)) for name in names}}
     return {
         "dataset": str(dataset or Dataset.LARGE),
         "repeat": how.repeat,
@@ -409,10 +300,13 @@ def _report(
         "tolerance": how.mapping.tolerance,
         "caveat": how.mapping.caveat,
         "tolerance_of_compilers": TOLERANCE if how.compilers else None,
-        "interrupted": interrupted,
-        "foreign_load": None if load is None else load.to_json(),
-        "entries": [entry.to_json() for entry in entries],
-        "geometric_mean": dict(means),
-        "not_finite": dict(endless),
+        "interrupted": found.interrupted,
+        "foreign_load": None if found.load is None else found.load.to_json(),
+        "entries": entries,
+        "geometric_mean": {name: mean_speedup(found.of(name)) for name in names},
+        **limits,
+        "not_finite": dict(found.endless),
+        "splittings": {label: str(one.splitting) for label, one in programs.items()},
+        "storage": {label: str(one.storage) for label, one in programs.items()},
         "machine": asdict(this_machine()),
     }
