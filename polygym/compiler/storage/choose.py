@@ -10,8 +10,7 @@ Expanded is what stands in the way of a loop by memory alone (see
 3. what frees none is left as it is, and the rest is expanded along the loops that are free now.
 
 The limit is the user's, and a few times what the program's own arrays take. Where no loop is freed
-the program stays as it is. What is expanded is contracted again when the
-schedule is known.
+the program stays as it is. What is expanded is contracted again when the schedule is known.
 """
 
 from __future__ import annotations
