@@ -24,6 +24,7 @@ SAY_ONLY_WHAT_IS_WRONG = {"errors", "pickles", "version"}
 OTHERS = {
     "closing": "ends blocks",
     "compiler.frontend.c": "reads C, and no comprehension",
+    "compiler.storage": "moves arrays of programs that are searched; those of kernels stay",
     "cost": "ranks candidates: the schedule and the mapping of a kernel are kept beside its code",
     "episodes": "plays schedules, which are kept likewise",
     "errors": "says what is wrong",

@@ -1,7 +1,8 @@
 """Which plan a program gets without a search: what frees a loop, and costs less than a limit.
 
 Expanded is what stands in the way of a loop by memory alone (see
-:mod:`polygym.compiler.storage.obstacles`), along the loops that it frees and no others:
+:mod:`polygym.compiler.storage.obstacles`), along the loops that it frees and no others. Arrays that
+would have to be copied in or out stay where they are:
 
 1. every web of an array that is in the way of some loop around all of its writes and reads is
    expanded along these loops, the outermost ones left out until it is within the limit;
@@ -10,8 +11,7 @@ Expanded is what stands in the way of a loop by memory alone (see
 3. what frees none is left as it is, and the rest is expanded along the loops that are free now.
 
 The limit is the user's, and a few times what the program's own arrays take. Where no loop is freed
-the program stays as it is. What is expanded is contracted again when the
-schedule is known.
+the program stays as it is. What is expanded is contracted again when the schedule is known.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ def candidates(scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles) -> 
         except InputError:  # computed subscripts, or too irregular
             continue
         for web in webs:
+            if array.rank and _is_copied(scop, web):
+                continue
             touching = web.names | {read.statement for read in web.reads}
             own = tuple(
                 loop
@@ -106,6 +108,12 @@ def candidates(scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles) -> 
             )
             if own:
                 yield Candidate(web, own)
+
+
+def _is_copied(scop: Scop, web: Web) -> bool:
+    """Whether a web needs copies in or out, with which isl's scheduler likes to fuse its nests."""
+    is_left = scop.array(web.array).is_seen_after and not web.last.is_empty()
+    return web.is_read_before or is_left
 
 
 def _named(one: Candidate, entry: Entry) -> tuple[SourceLoop, ...]:
