@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from polygym.cli import dispatch
-from polygym.cli.commands import bench
+from polygym.cli import benching, dispatch
 from polygym.compiler.codegen import pipeline
 from polygym.measure.worker.outcome import WorkerError
 
@@ -57,14 +56,14 @@ def test_rows_are_told_apart_by_path(
 def test_what_fails_is_an_entry_and_the_rest_goes_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, two_files: list[str]
 ) -> None:
-    compile_problem = bench.compile_problem
+    compile_problem = benching.compile_problem
 
     def compile_or_fail(program):  # type: ignore[no-untyped-def]
         if program.scop.file == two_files[0]:
             raise WorkerError("gone")
         return compile_problem(program)
 
-    monkeypatch.setattr(bench, "compile_problem", compile_or_fail)
+    monkeypatch.setattr(benching, "compile_problem", compile_or_fail)
     options = ["--schedules", "{ S[i,j] -> [i] }", "-d", "mini", "--repeat", "1", "--json"]
     code = dispatch.run(["bench", *two_files, *options])
     entries = json.loads(capsys.readouterr().out)["entries"]
