@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from polygym.cli import benching, dispatch
+from polygym.cli.commands import bench
 from polygym.compiler.codegen import pipeline
 from polygym.measure.worker.outcome import WorkerError
 
