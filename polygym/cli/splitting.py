@@ -52,16 +52,24 @@ def _parse_split(_: click.Context, __: click.Parameter, value: str | None) -> Cu
     return lambda _: found
 
 
+def splitting_for(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Splitting:
+    """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
+    if cutter is not None:
+        return cutter(scop)
+    found = said_in(schedule_text, "splitting")
+    return parse_splitting(found) if found else WHOLE
+
+
 def scop_in_pieces(scop: Scop, cutter: Cutter | None, schedule_text: str = "original") -> Scop:
     """Return the program cut as it was asked for, or as a schedule's file says."""
-    return split(scop, _splitting(scop, cutter, schedule_text))
+    return split(scop, splitting_for(scop, cutter, schedule_text))
 
 
 def program_in_pieces(
     program: Program, cutter: Cutter | None, schedule_text: str = "original"
 ) -> Program:
     """Return the program cut as it was asked for, or as a schedule's file says."""
-    return in_pieces(program, _splitting(program.written, cutter, schedule_text))
+    return in_pieces(program, splitting_for(program.written, cutter, schedule_text))
 
 
 def source_in_pieces(source: Source, cutter: Cutter | None) -> Source:
@@ -70,11 +78,3 @@ def source_in_pieces(source: Source, cutter: Cutter | None) -> Source:
         return source
     scop = load_scop(source.target, source.function, dict(source.parameters))
     return replace(source, splitting=cutter(scop))
-
-
-def _splitting(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Splitting:
-    """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
-    if cutter is not None:
-        return cutter(scop)
-    found = said_in(schedule_text, "splitting")
-    return parse_splitting(found) if found else WHOLE

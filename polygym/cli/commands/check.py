@@ -16,10 +16,11 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import say
 from polygym.cli.schedules import schedule_maker
-from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
+from polygym.cli.splitting import Cutter, split_option, splitting_for
 from polygym.cli.storing import StorageChoice, plan_for, storage_option
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.legality import Violation, find_violation
+from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.measure.evaluation.patience import decided_within
 from polygym.programs import load_scop
@@ -61,9 +62,12 @@ def command(
     as_json: bool,
 ) -> Answer:
     """Decide whether the schedule is legal."""
-    cut = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
-    scop = applied(cut, plan_for(cut, storage, schedule_text, None))
-    sizes = parameters if len(parameters) == len(scop.parameters) else None
+    written = load_scop(target, region, parameters)
+    cuts = splitting_for(written, cutter, schedule_text)
+    cut = split(written, cuts)
+    sizes = parameters if len(parameters) == len(cut.parameters) else None
+    plan = plan_for(cut, storage, schedule_text, sizes)
+    scop = applied(cut, plan)
     schedule = schedule_maker(schedule_text)(scop, sizes, DEFAULT).schedule
     violation = decided_within(lambda: find_violation(scop, schedule))
     code = 0 if violation is None else 1
@@ -71,7 +75,13 @@ def command(
         found = None if violation is None else _as_json(violation)
         return Answer(
             code,
-            {"legal": violation is None, "schedule": str(schedule), "violation": found},
+            {
+                "legal": violation is None,
+                "splitting": str(cuts),
+                "storage": str(plan),
+                "schedule": str(schedule),
+                "violation": found,
+            },
         )
     if violation is None:
         say("legal", fg="green", bold=True)

@@ -121,6 +121,7 @@ def _as_json(
         "steps": 0 if episode is None else len(episode.actions),
         "source_changed": played.changed,
         "schedule": None if schedule is None else str(schedule),
+        "splitting": str(program.splitting),
         "storage": str(program.storage),
         "mapping": str(played.measuring.mapping),
         "tolerance": played.measuring.mapping.tolerance,
@@ -156,6 +157,8 @@ def _print(
         say("  schedule  none: the episode did not come to one")
         return
     say(f"  schedule  {without_parameters(str(schedule))}")
+    if program.splitting.statements:
+        say(f"  split     {program.splitting}")
     if not program.storage.keeps:
         say(f"  storage   {program.storage}")
     say(f"  mapping   {played.measuring.mapping}")

@@ -20,7 +20,7 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import heading, say
 from polygym.cli.schedules import schedule_maker
-from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
+from polygym.cli.splitting import Cutter, split_option, splitting_for
 from polygym.cli.storing import StorageChoice, plan_for, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
@@ -36,6 +36,7 @@ from polygym.compiler.poly.dependences import Dependence, dependences
 from polygym.compiler.poly.evaluate import admits
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
+from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.plan import StoragePlan
 from polygym.errors import InputError
@@ -116,7 +117,9 @@ def command(
     if after == "list":
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
-    cut = scop_in_pieces(load_scop(target, region, parameters), cutter, schedule_text)
+    written = load_scop(target, region, parameters)
+    cuts = splitting_for(written, cutter, schedule_text)
+    cut = split(written, cuts)
     sizes = _sizes(cut, parameters)
     plan = plan_for(cut, storage, schedule_text, sizes)
     scop = applied(cut, plan)
@@ -136,7 +139,8 @@ def command(
         return Answer()
     found = dependences(scop)
     if as_json:
-        return Answer(document=_as_json(scop, found, schedule, code))
+        how = {"splitting": str(cuts), "storage": str(plan)}
+        return Answer(document=_as_json(scop, found, schedule, code) | how)
     _print(scop, found, schedule_text, schedule, code)
     return Answer()
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.isl_numbers import coordinates, highest, length, lowest
 
 _Points = TypeVar("_Points", isl.Set, isl.Map)
@@ -23,14 +24,17 @@ def evaluate(extent: str, parameters: Mapping[str, int]) -> int:
     return coordinates(point)[0]
 
 
-def longest_sum(scop: Scop, parameters: Mapping[str, int]) -> int:
+def longest_sum(scop: Scop, parameters: Mapping[str, int], kept: ScalarType | None = None) -> int:
     """Return how many terms an element may get from one statement, as a bound.
 
-    Those are the iterations of the loops on which the written element does not depend.
+    Those are the iterations of the loops on which the written element does not depend. With
+    ``kept`` only arrays of that type count.
     """
     longest = 1
     for statement in scop.statements:
         if not statement.own_reads:
+            continue
+        if kept not in (None, scop.array(statement.write.array).type):
             continue
         write = isl.Map(statement.write.relation)
         domain = fixed(isl.Set(statement.domain), parameters)

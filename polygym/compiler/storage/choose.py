@@ -71,7 +71,13 @@ def chosen_plan(
         if not chosen:
             return KEEP
         plan = plan_of(chosen.values(), contracts=True)
-        program = applied(scop, plan)
+        try:
+            program = applied(scop, plan)
+        except InputError:  # together, or one of them alone, too irregular for the proof
+            chosen = {one: entry for one, entry in chosen.items() if _is_provable(scop, entry)}
+            if plan == plan_of(chosen.values(), contracts=True):
+                return KEEP
+            continue
         if sizes is not None and price(program, sizes) > limit:
             del chosen[_dearest(scop, chosen, sizes)]
             continue
@@ -108,6 +114,15 @@ def candidates(scop: Scop, loops: tuple[SourceLoop, ...], before: Obstacles) -> 
             )
             if own:
                 yield Candidate(web, own)
+
+
+def _is_provable(scop: Scop, entry: Entry) -> bool:
+    """Whether isl can tell that an expansion alone changes no value."""
+    try:
+        applied(scop, plan_of([entry], contracts=True))
+    except InputError:
+        return False
+    return True
 
 
 def _is_copied(scop: Scop, web: Web) -> bool:

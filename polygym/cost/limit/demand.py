@@ -49,13 +49,14 @@ class Demand:
 
 
 def demand_of(program: Program) -> Demand:
-    """Return what a program has to do at its sizes.
+    """Return what a program has to do at its sizes, as it was written.
 
     Raises:
         LimitError: isl would take too long.
     """
     outputs = [one.array for one in program.outputs]
-    return demand(program.scop, outputs, own_sizes(program.scop, dict(program.parameters)))
+    scop = program.written
+    return demand(scop, outputs, own_sizes(scop, dict(program.parameters)))
 
 
 def demand(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> Demand:

@@ -8,6 +8,7 @@ from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.contraction import contract
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
+from polygym.compiler.ir.types import ScalarType
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.evaluate import longest_sum
 from polygym.compiler.poly.gathers import complaints
@@ -20,6 +21,7 @@ from polygym.programs.program import Program
 
 # Half a unit in the last place of a number in single precision.
 _ROUNDING = 2.0**-24
+_ROUNDING_OF_SIXTEEN_BITS = {ScalarType.HALF: 2.0**-11, ScalarType.BFLOAT: 2.0**-8}
 
 
 def compile_problem(program: Program) -> measure.Problem:
@@ -75,24 +77,31 @@ def _coded(program: Program, legal: LegalSchedule, mapping: Mapping) -> measure.
             if array.storage is not Storage.SCRATCH
         ),
         tuple(program.value(parameter.name) for parameter in scop.parameters),
-        _tolerance(program, scop, mapping),
+        _tolerance(program, mapping),
         complaints(scop, dict(program.parameters)),
         loops.mapping,
     )
 
 
-def _tolerance(program: Program, scop: Scop, mapping: Mapping) -> float | None:
+def _tolerance(program: Program, mapping: Mapping) -> float | None:
     """Return the tolerance to which outputs are compared.
 
     A sum of L numbers in single precision, added one after the other, is known to L roundings of
-    the numbers' sum: the original order's as well, which the other one is compared with.
+    the numbers' sum: the original order's as well, which the other one is compared with. One that
+    is kept in sixteen bits all the while is rounded so often to these.
     """
     if mapping.tolerance is None:
         return None
+    scop, found = program.written, mapping.tolerance
     if not any(array.type.is_floating and array.type.size <= 4 for array in scop.arrays):
-        return mapping.tolerance
-    terms = longest_sum(scop, dict(program.parameters))
-    return max(mapping.tolerance, terms * _ROUNDING / SINGLE)
+        return found
+    sizes = dict(program.parameters)
+    found = max(found, longest_sum(scop, sizes) * _ROUNDING / SINGLE)
+    for kept, rounding in _ROUNDING_OF_SIXTEEN_BITS.items():
+        terms = longest_sum(scop, sizes, kept)
+        if terms > 1:
+            found = max(found, terms * rounding / SINGLE)
+    return found
 
 
 def _buffers(program: Program) -> tuple[tuple[str, Array], ...]:

@@ -9,7 +9,8 @@ stands for the expected e if both are NaN, or f = e, or
 
 The mean m is there because a sum whose terms cancel has an error in proportion to the terms, not to
 the result. Elements in single precision have a hundred times the tolerance: a sum of a thousand of
-them is not known to 1e-6. Those of sixteen bits have more in proportion to what rounding one costs.
+them is not known to 1e-6. Those of sixteen bits have four units of their own besides, and never
+more than a tenth.
 
 Example: (1e8 + 1) - 1e8 is 1, but 0 in single precision in another order; next to elements around
 1e8 and with t = 1e-6 that is accepted (1 <= 1e4), a change of an element 1e8 by 2e4 is not.
@@ -31,7 +32,12 @@ from polygym.native.memory import view
 
 SINGLE = 100.0
 """How many times the tolerance elements in single precision have."""
-_TIMES = {ScalarType.FLOAT: SINGLE, ScalarType.HALF: 2e4, ScalarType.BFLOAT: 1e5}
+
+_LAST_ROUNDING = {ScalarType.HALF: 2.0**-9, ScalarType.BFLOAT: 2.0**-6}
+"""What elements of sixteen bits may differ by besides: four units, for they are rounded at last."""
+
+_MOST = 0.1
+"""The largest tolerance of elements of sixteen bits: beyond, anything would stand for anything."""
 
 _FORMAT = {
     ScalarType.BOOL: "B",
@@ -127,7 +133,7 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     kind = np.dtype(_FORMAT[buffer.type])
     e = _numbers(np.frombuffer(view(expected, buffer.size), dtype=kind), buffer.type)
     f = _numbers(np.frombuffer(view(found, buffer.size), dtype=kind), buffer.type)
-    tolerance *= _TIMES.get(buffer.type, 1.0)
+    tolerance = _of_type(tolerance, buffer.type)
     with np.errstate(all="ignore"):
         magnitude = np.abs(e.astype(np.float64))
         finite = magnitude[np.isfinite(magnitude)]
@@ -137,6 +143,23 @@ def _first_beyond(buffer: Buffer, expected: int, found: int, tolerance: float) -
     equal = (f == e) | (np.isnan(f) & np.isnan(e))
     beyond = np.flatnonzero(~(covered | equal))
     return int(beyond[0]) if beyond.size else None
+
+
+def _of_type(tolerance: float, scalar: ScalarType) -> float:
+    """Return the tolerance of elements of a type, of that of doubles.
+
+    >>> _of_type(2.0**-20, ScalarType.DOUBLE) == 2.0**-20
+    True
+    >>> _of_type(0.0, ScalarType.HALF), _of_type(1.0, ScalarType.BFLOAT)
+    (0.001953125, 0.1)
+    """
+    match scalar:
+        case ScalarType.HALF | ScalarType.BFLOAT:
+            return min(tolerance * SINGLE + _LAST_ROUNDING[scalar], _MOST)
+        case ScalarType.FLOAT:
+            return tolerance * SINGLE
+        case _:
+            return tolerance
 
 
 def _numbers(values: Any, scalar: ScalarType) -> Any:

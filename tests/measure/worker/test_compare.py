@@ -90,3 +90,18 @@ def test_integers_have_no_tolerance():
 def test_numpy_can_be_imported_ahead():
     prepare_tolerance()
     assert compare(ScalarType.DOUBLE, [1.0], [1.0 + 1e-9], 1e-6) is None
+
+
+@pytest.mark.parametrize("scalar", [ScalarType.HALF, ScalarType.BFLOAT])
+def test_no_tolerance_makes_zeros_of_sixteen_bits_right(scalar: ScalarType) -> None:
+    """Of however many terms a sum is, what is left out altogether is wrong."""
+    ones = {ScalarType.HALF: 0x3C00, ScalarType.BFLOAT: 0x3F80}[scalar]
+    buffer = Buffer("A", scalar, 4)
+    expected = np.full(4, ones, np.uint16)
+    found = np.zeros(4, np.uint16)
+    said = first_difference(buffer, expected.ctypes.data, found.ctypes.data, 1e3)
+    assert said is not None
+    near = expected + np.uint16(2)
+    assert first_difference(buffer, expected.ctypes.data, near.ctypes.data, 1e-6) is None
+    far = expected + np.uint16(64)
+    assert first_difference(buffer, expected.ctypes.data, far.ctypes.data, 1e-6) is not None

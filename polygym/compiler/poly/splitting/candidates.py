@@ -92,7 +92,7 @@ def _in_the_middle(scop: Scop, found: Iterable[Dependence]) -> Iterator[Splittin
         if one.source == one.sink:
             statement = scop.statement(one.source)
             cuts = list(_reflections(isl.BasicMap(one.relation), statement))
-            reflections = reflections.with_cuts(one.source, cuts) if cuts else reflections
+            reflections = reflections.with_first(one.source, cuts)
     yield reflections
     if len(scop.statements) == 1:
         return
@@ -101,7 +101,7 @@ def _in_the_middle(scop: Scop, found: Iterable[Dependence]) -> Iterator[Splittin
         middles = WHOLE
         for statement in deepest:
             cuts = [middle for place in places if (middle := _middle(statement, place))]
-            middles = middles.with_cuts(statement.name, cuts) if cuts else middles
+            middles = middles.with_first(statement.name, cuts)
         yield middles
 
 

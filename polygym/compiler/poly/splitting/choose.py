@@ -86,9 +86,9 @@ def _merit(scop: Scop, splitting: Splitting) -> Merit | None:
 
 
 def _joined(first: Splitting, second: Splitting) -> Splitting:
-    """Return the cuts of both."""
+    """Return the cuts of both, as many as a statement may have."""
     for name, cuts in second.statements:
-        first = first.with_cuts(name, cuts)
+        first = first.with_first(name, cuts)
     return first
 
 

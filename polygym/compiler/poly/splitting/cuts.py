@@ -121,6 +121,13 @@ class Splitting:
         found[statement] = tuple(dict.fromkeys([*self.cuts(statement), *cuts]))
         return Splitting(tuple(sorted(found.items())))
 
+    def with_first(self, statement: str, cuts: Iterable[Cut]) -> Splitting:
+        """Return the splitting with as many of these cuts as a statement may have."""
+        own = self.cuts(statement)
+        more = tuple(one for one in dict.fromkeys(cuts) if one not in own)
+        more = more[: _MOST_CUTS - len(own)]
+        return self.with_cuts(statement, more) if more else self
+
     def __str__(self) -> str:
         """Return the text; :func:`parse_splitting` reads it back to an equal value."""
         return "; ".join(f"{name}: {', '.join(map(str, cuts))}" for name, cuts in self.statements)
