@@ -7,7 +7,8 @@ its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``ta
 ``carry`` reads what is carried where; ``tuning`` watches the search of ``tune``, ``searching`` that
 of ``optimize``, ``exploring`` shows how far both are and ``sweeping`` how far a sweep is,
 ``stopping`` lets signals end them, ``ranking`` says what came of it and ``invocation`` how to go
-on; ``entries`` are what ``bench`` measures, ``outputs`` what the arrays hold in the end. ``alarm``
+on; ``entries`` are what ``bench`` measures, ``outputs`` what the arrays hold in the end, ``racing``
+what came of terms that were timed. ``alarm``
 says in red that a legal schedule crashed or computed something else, and ``small_files`` reads
 files that a user names. The ``commands`` themselves are a package.
 """
