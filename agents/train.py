@@ -19,10 +19,6 @@ from agents.experiments import read
 from agents.late import refused
 from agents.training import train
 from polygym.errors import InputError
-from polygym.search.cluster.address import parse_address
-from polygym.search.cluster.endings import FleetEndings
-from polygym.search.cluster.fleet import Fleet
-from polygym.search.cluster.ray_transport import RayTransport
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -57,6 +53,12 @@ def _train(options: Namespace) -> None:
         return
     if reason := refused(experiment):
         raise InputError(f"--on: {reason}")
+    # Half a second that only those spend who have a cluster.
+    from polygym.search.cluster.address import parse_address
+    from polygym.search.cluster.endings import FleetEndings
+    from polygym.search.cluster.fleet import Fleet
+    from polygym.search.cluster.ray_transport import RayTransport
+
     address = parse_address(options.on)
     with (
         Fleet(RayTransport(address.text), tell) as fleet,

@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,8 +42,10 @@ from agents.tables import Judged, Played, append, rows_of
 from polygym.errors import InputError, PolygymError
 from polygym.files import locked, write_atomically
 from polygym.measure.evaluation.fingerprint import fingerprint
-from polygym.search.cluster.endings import FleetEndings, Waiting
 from polygym.version import __version__
+
+if TYPE_CHECKING:
+    from polygym.search.cluster.endings import FleetEndings, Waiting
 
 EPISODES = Played._fields
 EVALUATIONS = Judged._fields
@@ -159,6 +161,15 @@ def _train_seed(
     _finish(experiment, seed, learner.model, folder)
 
 
+def _waiting(endings: FleetEndings | None) -> Waiting | None:
+    """Return what measures ends for environments that wait for them; None if they do so here."""
+    if endings is None:
+        return None
+    from polygym.search.cluster.endings import Waiting
+
+    return Waiting(endings)
+
+
 def _evaluated(
     experiment: Experiment, model: Any, steps: int, endings: FleetEndings | None
 ) -> list[Judged]:
@@ -171,7 +182,7 @@ def _evaluated(
     found = []
     for kernel in chosen(experiment.evaluation.kernels):
         env, policy = make_env(experiment, kernel), Network(model)
-        inner(env).elsewhere = None if endings is None else Waiting(endings)
+        inner(env).elsewhere = _waiting(endings)
         for number in range(experiment.evaluation.episodes):
             ending = run_episode(env, policy, seed=_EVALUATION + number)
             found.append(
