@@ -84,6 +84,8 @@ class Baseline:
                 return True
 
             def _on_rollout_end(self) -> None:
+                if not self._late:  # DQN has no rollouts, and ends are measured in place
+                    return
                 come = settle(self.model, [one for _, one in self._late])
                 for (place, _), (reward, status) in zip(self._late, come, strict=True):
                     played = episodes[place]

@@ -36,8 +36,8 @@ def test_bench_has_an_entry_of_the_limit_and_shares_of_it(
         assert bound["limit"]["seconds"] == bound["seconds"] > 0
         original = entries[program, "original"]["seconds"]
         assert bound["speedup"] == pytest.approx(original / bound["seconds"])
-    assert set(data["of_limit"]) == {"original", "isl"}
-    assert set(data["geometric_mean"]) == {"original", "isl"}
+    assert set(data["of_limit"]) == {"original", "isl", "auto"}
+    assert set(data["geometric_mean"]) == {"original", "isl", "auto"}
 
 
 def test_bench_shows_it_and_draws_it(
@@ -58,7 +58,7 @@ def test_without_being_asked_there_is_no_limit(
 ) -> None:
     code, data = call_json(capsys, "bench", y_ax, *MINI)
     assert code == 0
-    assert {one["schedule"] for one in data["entries"]} == {"original", "isl"}
+    assert {one["schedule"] for one in data["entries"]} == {"original", "isl", "auto"}
     assert "of_limit" not in data
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import polybench
 from polygym.compiler.frontend.c import parse_text
+from polygym.compiler.frontend.tc import lower, parse
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.ir.types import ScalarType
 from polygym.cost.limit import chain
@@ -275,10 +276,9 @@ def test_what_reads_behind_such_a_store_has_no_chain_through_it() -> None:
     assert found.traffic.read <= 8 * 200
 
 
-@pytest.mark.parametrize("narrow", ["_Float16", "float"])
+@pytest.mark.parametrize("narrow", ["float16", "bfloat16", "float"])
 def test_narrow_numbers_are_for_the_lanes_of_floats(narrow: str) -> None:
-    body = f"{LOOP} x[i] = x[i] + x[i];"
-    text = f"void f(int n, {narrow} x[n]) {{\n#pragma scop\n{body}\n#pragma endscop\n}}"
-    found = demand(parse_text(text), ["x"], {"n": 64})
+    text = f"def f({narrow}(N) A, {narrow}(N) B) -> (C) {{ C(i) = A(i) + B(i) }}"
+    found = demand(lower(parse(text)[0]), ["C"], {"N": 64})
     assert all(one.type is ScalarType.FLOAT for one, _ in found.operations)
     assert found.operations
