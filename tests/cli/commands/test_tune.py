@@ -17,6 +17,7 @@ from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.shipped import digest
 from polygym.cost.shipped import path as shipped_path
+from polygym.measure.evaluation import Evaluator
 from polygym.search.tune import read_choice, tuner
 from polygym.search.tune.candidates import Way
 from polygym.tc import kernel
@@ -214,7 +215,7 @@ def test_nothing_is_begun_behind_the_limit(
         raise AssertionError
 
     monkeypatch.setattr(tuner, "schedules_of", slowly)
-    monkeypatch.setattr(tuner.Evaluator, "evaluate_together", never)
+    monkeypatch.setattr(Evaluator, "evaluate_together", never)
     code, data = call_json(capsys, "tune", *SIZES, "--time", limit, "--population", "50")
     assert (code, data["tried"], data["best"]["status"]) == (0, 1, "ok")
 
