@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -106,9 +107,16 @@ def modules_of(root: Path) -> dict[str, Path]:
 MODULES = modules_of(PACKAGE)
 
 
+@cache
+def nodes_of(text: str) -> tuple[ast.AST, ...]:
+    """Return what names a module or a text: imports and constants."""
+    kinds = ast.Import | ast.ImportFrom | ast.Constant
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
+
+
 def imports(text: str) -> Iterator[str]:
     """Yield the dotted names that a module imports, wherever in it; no name is relative."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -120,7 +128,7 @@ def named_modules(text: str, modules: Mapping[str, object]) -> set[str]:
     """Return the modules whose names are texts of a module: it imports them so, or starts them."""
     texts = {
         node.value
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_of(text)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     names = {text.partition(":")[0] for text in texts if re.fullmatch(r"[\w.]+(:\w+)?", text)}
