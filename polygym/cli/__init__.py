@@ -5,8 +5,8 @@ its ``answer``; ``failures`` turns exceptions into messages. ``output`` and ``ta
 (colours on a terminal, plain text in a pipe), ``text`` makes the user's own words fit for that,
 ``options`` holds what several commands share, ``schedules`` reads those that are given,
 ``splitting`` is what commands share about cut statements and ``storing`` about storage,
-``interrupts`` says what Ctrl-C does. Of ``space``, ``carry`` reads what is carried where;
-``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
+``clusters`` has their work done elsewhere, ``interrupts`` says what Ctrl-C does. Of ``space``,
+``carry`` reads what is carried where; ``tuning`` watches the search of ``tune``, ``searching`` that of ``optimize``, ``exploring`` shows
 how far both are and ``sweeping`` how far a sweep is, ``stopping`` lets signals end them,
 ``ranking`` says what came of it and ``invocation`` how to go on; ``benching`` measures a program
 for ``bench``, whose ``entries`` are what comes of it; ``limits`` says how near to its limit a

@@ -16,14 +16,14 @@ from polygym.lazy import lazily
 
 if TYPE_CHECKING:
     from polygym.cost.limit.bound import Bind, Limit, limit
-    from polygym.cost.limit.demand import Demand, demand, demand_of
+    from polygym.cost.limit.demand import Demand, demand_of
 else:
     __getattr__ = lazily(
         __name__,
         {
             "bound": ("Bind", "Limit", "limit"),
-            "demand": ("Demand", "demand", "demand_of"),
+            "demand": ("Demand", "demand_of"),
         },
     )
 
-__all__ = ["Bind", "Demand", "Limit", "demand", "demand_of", "limit"]
+__all__ = ["Bind", "Demand", "Limit", "demand_of", "limit"]

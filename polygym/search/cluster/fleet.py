@@ -19,6 +19,7 @@ from secrets import token_hex
 
 from polygym.closing import Closing
 from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
 from polygym.search.cluster.calibration import Calibration, drift_allowed
 from polygym.search.cluster.jobs import PRELIMINARY, Job, Json, Supply
 from polygym.search.cluster.kinds import kind_from_json, sources
@@ -31,6 +32,7 @@ _LOST_MOST = 3  # losses of workers in a row, without a row between, after which
 _DIED_MOST = 8  # how often a site is hired anew
 
 
+@pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long a fleet waits: for any worker at all, for a sign of one, for its end, and so on.
