@@ -35,6 +35,7 @@ OTHERS = {
     "native": "calls what was compiled",
     "pickles": "says what is wrong",
     "programs": "has the data of what is measured, and NumPy's names of types",
+    "sqlite_files": "says what is wrong with a file of times",
     "search": "chooses candidates, which are kept",
     "version": "counts as such",
 }
