@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polygym.compiler.ir.expr import replace_accesses
+from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Scop, Storage
 from polygym.compiler.poly.dependences import Kind, dependences, relations_by_array
 from polygym.compiler.poly.legality import is_legal
