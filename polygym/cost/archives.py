@@ -9,6 +9,7 @@ and ``header``, the latter as the bytes of JSON.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import tokenize
@@ -38,6 +39,16 @@ def packed(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]
     found = io.BytesIO()
     np.savez_compressed(found, **every)
     return found.getvalue()
+
+
+def sum_of(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """Return a check sum of arrays: of names, types, shapes and numbers."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
 
 
 def unpacked(path: Path) -> tuple[Any, Arrays]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.cost.archives import UNREADABLE, packed, unpacked
+from polygym.cost.archives import UNREADABLE, packed, sum_of, unpacked
 from polygym.cost.candidate import NAMES
 from polygym.cost.model import VERSION, Card
 from polygym.cost.network import Network
@@ -59,7 +59,7 @@ class Weights:
             "caution": self.caution,
             "least": self.least,
             "card": asdict(self.card),
-            "sum": _sum(arrays),
+            "sum": sum_of(arrays),
         }
         write_atomically(path, packed(header, arrays))
 
@@ -79,7 +79,7 @@ class Weights:
                     f"{path}: expected weights for the features of version {VERSION}, found some "
                     f"of version {header['version']!r}; they have to be trained again"
                 )
-            if header["sum"] != _sum(arrays):
+            if header["sum"] != sum_of(arrays):
                 raise ValueError("numbers that are not as they were written")
             return Weights(
                 Network.of_arrays("schedules", ROW_NAMES, arrays),
@@ -121,12 +121,3 @@ def digest() -> str:
 def _columns() -> str:
     """Return a word that is another one for other features."""
     return hashlib.sha256("\0".join((*NAMES, "", *ROW_NAMES)).encode()).hexdigest()[:12]
-
-
-def _sum(arrays: dict[str, Any]) -> str:
-    found = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()

@@ -29,8 +29,7 @@ from polygym.terms.language.deep import Deep, run
 from polygym.terms.language.nodes import facts, let
 from polygym.terms.language.substitution import opened
 from polygym.terms.language.types import Pair, Vector
-from polygym.terms.rules.pattern import Let, Node
-from polygym.terms.rules.rule import Rewriting, Rule, Selection, applied
+from polygym.terms.rules.rule import Rule, applied, by_head
 from polygym.terms.rules.sets import rules_named
 
 __all__ = ["Directed"]
@@ -46,10 +45,7 @@ class Directed:
     def __init__(self, rules: Sequence[Rule]) -> None:
         """Choose the rules: those of the sets that say how vectors and tuples become simpler."""
         directed = {rule for name in _SETS for rule in rules_named(name)}
-        self._by_head: dict[str, list[Rewriting | Selection]] = {}
-        for rule in rules:
-            if rule in directed and isinstance(rule, Rewriting | Selection):
-                self._by_head.setdefault(_head_of(rule), []).append(rule)
+        self._by_head = by_head(rule for rule in rules if rule in directed)
         self._known: dict[Term, tuple[Term, int]] = {}
         self._cost = StaticCost()
 
@@ -133,15 +129,3 @@ def _binds_many(one: Term) -> bool:
         and bool(one.children[0].children)
         and isinstance(facts(one.children[0]).type, Vector | Pair)
     )
-
-
-def _head_of(rule: Rewriting | Selection) -> str:
-    if isinstance(rule, Selection):
-        return "select"
-    match rule.source:
-        case Node(head, _):
-            return head
-        case Let():
-            return "let"
-        case _:
-            return "lam"

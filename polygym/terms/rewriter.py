@@ -45,6 +45,7 @@ from polygym.terms.rules.rule import (
     Selection,
     applied,
     bound_at,
+    by_head,
     lifted_at,
     may_bind,
     may_lift,
@@ -81,12 +82,10 @@ class Rewriter:
         self.numbers = {rule.name: number for number, rule in enumerate(self.rules)}
         self._binding = next((one for one in self.rules if isinstance(one, Binding)), None)
         self._lifting = next((one for one in self.rules if isinstance(one, Lifting)), None)
-        self._work: dict[str, Work] = {}
-        self._by_head: dict[str, list[Rewriting | Selection]] = {}
-        for rule in self.rules:
-            if isinstance(rule, Rewriting | Selection):
-                self._by_head.setdefault(_head_of(rule), []).append(rule)
-                self._work[rule.name] = compiled(rule)
+        self._by_head = by_head(self.rules)
+        self._work: dict[str, Work] = {
+            rule.name: compiled(rule) for several in self._by_head.values() for rule in several
+        }
         self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
         self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
         self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
@@ -347,20 +346,6 @@ class _Lazily(Sequence[Term]):
         if not 0 <= number < len(self):
             raise IndexError(number)
         return self._rewriter.after(self._root, self._rewriter.step(self._root, number))
-
-
-def _head_of(rule: Rewriting | Selection) -> str:
-    if isinstance(rule, Selection):
-        return "select"
-    match rule.source:
-        case Node(head, _):
-            return head
-        case Let():
-            return "let"
-        case Binder():
-            return "lam"
-        case _:
-            raise AssertionError("a source is an operator")
 
 
 def _may_apply(rule: Rewriting | Selection, one: Term) -> bool:

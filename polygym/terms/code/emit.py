@@ -47,6 +47,7 @@ from polygym.terms.code.layout import (
     element,
     extent,
     literal,
+    looked_up,
     mapped,
     outline,
     sizes_of,
@@ -349,11 +350,7 @@ class _Emitter:
     def _leaf(self, one: Term, scope: Scope) -> Any:
         index = index_of(one)
         if index >= 0:
-            for _ in range(index):
-                assert scope is not None
-                scope = scope[1]
-            assert scope is not None
-            return loaded(scope[0])
+            return loaded(looked_up(scope, index))
         if one is TRUE or one is FALSE:
             return literal(one is TRUE)
         if not isinstance(one.head, str):

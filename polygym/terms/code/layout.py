@@ -91,6 +91,15 @@ Scope: TypeAlias = "tuple[Any, Any] | None"
 """The values of the binders around a term, the innermost first, as nested pairs."""
 
 
+def looked_up(scope: Scope, index: int) -> Any:
+    """Return the value of the binder ``index`` steps out."""
+    for _ in range(index):
+        assert scope is not None
+        scope = scope[1]
+    assert scope is not None
+    return scope[0]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
     """A function: the body, and what its binders are where it stands."""

@@ -21,6 +21,7 @@ from polygym.terms.code.layout import (
     extent,
     leaves,
     literal,
+    looked_up,
     mapped,
 )
 from polygym.terms.code.scalars import known_of
@@ -178,11 +179,7 @@ class Shapes:
     def _leaf(self, one: Term, scope: Scope) -> Any:
         index = index_of(one)
         if index >= 0:
-            for _ in range(index):
-                assert scope is not None
-                scope = scope[1]
-            assert scope is not None
-            return mapped(_shape_of, scope[0])
+            return mapped(_shape_of, looked_up(scope, index))
         if one is TRUE or one is FALSE:
             return literal(one is TRUE)
         if isinstance(one.head, int):

@@ -7,7 +7,6 @@ of a training is such a file with what its optimiser holds beside the weights.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from polygym.cost.archives import UNREADABLE, packed, unpacked
+from polygym.cost.archives import UNREADABLE, packed, sum_of, unpacked
 from polygym.cost.model import Card
 from polygym.errors import InputError
 from polygym.files import write_atomically
@@ -53,7 +52,7 @@ class Weights:
             "kinds": list(KINDS),
             "rounds": self.network.rounds,
             "card": asdict(self.card),
-            "sum": _sum(arrays),
+            "sum": sum_of(arrays),
         }
         write_atomically(path, packed(header, arrays))
 
@@ -68,7 +67,7 @@ class Weights:
             header, arrays = unpacked(path)
             if header["format"] != _FORMAT or header["version"] != _VERSION:
                 raise ValueError("another format")
-            if header["sum"] != _sum(arrays):
+            if header["sum"] != sum_of(arrays):
                 raise ValueError("numbers that are not as they were written")
             if header["kinds"] != list(KINDS):
                 raise InputError(
@@ -103,12 +102,3 @@ def shipped() -> Weights:
 def shipped_value() -> NetworkValue:
     """Return the value function of the weights that come with polygym."""
     return NetworkValue(shipped().network)
-
-
-def _sum(arrays: Arrays) -> str:
-    found = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()

@@ -9,6 +9,7 @@ function, :func:`applied`, or for the two that need what is around it, :func:`bo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,7 +18,16 @@ from polygym.terms.language.nodes import binds, bound, facts, is_lam, let
 from polygym.terms.language.operators import IllTyped
 from polygym.terms.language.substitution import renumbered, replaced, shifted
 from polygym.terms.language.types import BOOL, FLOAT, INTEGER, is_data
-from polygym.terms.rules.pattern import Match, Pattern, instance, match, text_of_pattern
+from polygym.terms.rules.pattern import (
+    Binder,
+    Let,
+    Match,
+    Node,
+    Pattern,
+    instance,
+    match,
+    text_of_pattern,
+)
 
 __all__ = [
     "CONDITIONS",
@@ -109,6 +119,19 @@ class Rewriting:
         conditions = " & ".join(map(str, self.conditions))
         return f"{self.name}: {sides}" + (f" if {conditions}" if conditions else "")
 
+    @property
+    def head(self) -> str:
+        """The head of all terms that it may apply to."""
+        match self.source:
+            case Node(head, _):
+                return head
+            case Let():
+                return "let"
+            case Binder():
+                return "lam"
+            case _:
+                raise AssertionError("a source is an operator")
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -149,8 +172,22 @@ class Selection:
         """Return the line of a table."""
         return f"{self.name}: (select ?i (tuple ?e ...)) => ?e.i"
 
+    @property
+    def head(self) -> str:
+        """The head of all terms that it may apply to."""
+        return "select"
+
 
 Rule: TypeAlias = Rewriting | Binding | Lifting | Selection
+
+
+def by_head(rules: Iterable[Rule]) -> dict[str, list[Rewriting | Selection]]:
+    """Return the rules that look at one node, by its head, in their order."""
+    found: dict[str, list[Rewriting | Selection]] = {}
+    for rule in rules:
+        if isinstance(rule, Rewriting | Selection):
+            found.setdefault(rule.head, []).append(rule)
+    return found
 
 
 def applied(rule: Rewriting | Selection, one: Term) -> Term | None:
