@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from polygym.cli.entries import (
-    Entry,
-    ratio,
-)
+from polygym.cli.entries import Entry, ratio
 from polygym.cli.failures import failure_of
 from polygym.cli.interrupts import held_back
 from polygym.cli.outputs import figures_of, not_finite
@@ -76,10 +73,10 @@ def measured(
         try:
             session = worker.open(problem, Repetition(minimum=1))
             programs = tuple(candidates.values())
-            measured = session.measure_together(
+            found = session.measure_together(
                 programs, how.repeat, MeasureOptions(time_limit=PATIENT)
             )
-            outcomes = dict(zip(candidates, measured, strict=True))
+            outcomes = dict(zip(candidates, found, strict=True))
             endless = not_finite(figures_of(program, session))
             session.close()
         except ProblemError as error:

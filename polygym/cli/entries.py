@@ -11,14 +11,11 @@ from polygym.cli.output import say, seconds
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.compiler.poly.strategy import AUTO, ISL
-from polygym.cost.limit.bound import Limit
+from polygym.cost.limit.bound import Limit, share_text
 from polygym.measure.worker.outcome import Ok, Outcome, outcome_to_json
 from polygym.search.explore.means import geometric_mean
 
 Json: TypeAlias = dict[str, Any]
-
-LIMIT = "limit"
-"""What the limit is called among those that are compared."""
 
 _LONGEST_HEADING = 24
 _WORDS = (str(ISL), str(AUTO))
@@ -105,7 +102,7 @@ def print_entries(
         cells = [row[0].program]
         for place, entry in enumerate(row):
             cells += [_time(entry), *[_ratio_text(entry.ratio)] * (place > 0)]
-            cells += [_share_text(entry.of_limit)] * limited
+            cells += [share_text(entry.of_limit)] * limited
         if limited:
             cells += _limit_cells(row[0].limit)
         rows.append(cells)
@@ -114,7 +111,7 @@ def print_entries(
         for place, name in enumerate(names):
             last += ["", *[_ratio_text(means[name])] * (place > 0)]
             of_name = [entry for entry in entries if entry.schedule == name]
-            last += [_share_text(mean_of_limit(of_name))] * limited
+            last += [share_text(mean_of_limit(of_name))] * limited
         rows.append(last + ["", ""] * limited)
     print_table(columns, rows, "l" + "r" * (len(columns) - 1))
     for entry in entries:
@@ -126,10 +123,6 @@ def print_entries(
 
 def _ratio_text(value: float | None) -> str:
     return f"{value:.2f}x" if value is not None else "-"
-
-
-def _share_text(value: float | None) -> str:
-    return f"{100 * value:.3g} %" if value is not None else "-"
 
 
 def _limit_cells(limit: Limit | None) -> list[str]:

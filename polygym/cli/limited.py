@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from polygym.cli.entries import LIMIT, Entry, Json
+from polygym.cli.entries import Entry, Json
 from polygym.cli.failures import failure_of
 from polygym.cli.limits import limit_under
 from polygym.cli.text import shorten
@@ -18,6 +18,7 @@ from polygym.errors import InputError, PolygymError
 from polygym.files import write_atomically
 from polygym.measure.worker.outcome import Ok, Outcome
 from polygym.programs import Program
+from polygym.search.sweep.rows import LIMIT
 
 
 def limit_entries(results: Sequence[Sequence[Entry]], unlimited: Mapping[str, str]) -> list[Json]:

@@ -56,8 +56,7 @@ def splitting_for(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Spli
     """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
     if cutter is not None:
         return cutter(scop)
-    found = said_in(schedule_text, "splitting")
-    return parse_splitting(found) if found else WHOLE
+    return parse_splitting(said_in(schedule_text, "splitting") or "")
 
 
 def scop_in_pieces(scop: Scop, cutter: Cutter | None, schedule_text: str = "original") -> Scop:

@@ -6,14 +6,18 @@ A choice is a plan, or ``auto``: the plan that the program gets without a search
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import click
 
 from polygym.cli.schedules import said_in
+from polygym.cli.splitting import Cutter, splitting_for
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.splitting.cuts import Splitting
+from polygym.compiler.poly.splitting.split import split
+from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, price
@@ -72,16 +76,34 @@ def storage_in(schedule_text: str) -> StoragePlan:
     return KEEP if found is None else parse_storage(found)
 
 
-def plan_for(
-    scop: Scop,
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A program that was cut, and whose values live where a plan has them; and how."""
+
+    scop: Scop
+    cuts: Splitting
+    plan: StoragePlan
+
+    def to_json(self) -> dict[str, str]:
+        """Return what documents say of it; schedules are read again with it."""
+        return {"splitting": str(self.cuts), "storage": str(self.plan)}
+
+
+def changed(
+    written: Scop,
+    cutter: Cutter | None,
     choice: StorageChoice | None,
     schedule_text: str,
     sizes: Mapping[str, int] | None,
-) -> StoragePlan:
-    """Return the plan that was asked for of a program whose sizes may be unknown."""
+) -> Changed:
+    """Return a program as it was asked for, or as a schedule's file says; it need have no sizes."""
+    cuts = splitting_for(written, cutter, schedule_text)
+    cut = split(written, cuts)
     if choice == AUTO:
-        return chosen_plan(scop, sizes)
-    return storage_in(schedule_text) if choice is None else choice
+        plan = chosen_plan(cut, sizes)
+    else:
+        plan = storage_in(schedule_text) if choice is None else choice
+    return Changed(applied(cut, plan), cuts, plan)
 
 
 def with_storage(

@@ -11,6 +11,7 @@ from pathlib import Path
 from polygym.cli.output import say
 from polygym.cli.tables import print_table
 from polygym.cli.text import printable, shorten
+from polygym.cost.limit.bound import share_text
 from polygym.search.sweep.progress import Phase, Progress, Standing
 from polygym.search.sweep.statistics import KernelSummary
 
@@ -80,7 +81,7 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
                 shorten(one.label, _LONGEST_NAME),
                 ratio(one.best),
                 *(ratio(one.references.get(name)) for name in names),
-                *[_percent(one.of_limit)] * limited,
+                *[share_text(one.of_limit)] * limited,
                 one.explored,
                 one.distinct,
                 one.ok,
@@ -91,10 +92,6 @@ def print_summaries(summaries: Sequence[KernelSummary]) -> None:
         ],
         "lr" + "r" * (len(names) + 5 + limited),
     )
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.3g} %"
 
 
 def ratio(value: float | None) -> str:

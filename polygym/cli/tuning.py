@@ -26,7 +26,7 @@ from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
 from polygym.search.cluster.address import Address
 from polygym.search.cluster.benches import FleetBenches
-from polygym.search.cluster.sweeping import most_frequent
+from polygym.search.cluster.members import most_frequent
 from polygym.search.explore.setting import Setting
 from polygym.search.tune import Plan, Progress, Tuned
 from polygym.search.tune.bench import Opener, open_here

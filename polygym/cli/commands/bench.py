@@ -13,7 +13,6 @@ from polybench import Dataset
 from polygym.cli.answer import Answer
 from polygym.cli.benching import ORIGINAL, How, measured
 from polygym.cli.entries import (
-    LIMIT,
     Entry,
     mean_of_limit,
     mean_speedup,
@@ -49,6 +48,7 @@ from polygym.measure.worker.timing import this_machine
 from polygym.measure.worker.worker import Worker
 from polygym.programs import Program, load_program
 from polygym.programs.selection import selected
+from polygym.search.sweep.rows import LIMIT
 
 _LLVM = "llvm-O3"
 _ISL = "isl"

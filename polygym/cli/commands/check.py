@@ -16,12 +16,10 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import say
 from polygym.cli.schedules import schedule_maker
-from polygym.cli.splitting import Cutter, split_option, splitting_for
-from polygym.cli.storing import StorageChoice, plan_for, storage_option
+from polygym.cli.splitting import Cutter, split_option
+from polygym.cli.storing import StorageChoice, changed, storage_option
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.compiler.poly.legality import Violation, find_violation
-from polygym.compiler.poly.splitting.split import split
-from polygym.compiler.storage.apply import applied
 from polygym.measure.evaluation.patience import decided_within
 from polygym.programs import load_scop
 
@@ -63,13 +61,10 @@ def command(
 ) -> Answer:
     """Decide whether the schedule is legal."""
     written = load_scop(target, region, parameters)
-    cuts = splitting_for(written, cutter, schedule_text)
-    cut = split(written, cuts)
-    sizes = parameters if len(parameters) == len(cut.parameters) else None
-    plan = plan_for(cut, storage, schedule_text, sizes)
-    scop = applied(cut, plan)
-    schedule = schedule_maker(schedule_text)(scop, sizes, DEFAULT).schedule
-    violation = decided_within(lambda: find_violation(scop, schedule))
+    sizes = parameters if len(parameters) == len(written.parameters) else None
+    program = changed(written, cutter, storage, schedule_text, sizes)
+    schedule = schedule_maker(schedule_text)(program.scop, sizes, DEFAULT).schedule
+    violation = decided_within(lambda: find_violation(program.scop, schedule))
     code = 0 if violation is None else 1
     if as_json:
         found = None if violation is None else _as_json(violation)
@@ -77,8 +72,7 @@ def command(
             code,
             {
                 "legal": violation is None,
-                "splitting": str(cuts),
-                "storage": str(plan),
+                **program.to_json(),
                 "schedule": str(schedule),
                 "violation": found,
             },

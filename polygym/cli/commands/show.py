@@ -20,12 +20,12 @@ from polygym.cli.options import (
 )
 from polygym.cli.output import heading, say
 from polygym.cli.schedules import schedule_maker
-from polygym.cli.splitting import Cutter, split_option, splitting_for
-from polygym.cli.storing import StorageChoice, plan_for, storage_option
+from polygym.cli.splitting import Cutter, split_option
+from polygym.cli.storing import StorageChoice, changed, storage_option
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.codegen.contraction import contract
+from polygym.compiler.codegen.contraction import legal_under
 from polygym.compiler.codegen.passes import PASSES
 from polygym.compiler.codegen.pipeline import lower
 from polygym.compiler.codegen.stages import Stage, list_of_passes, pass_named, stage_after
@@ -36,9 +36,6 @@ from polygym.compiler.poly.dependences import Dependence, dependences
 from polygym.compiler.poly.evaluate import admits
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import Schedule
-from polygym.compiler.poly.splitting.split import split
-from polygym.compiler.storage.apply import applied
-from polygym.compiler.storage.plan import StoragePlan
 from polygym.errors import InputError
 from polygym.measure.evaluation.patience import code_within
 from polygym.programs import is_path, load_scop
@@ -118,29 +115,28 @@ def command(
         return _passes(as_json=as_json)
     shown = None if after is None else pass_named(after)
     written = load_scop(target, region, parameters)
-    cuts = splitting_for(written, cutter, schedule_text)
-    cut = split(written, cuts)
-    sizes = _sizes(cut, parameters)
-    plan = plan_for(cut, storage, schedule_text, sizes)
-    scop = applied(cut, plan)
+    sizes = _sizes(written, parameters)
+    program = changed(written, cutter, storage, schedule_text, sizes)
+    scop = program.scop
     chosen = chosen_mapping(mapping, SEQUENTIAL, threads)
     schedule = schedule_maker(schedule_text)(scop, sizes, chosen).schedule
+
+    def legal() -> LegalSchedule:
+        return legal_under(program.plan, scop, schedule)
+
     if shown is not None:
-        stage = code_within(
-            lambda: _stage(stage_after(shown, _legal(scop, schedule, plan), chosen, sizes))
-        )
+        stage = code_within(lambda: _stage(stage_after(shown, legal(), chosen, sizes)))
         if as_json:
             return Answer(document=stage)
         click.echo(stage["text"], nl=False)
         return Answer()
-    code = code_within(lambda: _c_text(_legal(scop, schedule, plan), chosen, sizes))
+    code = code_within(lambda: _c_text(legal(), chosen, sizes))
     if only_c and not as_json:
         click.echo(code, nl=False)
         return Answer()
     found = dependences(scop)
     if as_json:
-        how = {"splitting": str(cuts), "storage": str(plan)}
-        return Answer(document=_as_json(scop, found, schedule, code) | how)
+        return Answer(document=_as_json(scop, found, schedule, code) | program.to_json())
     _print(scop, found, schedule_text, schedule, code)
     return Answer()
 
@@ -163,12 +159,6 @@ def _passes(*, as_json: bool) -> Answer:
         return Answer(document={"passes": rows})
     say(list_of_passes())
     return Answer()
-
-
-def _legal(scop: Scop, schedule: Schedule, plan: StoragePlan) -> LegalSchedule:
-    """Return a schedule as code is made of it under a plan."""
-    legal = LegalSchedule(scop, schedule)
-    return contract(legal) if plan.contracts else legal
 
 
 def _c_text(legal: LegalSchedule, mapping: Mapping, sizes: dict[str, int] | None) -> str:

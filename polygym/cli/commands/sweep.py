@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ import click
 from polybench import Dataset
 from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
-from polygym.cli.clusters import fleet_on, on_option
+from polygym.cli.campaigns import AtWork, at_work
+from polygym.cli.clusters import on_option
 from polygym.cli.options import (
     EXCLUSION_HELP,
     chosen_mapping,
@@ -44,14 +44,8 @@ from polygym.measure.machine.kept import peaks_of
 from polygym.measure.worker.timing import this_machine
 from polygym.programs.selection import selected
 from polygym.search.cluster.address import Address
-from polygym.search.cluster.kinds import this_kind
-from polygym.search.cluster.sweeping import FleetCampaign, most_frequent, run_of
 from polygym.search.explore.players import MODEL, check_player, model_name
 from polygym.search.sweep import reading
-from polygym.search.sweep.beginning import Begun, begun
-from polygym.search.sweep.campaign import Campaign
-from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
-from polygym.search.sweep.opening import kept_kind
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import ISL, LIMIT
 from polygym.search.sweep.setting import SweepSetting
@@ -249,17 +243,7 @@ def command(
         _contenders(against, threads if on is None else 0),
         asked.file,
     )
-    at_work: Callable[[], AbstractContextManager[tuple[Campaign | FleetCampaign, Begun]]]
-    if on is None:
-        plan = plan_cores(usable_cores(threads), jobs, threads)
-        if plan.remark:
-            say(plan.remark, err=True)
-        at_work = partial(_here, out, setting, _with_jobs(orders, len(plan.places)), plan)
-    else:
-        if jobs > 1:
-            raise click.UsageError("--jobs is for one machine; with --on each node has one job.")
-        at_work = partial(_there, out, setting, orders, on)
-    return _sweep(out, setting, orders, at_work, as_json)
+    return _sweep(out, setting, orders, at_work(out, setting, orders, jobs, on), as_json)
 
 
 def _contenders(against: str, threads: int) -> tuple[str, ...]:
@@ -301,46 +285,17 @@ def _listed(text: str, option: str) -> tuple[str, ...]:
     return names
 
 
-def _with_jobs(orders: Orders, jobs: int) -> Orders:
-    """Return orders for several jobs at a time, which share the time of each."""
-    seconds = None if orders.seconds is None else orders.seconds * jobs
-    return replace(orders, seconds=seconds, jobs=jobs)
-
-
-@contextmanager
-def _here(
-    out: Path, setting: SweepSetting, orders: Orders, plan: Plan
-) -> Iterator[tuple[Campaign, Begun]]:
-    """Give the campaign on this machine."""
-    with begun(out, setting, orders) as sweep:
-        if kept_kind(out):  # a cluster's, of which this machine has to be a node or like one
-            sweep.store.keep_kind(this_kind().key, str(this_kind()))
-        yield Campaign(sweep.store, setting, orders, plan, sweep.lock), sweep
-
-
-@contextmanager
-def _there(
-    out: Path, setting: SweepSetting, orders: Orders, on: Address
-) -> Iterator[tuple[FleetCampaign, Begun]]:
-    """Give the campaign on a cluster, whose nodes have been heard of."""
-    with fleet_on(on) as fleet:
-        chosen = most_frequent(fleet.assemble(), kept_kind(out))
-        orders = _with_jobs(orders, fleet.workers)
-        with begun(out, setting, orders, run_of(chosen)) as sweep:
-            yield FleetCampaign(sweep.store, setting, orders, fleet, chosen.kind), sweep
-
-
 def _sweep(
     out: Path,
     setting: SweepSetting,
     orders: Orders,
-    at_work: Callable[[], AbstractContextManager[tuple[Campaign | FleetCampaign, Begun]]],
+    begins: AbstractContextManager[AtWork],
     as_json: bool,
 ) -> Answer:
     """Sweep until all is done or a signal comes, and say what was found."""
     stop = Stop()
     code = 0
-    with at_work() as (campaign, sweep):
+    with begins as (campaign, sweep):
         if before := sweep.before:
             say(f"the sweep was begun by polygym {before}: its schedules may be others", err=True)
         try:

@@ -27,11 +27,22 @@ from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tr
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.compiler.poly.legality import LegalSchedule
-from polygym.compiler.poly.schedule import parameter_names
+from polygym.compiler.poly.schedule import Schedule, parameter_names
 from polygym.compiler.storage.contract import contracted
+from polygym.compiler.storage.plan import StoragePlan
 from polygym.compiler.storage.price import new_arrays
 from polygym.compiler.storage.windows import windows_of
 from polygym.errors import IllegalScheduleError, InputError, LimitError
+
+
+def legal_under(plan: StoragePlan, scop: Scop, schedule: Schedule) -> LegalSchedule:
+    """Return a schedule of a program under a plan, as code is made of it.
+
+    Raises:
+        IllegalScheduleError: it does not respect the program's dependences.
+    """
+    legal = LegalSchedule(scop, schedule)
+    return contract(legal) if plan.contracts else legal
 
 
 def contract(legal: LegalSchedule) -> LegalSchedule:

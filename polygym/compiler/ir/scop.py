@@ -197,3 +197,17 @@ class Scop:
     def depth(self) -> int:
         """The depth of the deepest statement."""
         return max((statement.depth for statement in self.statements), default=0)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names that mean something here; whoever needs a new one avoids these."""
+        return frozenset(
+            {
+                self.name,
+                *self.signature,
+                *(one.name for one in self.parameters),
+                *(one.name for one in self.arrays),
+                *(one.name for one in self.statements),
+                *(iterator for one in self.statements for iterator in one.iterators),
+            }
+        )

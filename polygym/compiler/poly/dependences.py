@@ -114,8 +114,7 @@ def relations_by_array(scop: Scop) -> RelationsOfArray:
     Parameter values outside the program's context are left out too.
     """
     context = isl.Set(scop.context)
-    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
-    order = isl.UnionMap(scop.schedule).intersect_domain(domain)
+    order = order_of(scop)
     before = order.lex_lt_union_map(order)
     result: RelationsOfArray = {}
     accessed = dict.fromkeys(
@@ -145,6 +144,12 @@ def union(parts: Iterable[isl.UnionSet]) -> isl.UnionSet:
     for other in others:
         first = first.union(other)
     return first
+
+
+def order_of(scop: Scop) -> isl.UnionMap:
+    """Return the original order of all instances."""
+    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
+    return isl.UnionMap(scop.schedule).intersect_domain(domain)
 
 
 def accesses(scop: Scop, array: str, *, writing: bool) -> isl.UnionMap | None:
@@ -280,6 +285,11 @@ def _without_names(piece: isl.BasicMap, sizes: Sequence[str]) -> str:
 def maps(relation: isl.UnionMap) -> list[isl.Map]:
     """Return the maps of a union, one for each pair of spaces."""
     return _collect(relation.foreach_map)
+
+
+def sets(points: isl.UnionSet) -> list[isl.Set]:
+    """Return the sets of a union, one for each space."""
+    return _collect(points.foreach_set)
 
 
 def basic_maps(relation: isl.Map) -> list[isl.BasicMap]:

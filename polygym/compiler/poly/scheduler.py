@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.dependences import Dependence, Kind, union
+from polygym.compiler.poly.dependences import Dependence, Kind, sets, union
 from polygym.compiler.poly.numbered import Numbered
 from polygym.compiler.poly.strategy import Algorithm, Fusion, IslOptions
 from polygym.errors import InputError
@@ -63,9 +63,7 @@ class SchedulingTask:
     @property
     def names(self) -> tuple[str, ...]:
         """The statements, in the order of the text."""
-        sets: list[isl.Set] = []
-        self.domain.foreach_set(sets.append)
-        here = {one.get_tuple_name() for one in sets}
+        here = {one.get_tuple_name() for one in sets(self.domain)}
         return tuple(one.name for one in self.scop.statements if one.name in here)
 
     def within(self, domain: isl.UnionSet) -> SchedulingTask:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import islpy as isl
 
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.dependences import accesses, reads_without_source, union
+from polygym.compiler.poly.dependences import accesses, order_of, reads_without_source
 from polygym.compiler.poly.evaluate import evaluate, fixed
 from polygym.compiler.poly.isl_budget import bounded
 from polygym.errors import LimitError
@@ -31,8 +31,7 @@ def self_sufficient(scop: Scop, parameters: Mapping[str, int]) -> frozenset[str]
     """
     names = ", ".join(one.name for one in scop.parameters)
     sizes = fixed(isl.Set(f"[{names}] -> {{ : }}"), parameters)
-    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
-    order = isl.UnionMap(scop.schedule).intersect_domain(domain).intersect_params(sizes)
+    order = order_of(scop).intersect_params(sizes)
     found = set()
     for name in {statement.write.array for statement in scop.statements}:
         try:

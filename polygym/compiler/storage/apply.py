@@ -31,10 +31,11 @@ from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Array, Scop, Statement, Storage
 from polygym.compiler.ir.verify import verify
 from polygym.compiler.poly.isl_budget import bounded
+from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.compiler.storage.check import expect_same_values
 from polygym.compiler.storage.copies import Copies
 from polygym.compiler.storage.plan import Entry, StoragePlan
-from polygym.compiler.storage.texts import access_of, size_c_text, size_text
+from polygym.compiler.storage.texts import access_of, size_c_text
 from polygym.compiler.storage.versions import Versions, simplest, versions_of
 from polygym.compiler.storage.webs import Web, webs_of
 from polygym.errors import InputError
@@ -64,18 +65,11 @@ def _applied(scop: Scop, entries: tuple[Entry, ...]) -> Scop:
     plan = StoragePlan(entries)
     expect_fitting(scop, plan)
     with bounded("changing where arrays are stored"):
-        names = taken_names(scop)
+        names = set(scop.names)
         expanded = tuple(_expanded(scop, plan, names))
         found = _rewritten(scop, expanded, names)
         expect_same_values(scop, found, {one.array.name: one.web.array for one in expanded})
     return verify(found)
-
-
-def taken_names(scop: Scop) -> set[str]:
-    """Return all names that mean something in a program."""
-    found = {array.name for array in scop.arrays} | {one.name for one in scop.parameters}
-    found |= {one.name for one in scop.statements} | set(scop.signature) | {scop.name}
-    return found | {name for one in scop.statements for name in one.iterators}
 
 
 def expect_fitting(scop: Scop, plan: StoragePlan) -> None:
@@ -131,7 +125,7 @@ def _array(array: Array, versions: Versions, names: set[str]) -> Array:
     return Array(
         name,
         array.type,
-        (*map(size_text, versions.sizes), *array.extents),
+        (*map(isl_text, versions.sizes), *array.extents),
         (*map(size_c_text, versions.sizes), *array.extents_c),
         Storage.SCRATCH,
         live_out=False,

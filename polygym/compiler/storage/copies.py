@@ -18,6 +18,7 @@ import islpy as isl
 
 from polygym.compiler.ir.expr import Load
 from polygym.compiler.ir.scop import Array, Scop, Statement
+from polygym.compiler.poly.dependences import maps
 from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.compiler.storage.texts import access_of, named_set
 from polygym.compiler.storage.versions import Versions
@@ -47,11 +48,10 @@ class Copies:
         """Return a program with the copies before and behind it."""
         if not self._before and not self._after:
             return scop
-        order: list[isl.Map] = []
-        isl.UnionMap(scop.schedule).foreach_map(order.append)
+        order = maps(isl.UnionMap(scop.schedule))
         own = self._before + self._after
         length = max(order[0].dim(isl.dim_type.out), *(one.depth + 1 for one in own))
-        maps = {
+        times_of = {
             one.get_tuple_name(isl.dim_type.in_): _placed(one, _DURING, length) for one in order
         }
         for place, statements in ((_BEFORE, self._before), (_AFTER, self._after)):
@@ -61,11 +61,11 @@ class Copies:
                 times = times.reset_tuple_id(isl.dim_type.out)
                 times = times.insert_dims(isl.dim_type.out, 0, 1)
                 times = times.fix_val(isl.dim_type.out, 0, isl.Val(number))
-                maps[statement.name] = _placed(times, place, length)
+                times_of[statement.name] = _placed(times, place, length)
         everything = (*self._before, *scop.statements, *self._after)
-        schedule = isl.UnionMap.from_map(maps[everything[0].name])
+        schedule = isl.UnionMap.from_map(times_of[everything[0].name])
         for one in everything[1:]:
-            schedule = schedule.union(isl.UnionMap.from_map(maps[one.name]))
+            schedule = schedule.union(isl.UnionMap.from_map(times_of[one.name]))
         return replace(scop, statements=everything, schedule=isl_text(schedule))
 
     def _in(self, web: Web, versions: Versions, array: Array) -> Statement:

@@ -42,11 +42,6 @@ def size_c_text(size: isl.PwAff) -> str:
     return isl_c_text(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_pw_aff(size))
 
 
-def size_text(size: isl.PwAff) -> str:
-    """Return a function of the parameters as a Scop has the sizes of arrays."""
-    return isl_text(size)
-
-
 def named_set(points: isl.Set, name: str, iterators: Sequence[str]) -> isl.Set:
     """Return a set of points as instances of a statement."""
     points = points.set_tuple_name(name)

@@ -27,7 +27,7 @@ import islpy as isl
 
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.dependences import accesses, sources_of, union
+from polygym.compiler.poly.dependences import accesses, maps, order_of, sets, sources_of, union
 from polygym.errors import InputError
 
 END = "_end"
@@ -70,12 +70,6 @@ class Web:
     def is_read_before(self) -> bool:
         """Whether a read of the web also sees what was there before."""
         return any(not read.initial.is_empty() for read in self.reads)
-
-
-def order_of(scop: Scop) -> isl.UnionMap:
-    """Return the original order of all instances."""
-    domain = union(isl.UnionSet(statement.domain) for statement in scop.statements)
-    return isl.UnionMap(scop.schedule).intersect_domain(domain)
 
 
 @lru_cache(maxsize=256)
@@ -174,16 +168,12 @@ def _sources(
 
 def _statements(instances: isl.UnionSet) -> list[str]:
     """Return the names of the statements in a set of instances, in their order."""
-    found: list[isl.Set] = []
-    instances.foreach_set(found.append)
-    return sorted(one.get_tuple_name() for one in found if not one.is_empty())
+    return sorted(one.get_tuple_name() for one in sets(instances) if not one.is_empty())
 
 
 def _length(scop: Scop) -> int:
     """Return how many dimensions the original order has."""
-    found: list[isl.Map] = []
-    isl.UnionMap(scop.schedule).foreach_map(found.append)
-    return int(found[0].dim(isl.dim_type.out))
+    return int(maps(isl.UnionMap(scop.schedule))[0].dim(isl.dim_type.out))
 
 
 def _tuple(length: int) -> str:

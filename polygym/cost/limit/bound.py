@@ -173,3 +173,12 @@ def _latency(step: Step, one: Latencies) -> float:
             return one.root
         case _:
             assert_never(step)
+
+
+def share_text(share: float | None) -> str:
+    """Return which share of a limit is reached, for people.
+
+    >>> share_text(0.4123), share_text(None)
+    ('41.2 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:.3g} %"

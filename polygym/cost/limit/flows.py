@@ -36,7 +36,7 @@ from polygym.compiler.ir.expr import (
     children,
 )
 from polygym.compiler.ir.scop import Scop, Statement
-from polygym.compiler.poly.dependences import sources_of, union
+from polygym.compiler.poly.dependences import maps, order_of, sets, sources_of
 from polygym.compiler.poly.isl_budget import attempt
 
 # For one question whose answer only makes a bound better.
@@ -108,9 +108,7 @@ def flows(scop: Scop, outputs: Sequence[str], sizes: Sizes) -> Flows:
     They hold for the given sizes, and for all others that are large where these are.
     """
     context = isl.Set(scop.context).intersect(_like(sizes))
-    order = isl.UnionMap(scop.schedule).intersect_domain(
-        union(isl.UnionSet(one.domain) for one in scop.statements)
-    )
+    order = order_of(scop)
     leaves: dict[tuple[str, Access], Leaf] = {}
     final = isl.UnionMap("{ }")
     for array in dict.fromkeys(_arrays(scop)):
@@ -231,12 +229,12 @@ def _live(
 
 def _leading(leaves: Sequence[Leaf], final: isl.UnionMap) -> set[str]:
     """Return the statements from which flow leads to a last write, instances aside."""
-    found = {part.get_tuple_name() for part in _sets(final.domain())}
+    found = {part.get_tuple_name() for part in sets(final.domain())}
     edges = [
         (part.get_tuple_name(isl.dim_type.in_), leaf.statement)
         for leaf in leaves
         if leaf.sources is not None
-        for part in _maps(leaf.sources)
+        for part in maps(leaf.sources)
     ]
     while more := {source for source, sink in edges if sink in found} - found:
         found |= more
@@ -244,16 +242,4 @@ def _leading(leaves: Sequence[Leaf], final: isl.UnionMap) -> set[str]:
 
 
 def _by_name(points: isl.UnionSet) -> dict[str, isl.Set]:
-    return {part.get_tuple_name(): part for part in _sets(points)}
-
-
-def _sets(points: isl.UnionSet) -> list[isl.Set]:
-    found: list[isl.Set] = []
-    points.foreach_set(found.append)
-    return found
-
-
-def _maps(relation: isl.UnionMap) -> list[isl.Map]:
-    found: list[isl.Map] = []
-    relation.foreach_map(found.append)
-    return found
+    return {part.get_tuple_name(): part for part in sets(points)}

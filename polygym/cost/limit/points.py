@@ -7,6 +7,7 @@ from functools import lru_cache
 import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes
+from polygym.compiler.poly.dependences import sets
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.compiler.poly.isl_numbers import count, isl_text
 from polygym.cost.limit.flows import MOST_OPERATIONS
@@ -47,6 +48,4 @@ def _points(text: str, sizes: tuple[tuple[str, int], ...]) -> int:
 
 def all_points(found: isl.UnionSet, sizes: Sizes) -> int:
     """Return how many points the sets of a union have together."""
-    parts: list[isl.Set] = []
-    found.foreach_set(parts.append)
-    return sum(points(part, sizes) for part in parts)
+    return sum(points(part, sizes) for part in sets(found))

@@ -15,6 +15,7 @@ import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes
 from polygym.compiler.ir.expr import Update
+from polygym.compiler.poly.dependences import sets
 from polygym.compiler.poly.isl_budget import attempt
 from polygym.cost.limit.flows import MOST_OPERATIONS, Flows
 from polygym.cost.limit.points import all_points
@@ -46,9 +47,7 @@ def traffic(flows: Flows, sizes: Sizes) -> Traffic:
         elements = leaf.fresh.intersect_domain(isl.UnionSet.from_set(live)).range()
         read[name] = read[name].union(elements) if name in read else elements
     written: dict[str, isl.UnionSet] = {}
-    parts: list[isl.Set] = []
-    _certain(flows).range().foreach_set(parts.append)
-    for part in parts:
+    for part in sets(_certain(flows).range()):
         written[part.get_tuple_name()] = isl.UnionSet.from_set(part)
     return Traffic(_bytes(flows, read, sizes), _bytes(flows, written, sizes))
 

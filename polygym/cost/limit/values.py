@@ -29,6 +29,7 @@ import islpy as isl
 
 from polygym.compiler.ir.expr import Access, IteratorValue, Load
 from polygym.compiler.ir.scop import Statement
+from polygym.compiler.poly.dependences import maps
 from polygym.compiler.poly.isl_numbers import isl_text
 from polygym.cost.limit.flows import Flows, Leaf, certain
 
@@ -155,7 +156,4 @@ def recurrent(flows: Flows) -> frozenset[str]:
 
 def parts_of(relation: isl.UnionMap | None) -> list[isl.Map]:
     """Return the maps of a union, one for each pair of spaces; none of nothing."""
-    found: list[isl.Map] = []
-    if relation is not None:
-        relation.foreach_map(found.append)
-    return found
+    return [] if relation is None else maps(relation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
-from polygym.compiler.codegen.contraction import contract
+from polygym.compiler.codegen.contraction import legal_under
 from polygym.compiler.codegen.pipeline import compile_program, lower
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.ir.types import ScalarType
@@ -53,8 +53,7 @@ def compile_schedule(
 
 def legal_schedule(program: Program, schedule: Schedule) -> LegalSchedule:
     """Return a schedule as code is made of it: where its plan says so, with smaller arrays."""
-    legal = LegalSchedule(program.scop, schedule)
-    return contract(legal) if program.storage.contracts else legal
+    return legal_under(program.storage, program.scop, schedule)
 
 
 def _compile(

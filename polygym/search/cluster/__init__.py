@@ -8,8 +8,8 @@ busy with ``jobs``. Of a sweep, ``sweep_tasks`` are done on nodes and send ``swe
 ``sweep_supply`` has the jobs (``runs`` are what is left), ``sweep_book`` writes down what comes,
 ``sweeping`` is all of it; of a collection, a node makes a ``visit_task``, ``visit_supply`` has
 them, ``collecting`` is all of it; for a tuner, ``bench_tasks`` measure the batches of
-``bench_supply``, and ``benches`` are all of it. ``endings`` of episodes are measured while agents
-go on.
+``bench_supply``, of which ``bench_data`` is the JSON, and ``benches`` are all of it. ``endings`` of
+episodes are measured while agents go on.
 ``status`` says how a cluster is, without disturbing it.
 """
 

@@ -10,6 +10,7 @@ from math import inf
 from polygym.episodes.kernels import Source
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.evaluator import Choice
+from polygym.search.cluster.bench_data import options_json, source_json
 from polygym.search.cluster.jobs import FAILED, Job, Json
 from polygym.search.cluster.kinds import Kind
 from polygym.search.cluster.texts import Sent
@@ -25,20 +26,8 @@ def asked(
     """Return choices of a program, and how they are to be measured, as data for a worker."""
     return {
         "program": sent.program(worker, source.target),
-        "source": {
-            "function": source.function,
-            "dataset": str(source.dataset),
-            "parameters": [list(one) for one in source.parameters],
-            "splitting": str(source.splitting),
-            "storage": str(source.storage),
-        },
-        "options": {
-            "threads": options.threads,
-            "timeout_factor": options.timeout_factor,
-            "compile_seconds": options.compile_seconds,
-            "mapping": str(options.mapping),
-            "compile_memory": options.compile_memory,
-        },
+        "source": source_json(source),
+        "options": options_json(options),
         "choices": [[str(schedule), str(mapping)] for schedule, mapping in choices],
     }
 

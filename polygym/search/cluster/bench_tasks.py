@@ -10,15 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf
 
-from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.poly.schedule import parse
-from polygym.compiler.poly.splitting.cuts import WHOLE, parse_splitting
-from polygym.compiler.storage.plan import parse_storage
-from polygym.episodes.kernels import Source
-from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.programs import Program
+from polygym.search.cluster.bench_data import options_from_json, source_from_json
 from polygym.search.cluster.jobs import Json
 from polygym.search.cluster.texts import Texts
 from polygym.search.tune.bench import LocalBench, open_here
@@ -39,24 +35,9 @@ class Open:
         key += repr(job["options"])
         if self.program is None or self.bench is None or key != self.key:
             self.close()
-            found, options = job["source"], job["options"]
-            source = Source(
-                texts.place(job["program"]),
-                found["function"],
-                Dataset.parse(found["dataset"]),
-                tuple((str(name), int(value)) for name, value in found["parameters"]),
-                parse_splitting(found["splitting"]) if found["splitting"] else WHOLE,
-                parse_storage(found["storage"]),
-            )
-            program = source.load()
-            evaluation = EvaluationOptions(
-                threads=options["threads"],
-                timeout_factor=options["timeout_factor"],
-                compile_seconds=options["compile_seconds"],
-                mapping=parse_mapping(options["mapping"]),
-                compile_memory=options["compile_memory"],
-            )
-            bench = self.stack.enter_context(open_here(program, evaluation, None))
+            program = source_from_json(texts.place(job["program"]), job["source"]).load()
+            options = options_from_json(job["options"])
+            bench = self.stack.enter_context(open_here(program, options, None))
             self.key, self.program, self.bench = key, program, bench
         return self.program, self.bench
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polygym.closing import Closing
 from polygym.compiler.codegen.common.mapping import Mapping
@@ -26,7 +27,7 @@ from polygym.search.cluster.bench_supply import asked
 from polygym.search.cluster.fleet import Fleet
 from polygym.search.cluster.jobs import FAILED, Job, Json
 from polygym.search.cluster.kinds import Kind
-from polygym.search.cluster.sweeping import most_frequent
+from polygym.search.cluster.members import most_frequent
 from polygym.search.cluster.texts import Sent
 
 _MOST = 8  # questions of a batch
@@ -213,10 +214,6 @@ class Waiting:
         return self.of.ask(source, options, schedule, mapping)
 
 
-_scops: dict[Source, Scop] = {}
-
-
+@lru_cache(maxsize=64)
 def _scop(source: Source) -> Scop:
-    if source not in _scops:
-        _scops[source] = source.load().scop
-    return _scops[source]
+    return source.load().scop

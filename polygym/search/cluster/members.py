@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -41,6 +42,12 @@ class Greeting:
     sources: str
     system: str
     seconds: float
+
+
+def most_frequent(greetings: tuple[Greeting, ...], key: str = "") -> Greeting:
+    """Return the greeting of the kind of which there are most nodes, or of the kind of a key."""
+    counts = Counter(one.kind.key for one in greetings)
+    return max(greetings, key=lambda one: (one.kind.key == key, counts[one.kind.key]))
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,6 @@ it does not matter who plays which episodes, nor how often a node dies.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -24,12 +23,6 @@ from polygym.search.sweep.store import Store, now
 
 _SHOW_SECONDS = 1.0
 _SHOW_SHARE = 0.02
-
-
-def most_frequent(greetings: tuple[Greeting, ...], key: str = "") -> Greeting:
-    """Return the greeting of the kind of which there are most nodes, or of the kind of a key."""
-    counts = Counter(one.kind.key for one in greetings)
-    return max(greetings, key=lambda one: (one.kind.key == key, counts[one.kind.key]))
 
 
 def run_of(greeting: Greeting) -> Run:

@@ -37,10 +37,7 @@ class Conditions:
         limits = self.options.limits
         return {
             "seed": self.seed,
-            "threads": self.measuring.threads,
-            "timeout_factor": self.measuring.timeout_factor,
-            "compile_seconds": self.measuring.compile_seconds,
-            "mapping": str(self.measuring.mapping),
+            **measuring_json(self.measuring),
             "max_coefficient": self.options.max_coefficient,
             "max_dimensions": self.options.max_dimensions,
             "max_rays": limits.rays,
@@ -58,13 +55,28 @@ def conditions_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "seed": data["seed"],
         "options": TaskOptions(data["max_coefficient"], data["max_dimensions"], limits),
-        "measuring": EvaluationOptions(
-            threads=data["threads"],
-            timeout_factor=data["timeout_factor"],
-            compile_seconds=data["compile_seconds"],
-            mapping=parse_mapping(data["mapping"]),
-        ),
+        "measuring": measuring_from_json(data),
     }
+
+
+def measuring_json(measuring: EvaluationOptions) -> dict[str, Any]:
+    """Return how schedules are judged as plain data, but for the memory that a compile may take."""
+    return {
+        "threads": measuring.threads,
+        "timeout_factor": measuring.timeout_factor,
+        "compile_seconds": measuring.compile_seconds,
+        "mapping": str(measuring.mapping),
+    }
+
+
+def measuring_from_json(data: Mapping[str, Any]) -> EvaluationOptions:
+    """Return what :func:`measuring_json` wrote; raises what :func:`conditions_from_json` does."""
+    return EvaluationOptions(
+        threads=data["threads"],
+        timeout_factor=data["timeout_factor"],
+        compile_seconds=data["compile_seconds"],
+        mapping=parse_mapping(data["mapping"]),
+    )
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:

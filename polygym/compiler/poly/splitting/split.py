@@ -148,13 +148,7 @@ def _free_names(name: str, scop: Scop) -> Iterator[str]:
 
     Whether a name is new is decided for all of them alike.
     """
-    known = {
-        *(one.name for one in scop.parameters),
-        *(one.name for one in scop.arrays),
-        *(one.name for one in scop.statements),
-        *(iterator for one in scop.statements for iterator in one.iterators),
-        *scop.signature,
-    }
+    known = scop.names
     bar = "_"
     while any(f"{name}{bar}{number}" in known for number in range(_MOST_PIECES)):
         bar += "_"

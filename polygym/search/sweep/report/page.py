@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from html import escape
 
 from polygym.compiler.codegen.common.mapping import TOLERANCES
+from polygym.cost.limit.bound import share_text
 from polygym.errors import InternalError
 from polygym.measure.worker.outcome import Status
 from polygym.search.sweep.report.figures import Figure, many
@@ -187,7 +188,9 @@ def _numbers(found: Sequence[KernelSummary]) -> str:
         cards.append((_ratio(mean_over(found, name)), notes))
     if (reached := mean_of_limit(found)) is not None:
         count = sum(one.of_limit is not None for one in found)
-        cards.append((_percent(reached), ["of the limit", f"the best of {many(count, 'program')}"]))
+        cards.append(
+            (share_text(reached), ["of the limit", f"the best of {many(count, 'program')}"])
+        )
     shown = "".join(
         f'<div class="number"><b>{escape(value)}</b>'
         + "".join(f"<span>{escape(note)}</span>" for note in notes)
@@ -237,7 +240,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
             _ratio(one.best),
             *(_ratio(one.references.get(name)) for name in names),
             _ratio(one.over_isl),
-            *[_percent(one.of_limit), one.bound_by or "-"] * limited,
+            *[share_text(one.of_limit), one.bound_by or "-"] * limited,
             str(one.explored),
             str(one.distinct),
             str(one.ok),
@@ -257,7 +260,7 @@ def _table(found: Sequence[KernelSummary]) -> str:
         _ratio(mean_best(found)),
         *(_ratio(mean_reference(found, name)) for name in names),
         _ratio(mean_over(found, ISL)),
-        *[_percent(mean_of_limit(found)), ""] * limited,
+        *[share_text(mean_of_limit(found)), ""] * limited,
     ]
     sums = [
         sum(one.explored for one in found),
@@ -325,10 +328,6 @@ def _each(texts: Iterable[str]) -> str:
 
 def _cells(cells: Iterable[str]) -> str:
     return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.3g} %"
 
 
 def _ratio(value: float | None) -> str:
