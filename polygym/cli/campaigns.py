@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from polygym.cli.clusters import fleet_on
 from polygym.cli.output import say
 from polygym.search.cluster.address import Address
-from polygym.search.cluster.kinds import this_kind
-from polygym.search.cluster.members import most_frequent
-from polygym.search.cluster.sweeping import FleetCampaign, run_of
 from polygym.search.sweep.beginning import Begun, begun
 from polygym.search.sweep.campaign import Campaign
 from polygym.search.sweep.cores import Plan, plan_cores, usable_cores
@@ -23,7 +20,10 @@ from polygym.search.sweep.opening import kept_kind
 from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.setting import SweepSetting
 
-AtWork: TypeAlias = tuple[Campaign | FleetCampaign, Begun]
+if TYPE_CHECKING:
+    from polygym.search.cluster.sweeping import FleetCampaign
+
+AtWork: TypeAlias = "tuple[Campaign | FleetCampaign, Begun]"
 """What sweeps, and the store that it has begun with."""
 
 
@@ -53,6 +53,8 @@ def _here(out: Path, setting: SweepSetting, orders: Orders, plan: Plan) -> Itera
     """Give the campaign on this machine."""
     with begun(out, setting, orders) as sweep:
         if kept_kind(out):  # a cluster's, of which this machine has to be a node or like one
+            from polygym.search.cluster.kinds import this_kind
+
             sweep.store.keep_kind(this_kind().key, str(this_kind()))
         yield Campaign(sweep.store, setting, orders, plan, sweep.lock), sweep
 
@@ -60,6 +62,9 @@ def _here(out: Path, setting: SweepSetting, orders: Orders, plan: Plan) -> Itera
 @contextmanager
 def _there(out: Path, setting: SweepSetting, orders: Orders, on: Address) -> Iterator[AtWork]:
     """Give the campaign on a cluster, whose nodes have been heard of."""
+    from polygym.search.cluster.members import most_frequent
+    from polygym.search.cluster.sweeping import FleetCampaign, run_of
+
     with fleet_on(on) as fleet:
         chosen = most_frequent(fleet.assemble(), kept_kind(out))
         orders = _with_jobs(orders, fleet.workers)

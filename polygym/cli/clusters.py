@@ -1,17 +1,21 @@
-"""``--on``: have a command's work done by a cluster, and say how its nodes are."""
+"""``--on``: have a command's work done by a cluster.
+
+What a fleet is made of is imported for those that ask for one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from polygym.cli.output import say
 from polygym.search.cluster.address import Address, parse_address
-from polygym.search.cluster.fleet import Fleet
-from polygym.search.cluster.ray_transport import RayTransport, expect_ray
+
+if TYPE_CHECKING:
+    from polygym.search.cluster.fleet import Fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +35,8 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> Addres
     """Return the cluster that a word names."""
     if value is None:
         return None
+    from polygym.search.cluster.ray_transport import expect_ray
+
     found = parse_address(value)
     expect_ray()
     return found
@@ -39,5 +45,8 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> Addres
 @contextmanager
 def fleet_on(address: Address) -> Iterator[Fleet]:
     """Give the fleet of a cluster, which is let go of at the end."""
+    from polygym.search.cluster.fleet import Fleet
+    from polygym.search.cluster.ray_transport import RayTransport
+
     with Fleet(RayTransport(address.text), lambda text: say(text, err=True)) as fleet:
         yield fleet

@@ -25,8 +25,6 @@ from polygym.measure.worker.foreign_load import LoadWatch
 from polygym.programs.comprehensions import definition_of, is_comprehension
 from polygym.programs.wording import without_parameters
 from polygym.search.cluster.address import Address
-from polygym.search.cluster.benches import FleetBenches
-from polygym.search.cluster.members import most_frequent
 from polygym.search.explore.setting import Setting
 from polygym.search.tune import Plan, Progress, Tuned
 from polygym.search.tune.bench import Opener, open_here
@@ -59,6 +57,9 @@ def tune_and_report(
         waiting: Callable[[], AbstractContextManager[None]] = stop.allowed
         kind = None
         if on is not None:
+            from polygym.search.cluster.benches import FleetBenches
+            from polygym.search.cluster.members import most_frequent
+
             fleet = stack.enter_context(fleet_on(on))
             kind = most_frequent(fleet.assemble()).kind
             opener = FleetBenches(fleet, kind, source, lambda: bool(stop.number))

@@ -19,7 +19,6 @@ from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.address import Address
-from polygym.search.cluster.collecting import FleetCollection
 from polygym.search.corpus.collect import Collected, Collection, CollectPlan
 from polygym.search.corpus.held_out import TEST_KERNELS
 from polygym.search.corpus.plan import LEAST_WORK, MOST_WORK, Choice
@@ -142,13 +141,14 @@ def command(
                 latest[:] = [collected]
                 show()
 
-            collection = (
-                Collection(corpus, plan, report, stop.allowed)
-                if fleet is None
-                else FleetCollection(
+            if fleet is None:
+                collection = Collection(corpus, plan, report, stop.allowed)
+            else:
+                from polygym.search.cluster.collecting import FleetCollection
+
+                collection = FleetCollection(
                     corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.number)
                 )
-            )
             collection.run()
         document = _document(file, collection, corpus.count() - before)
     counts = collection.statuses
