@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polygym.cli.alarm import alarm
 from polygym.cli.answer import Answer
@@ -32,6 +33,9 @@ from polygym.search.tune.folder import TuningFiles, document, tune_in
 from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
 
+if TYPE_CHECKING:
+    from polygym.search.cluster.kinds import Kind
+
 # What a record names as the policy where none was at work; a replay does not need it.
 _NO_POLICY = "uniform"
 
@@ -53,17 +57,7 @@ def tune_and_report(
     seeds = () if builder is None else builder.seeds(sizes)
     stop, machine, found = Stop(), LoadWatch(), None
     with ExitStack() as stack:
-        opener: Opener = open_here
-        waiting: Callable[[], AbstractContextManager[None]] = stop.allowed
-        kind = None
-        if on is not None:
-            from polygym.search.cluster.benches import FleetBenches
-            from polygym.search.cluster.members import most_frequent
-
-            fleet = stack.enter_context(fleet_on(on))
-            kind = most_frequent(fleet.assemble()).kind
-            opener = FleetBenches(fleet, kind, source, lambda: bool(stop.number))
-            waiting = nullcontext
+        opener, waiting, kind = _bench(source, on, stop, stack)
         node = "" if kind is None else str(kind)
         if out is None or not resumed:
             files = TuningFiles.begin(setting, plan, out, seeds, node)
@@ -105,6 +99,20 @@ def tune_and_report(
     if stop.number:
         say(f"interrupted; to go on: the same, with --out {files.folder} --resume", err=True)
     return Answer(code)
+
+
+def _bench(
+    source: Source, on: Address | None, stop: Stop, stack: ExitStack
+) -> tuple[Opener, Callable[[], AbstractContextManager[None]], Kind | None]:
+    """Return what measures candidates, what one waits in for it, and the kind of the nodes."""
+    if on is None:
+        return open_here, stop.allowed, None
+    from polygym.search.cluster.benches import FleetBenches
+    from polygym.search.cluster.members import most_frequent
+
+    fleet = stack.enter_context(fleet_on(on))
+    kind = most_frequent(fleet.assemble()).kind
+    return FleetBenches(fleet, kind, source, lambda: bool(stop.number)), nullcontext, kind
 
 
 def _builder(

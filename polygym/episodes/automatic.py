@@ -158,7 +158,7 @@ def _promises(scop: Scop, schedules: list[Schedule], setting: _Setting) -> list[
     vectors = np.array([seen[place] for place in there])
     of_trees = model.scores(vectors).mean(axis=0)
     of_network = networks.shipped().candidates.scores(vectors).mean(axis=0)
-    found = nothing
+    found = nothing.copy()
     for row, place in enumerate(there):
         ahead = (float(of_trees[row] - of_trees[0]), float(of_network[row] - of_network[0]))
         found[place] = promise_of(*ahead)

@@ -28,7 +28,7 @@ from polygym.cli.output import (
     working,
 )
 from polygym.cli.outputs import figures_of, not_finite, remark_on
-from polygym.cli.schedules import mapping_in, schedule_maker
+from polygym.cli.schedules import Given, mapping_in, schedule_maker
 from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
@@ -128,15 +128,8 @@ def command(
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     program = program_in_pieces(program, cutter, schedule_text)
     program = with_storage(program, storage, storage_limit, schedule_text)
-    said = mapping_in(schedule_text)
-    tuned = chosen_mapping(mapping, said or DEFAULT, threads)
-    given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), tuned)
-    schedule, in_order = given.schedule, given.schedule == original(program.scop)
-    # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
-    as_it_stands = in_order and given.choice is None and said is None
-    mapping = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
-    is_written = program.source is None
-    is_original = is_written and in_order and replace(mapping, threads=1) == SEQUENTIAL
+    given, mapping, is_original = _given(program, schedule_text, mapping, threads)
+    schedule = given.schedule
     start = time.perf_counter()
     with working("compiling"):
         problem, candidate = code_within(
@@ -177,6 +170,21 @@ def command(
         return Answer(code, report)
     _print(report, outcome, limit)
     return Answer(code)
+
+
+def _given(
+    program: Program, schedule_text: str, mapping: Mapping | None, threads: int
+) -> tuple[Given, Mapping, bool]:
+    """Return the schedule, its mapping, and whether they are what the baseline is anyway."""
+    said = mapping_in(schedule_text)
+    tuned = chosen_mapping(mapping, said or DEFAULT, threads)
+    given = schedule_maker(schedule_text)(program.scop, dict(program.parameters), tuned)
+    in_order = given.schedule == original(program.scop)
+    # The order of the text runs as it stands, unless it was chosen for what a mapping makes of it.
+    as_it_stands = in_order and given.choice is None and said is None
+    chosen = chosen_mapping(mapping, SEQUENTIAL, threads) if as_it_stands else tuned
+    is_sequential = replace(chosen, threads=1) == SEQUENTIAL
+    return given, chosen, program.source is None and in_order and is_sequential
 
 
 def _compiled(
