@@ -7,7 +7,8 @@ the table and ``products``, ``windows`` and ``sums`` are the kinds, and the ``fu
 elements that follow. It is made ``simpler`` and written as a comprehension (``texts``), of which
 ``kernels`` makes machine code. ``plan`` says where arrays lie, ``memory`` which share theirs;
 ``steps`` describes what runs, and ``compiled`` is what is called.
-``timed`` asks the measuring worker how long an operator takes.
+``timed`` asks the measuring worker how long an operator takes; ``tuned`` has it time the ``forms``
+that a kernel may have, and the fastest is taken from then on.
 """
 
 from polygym.graphs.running.compile import compile_model
