@@ -51,7 +51,7 @@ class Node:
 
     def has(self, place: int) -> bool:
         """Whether an input is given."""
-        return place < len(self.values) and self.values[place] is not None
+        return 0 <= place < len(self.values) and self.values[place] is not None
 
     def term(self, place: int) -> Term:
         """Return an input as a node; what is known becomes a weight."""
