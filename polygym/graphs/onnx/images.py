@@ -92,6 +92,7 @@ def windows(node: Node, size: Two, kernel: Two, rank: int) -> Windows:
 
 
 def restored(node: Node, y: Term, rank: int) -> Term:
+    """Return what became of an image as one of as many dimensions as it had."""
     shape = node.builder.shape(y)
     return y if rank == 2 else node.builder.reshaped(y, (*shape[:2], shape[3]))
 

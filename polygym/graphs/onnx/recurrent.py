@@ -57,7 +57,7 @@ def _of_state(one: _Direction, state: Term) -> Term:
 
 
 def _lstm(one: _Direction, given: Term, state: Term, cell: Term | None) -> tuple[Term, Term | None]:
-    """c' = f c + i g, h' = o tanh(c'), with gates i, o, f, g in this order."""
+    """Return c' = f c + i g, h' = o tanh(c'), with gates i, o, f, g in this order."""
     assert cell is not None, "an LSTM has cells"
     node, (gate, inner, last) = one.node, one.functions
     total = node.pairwise("add", given, _of_state(one, state))
@@ -69,7 +69,7 @@ def _lstm(one: _Direction, given: Term, state: Term, cell: Term | None) -> tuple
 
 
 def _gru(one: _Direction, given: Term, state: Term, cell: Term | None) -> tuple[Term, Term | None]:
-    """h' = (1 - z) n + z h, with gates z, r and n = g(x + r · (h R + b))."""
+    """Return h' = (1 - z) n + z h, with gates z, r and n = g(x + r · (h R + b))."""
     node, (gate, inner) = one.node, one.functions
     (z, r, n), (z_of, r_of, n_of) = _gates(one, given, 3), _gates(one, _of_state(one, state), 3)
     z = node.make(gate, node.pairwise("add", z, z_of))
@@ -80,7 +80,7 @@ def _gru(one: _Direction, given: Term, state: Term, cell: Term | None) -> tuple[
 
 
 def _rnn(one: _Direction, given: Term, state: Term, cell: Term | None) -> tuple[Term, Term | None]:
-    """h' = g(x + h R + b)."""
+    """Return h' = g(x + h R + b)."""
     node = one.node
     total = node.pairwise("add", given, _of_state(one, state))
     return node.make(one.functions[0], total), cell

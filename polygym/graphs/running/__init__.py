@@ -8,7 +8,8 @@ elements that follow. It is made ``simpler`` and written as a comprehension (``t
 ``kernels`` makes machine code. ``plan`` says where arrays lie, ``memory`` which share theirs;
 ``steps`` describes what runs, and ``compiled`` is what is called.
 ``timed`` asks the measuring worker how long an operator takes; ``tuned`` has it time the ``forms``
-that a kernel may have, and the fastest is taken from then on.
+that a kernel may have, and the fastest is taken from then on. ``profiled`` says where the time of
+a model goes.
 """
 
 from polygym.graphs.running.compile import compile_model

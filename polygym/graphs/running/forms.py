@@ -1,10 +1,11 @@
 """Forms of a kernel: the same sums in the same order, mapped to the machine in another way.
 
 What the compiler decides by itself is the usual form. A form may say some words of the mapping, and
-may have the weights of a convolution *turned*: (c, y, x, f) instead of (f, c, y, x), so that what
-vectors across filters read lies together, and need not be copied at every call. Which is the
-fastest depends on the machine more than on anything that is known ahead, so the clock decides
-(:mod:`polygym.graphs.running.tuned`); what it said is kept, and looked up when a model is compiled.
+may have the weights of a convolution in *blocks* of b filters: (f / b, c, y, x, b) instead of
+(f, c, y, x), so that what vectors across filters read lies together, one after the other, and need
+not be copied at every call. Which is the fastest depends on the machine more than on anything that
+is known ahead, so the clock decides (:mod:`polygym.graphs.running.tuned`); what it said is kept,
+and looked up when a model is compiled.
 
 No form changes the order of a sum: results are the same, bit for bit.
 """
@@ -19,53 +20,39 @@ import numpy as np
 
 from polygym.graphs.running.groups import Group
 from polygym.graphs.running.operations import Operation
-from polygym.graphs.running.views import Source, View, permuted, plain
+from polygym.graphs.running.views import Source, View, plain
 from polygym.tc.times import TimeStore, user_times
 
-__all__ = ["FORMS", "USUAL", "Form", "Forms", "Turner", "has_forms", "user_forms"]
+__all__ = ["FORMS", "USUAL", "Blocker", "Form", "Forms", "has_forms", "user_forms"]
 
 _GAIN = 0.97
 """Which part of the usual form's time another one takes at most, to be preferred."""
 
-_FILTERS = 16
-"""Filters from which on they fill a vector."""
-
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a kernel is written: weights turned or not, and the words of its mapping."""
+    """How a kernel is written: filters in blocks of so many (0: as they come), and a mapping."""
 
-    turned: bool = False
+    block: int = 0
     words: str = ""
 
     def __str__(self) -> str:
         """Return its name.
 
-        >>> str(Form(True, "pack=off")), str(Form())
-        ('turned pack=off', 'usual')
+        >>> str(Form(32, "pack=off")), str(Form())
+        ('blocks=32 pack=off', 'usual')
         """
-        return " ".join(["turned"] * self.turned + [self.words] * bool(self.words)) or "usual"
+        parts = [f"blocks={self.block}"] * bool(self.block) + [self.words] * bool(self.words)
+        return " ".join(parts) or "usual"
 
 
 USUAL = Form()
 
 FORMS = (
     USUAL,
-    *(
-        Form(words=words)
-        for words in (
-            "separate=on",
-            "pack=off",
-            "pack=off separate=on",
-            "unroll_jam=8",
-            "vector_copies=1",
-            "parallel=static",
-        )
-    ),
-    *(
-        Form(True, words)
-        for words in ("", "pack=off", "pack=off separate=on", "pack=off parallel=static")
-    ),
+    *(Form(words=words) for words in ("pack=off", "vector_copies=1", "unroll_jam=8")),
+    *(Form(16, words) for words in ("", "pack=off", "parallel=static")),
+    *(Form(32, words) for words in ("", "pack=off")),
 )
 """All that are tried, the usual one first."""
 
@@ -106,38 +93,36 @@ def has_forms(group: Group) -> bool:
 
 
 @dataclass
-class Turner:
-    """Turns weights that are known, each once; ``constants`` are theirs and the model's."""
+class Blocker:
+    """Puts weights that are known into blocks, each once; ``constants`` are theirs and others."""
 
     constants: MutableMapping[Source, np.ndarray[Any, Any]]
-    _made: dict[View, View] = field(default_factory=dict)
+    _made: dict[tuple[View, int], View] = field(default_factory=dict)
 
     @staticmethod
-    def over(constants: Mapping[Source, np.ndarray[Any, Any]]) -> Turner:
+    def over(constants: Mapping[Source, np.ndarray[Any, Any]]) -> Blocker:
         """Return one that adds to a copy of what is known."""
-        return Turner(dict(constants))
+        return Blocker(dict(constants))
 
-    def turned(self, group: Group) -> Group | None:
-        """Return a group whose convolution reads turned weights, if there are any to turn."""
+    def blocked(self, group: Group, block: int) -> Group | None:
+        """Return a group whose convolution reads weights in blocks; None where there are none."""
         head = group.head
         if head is None or head.head != "conv":
             return None
-        w = self._weights(head.operands[1])
-        if w is None:
-            return None
-        other = Operation(head.head, head.literals, (head.operands[0], w), head.result)
-        members = [other if one is head else one for one in group.members]
-        return replace(
-            group, root=other if group.root is head else group.root, members=members, head=other
-        )
-
-    def _weights(self, w: View) -> View | None:
+        image, w = head.operands
         known = self.constants.get(w.source)
-        if known is None or not w.is_plain or w.shape[0] < _FILTERS:
+        is_whole = known is not None and w.is_plain and image.shape[1] == w.shape[1]
+        if known is None or not is_whole or w.shape[0] % block:
             return None
-        if w not in self._made:
-            whole = np.ascontiguousarray(w.seen(known.reshape(-1)).transpose(1, 2, 3, 0))
+        if (w, block) not in self._made:
+            filters, *rest = w.shape
+            parts = w.seen(known.reshape(-1)).reshape(filters // block, block, *rest)
+            whole = np.ascontiguousarray(parts.transpose(0, 2, 3, 4, 1))
             source = Source(whole.shape, w.dtype)
             self.constants[source] = whole
-            self._made[w] = permuted(plain(source), (3, 0, 1, 2))
-        return self._made[w]
+            self._made[w, block] = plain(source)
+        operands = image, self._made[w, block]
+        other = Operation(head.head, head.literals, operands, head.result)
+        members = [other if one is head else one for one in group.members]
+        root = other if group.root is head else group.root
+        return replace(group, root=root, members=members, head=other)

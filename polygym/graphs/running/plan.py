@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.ir.types import DTYPES
-from polygym.graphs.running.forms import USUAL, Form, Forms, Turner, has_forms
+from polygym.graphs.running.forms import USUAL, Blocker, Form, Forms, has_forms
 from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import Traced
@@ -97,10 +97,10 @@ def laid_out(model: Traced, threads: int, fuse: bool, forms: Forms | None = None
 
 
 def formed(
-    group: Group, form: Form, threads: int, turner: Turner, updated: View | None = None
+    group: Group, form: Form, threads: int, blocker: Blocker, updated: View | None = None
 ) -> tuple[Nest, Recipe, list[View]] | None:
-    """Return the kernel of a group in some form; None if there are no weights to turn."""
-    chosen = turner.turned(group) if form.turned else group
+    """Return the kernel of a group in some form; None if there are no such weights."""
+    chosen = blocker.blocked(group, form.block) if form.block else group
     if chosen is None:
         return None
     nest, views = nest_of(chosen, updated)
@@ -114,7 +114,7 @@ class _Planner:
     threads: int
     fuse: bool
     forms: Forms | None = None
-    turner: Turner = field(init=False)
+    blocker: Blocker = field(init=False)
     places: dict[Source, Place] = field(default_factory=dict)
     shared: set[Storage] = field(default_factory=set)
     arena: list[Storage] = field(default_factory=list)
@@ -123,7 +123,7 @@ class _Planner:
 
     def __post_init__(self) -> None:
         """Know the constants."""
-        self.turner = Turner.over(self.model.constants)
+        self.blocker = Blocker.over(self.model.constants)
 
     def layout(self) -> Layout:
         """Return the steps, and storages with the first and the last step that needs them."""
@@ -181,7 +181,7 @@ class _Planner:
     def _place(self, source: Source) -> Place:
         """Return where an array lies; a new one gets a block of its own."""
         if source not in self.places:
-            known = self.turner.constants.get(source)
+            known = self.blocker.constants.get(source)
             if known is None:
                 storage = Storage(Kind.ARENA, len(self.arena), _bytes(source))
                 self.arena.append(storage)
@@ -209,14 +209,14 @@ class _Planner:
 
     def _kernel(self, group: Group, updated: View | None) -> tuple[Nest, Recipe, list[View]]:
         """Return the kernel of a group in the form that is the fastest as far as is known."""
-        usual = formed(group, USUAL, self.threads, self.turner, updated)
-        assert usual is not None, "nothing is turned"
+        usual = formed(group, USUAL, self.threads, self.blocker, updated)
+        assert usual is not None, "nothing is in blocks"
         if self.forms is None or not has_forms(group):
             return usual
         form = self.forms.of(usual[1].text)
         if form == USUAL:
             return usual
-        return formed(group, form, self.threads, self.turner, updated) or usual
+        return formed(group, form, self.threads, self.blocker, updated) or usual
 
     def _copies(self, root: Operation) -> Iterable[Copy]:
         axis, start = _axis(root), 0

@@ -49,6 +49,8 @@ def conv(operation: Operation, draft: Draft) -> Body:
     """
     stride = [int(one) for one in operation.literals]
     x, w = operation.operands
+    if len(w.shape) == 5:
+        return _conv_in_blocks(operation, draft)
     count, filters, height, width = operation.result.shape
     inner = w.shape[1]
     groups = x.shape[1] // inner
@@ -73,3 +75,20 @@ def conv(operation: Operation, draft: Draft) -> Body:
         value = joined("({0} + {1})", [Apply("{0} * {1}", term) for term in terms])
     body = reduced(operation, at, extents, "+=!", value, (n, filter_, h, v))
     return replace(body, in_place=w.shape[2:] == (1, 1))
+
+
+def _conv_in_blocks(operation: Operation, draft: Draft) -> Body:
+    """Return a convolution in one group by weights in blocks of filters, (q, c, y, x, f)."""
+    stride = [int(one) for one in operation.literals]
+    x, w = operation.operands
+    count, _, height, width = operation.result.shape
+    blocks, inner, *window, block = w.shape
+    extents = {"n": count, "q": blocks, "f": block, "h": height, "w": width}
+    at = tuple(extents)
+    extents |= {"c": inner, "y": window[0], "x": window[1]}
+    n, q, f, h, v, c, down, across = (index(name) for name in extents)
+    left = draft.read(x, (n, c, h * stride[0] + down, v * stride[1] + across))
+    right = draft.read(w, (q, c, down, across, f))
+    value = Apply("{0} * {1}", (left, right))
+    body = reduced(operation, at, extents, "+=!", value, (n, q * block + f, h, v))
+    return replace(body, in_place=window == [1, 1])

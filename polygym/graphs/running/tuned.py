@@ -1,8 +1,8 @@
 """The fastest form of every product and convolution of a model, found by the clock and kept.
 
-Each different kernel is timed in all of its forms by the measuring worker, the best of several runs;
-the few that were fastest then run once more, in turn with the usual one, and of the two times the
-lesser counts. What is kept is every time, so that an ended search goes on where it was.
+Each different kernel is timed in all of its forms by the measuring worker, the best of several
+runs; the few that were fastest then run once more after the usual one, and of two times the lesser
+counts. What is kept is every time, so that an ended search goes on where it was.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from polygym.errors import PolygymError
 from polygym.graphs.ir.model import Model
-from polygym.graphs.running.forms import FORMS, USUAL, Form, Forms, Turner, has_forms
+from polygym.graphs.running.forms import FORMS, USUAL, Blocker, Form, Forms, has_forms
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import traced
 from polygym.graphs.running.plan import Launch, formed, laid_out
@@ -55,13 +55,13 @@ def tune(
     """
     found = []
     known = traced(model.graph, model.weights)
-    turner = Turner.over(known.constants)
+    blocker = Blocker.over(known.constants)
     steps: dict[Recipe, list[Launch]] = {}
     for step in laid_out(known, threads, fuse=True).steps:
         if isinstance(step, Launch) and has_forms(step.group):
             steps.setdefault(step.recipe, []).append(step)
     for recipe, same in steps.items():
-        variants = dict(_variants(same[0], threads, turner))
+        variants = dict(_variants(same[0], threads, blocker))
         _measure(recipe.text, variants, forms, worker or own_worker())
         form = forms.of(recipe.text)
         usual = forms.store.get(forms.key(USUAL, recipe.text)) or 0.0
@@ -72,9 +72,9 @@ def tune(
     return found
 
 
-def _variants(step: Launch, threads: int, turner: Turner) -> Iterator[tuple[Form, Recipe]]:
+def _variants(step: Launch, threads: int, blocker: Blocker) -> Iterator[tuple[Form, Recipe]]:
     for form in FORMS:
-        made = formed(step.group, form, threads, turner)
+        made = formed(step.group, form, threads, blocker)
         if made is not None:
             yield form, made[1]
 

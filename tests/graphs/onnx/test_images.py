@@ -121,7 +121,9 @@ def test_transposed_convolutions(
     added: Any,
     tmp_path: Path,
 ) -> None:
-    assume(all(one < max(step, gap) for one, step, gap in zip(added, strides, dilations)))
+    assume(
+        all(one < max(step, gap) for one, step, gap in zip(added, strides, dilations, strict=True))
+    )
     for axis in range(2):
         wide = (kernel[axis] - 1) * dilations[axis] + 1
         assume((size[axis] - 1) * strides[axis] + wide > pads[axis] + pads[axis + 2])
