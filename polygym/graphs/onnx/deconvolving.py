@@ -134,6 +134,7 @@ def _transposed(node: Node) -> Term:
     if wide == stride and groups == 1 and not any(map(any, around)):
         y = _side_by_side(node, x, known)
     else:
+        node.expect_small(*known.shape[:2], *wide)
         spread = np.zeros((*known.shape[:2], *wide), known.dtype)
         spread[:, :, :: gaps[0], :: gaps[1]] = known
         y = _overlapping(node, x, _turned(spread, groups), stride, around)

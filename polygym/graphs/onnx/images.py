@@ -132,6 +132,7 @@ def _dilated(node: Node, w: Term, gaps: Two) -> Term:
         node.refuse(f"expected a kernel that is a constant where dilations are {list(gaps)}")
     height, width = known.shape[2:]
     extents = (height - 1) * gaps[0] + 1, (width - 1) * gaps[1] + 1
+    node.expect_small(*known.shape[:2], *extents)
     wide = np.zeros((*known.shape[:2], *extents), known.dtype)
     wide[:, :, :: gaps[0], :: gaps[1]] = known
     return node.weight(wide, f"{node.names[1]}-dilated")

@@ -154,6 +154,7 @@ def _local_response(node: Node) -> Term:
     size = node.attribute("size")
     if len(shape) < 3 or size < 1 or node.builder.tensor(x).dtype.startswith("int"):
         node.refuse(f"expected an image of floating-point numbers and a size, found {size}")
+    node.expect_small(size)
     before = (size - 1) // 2
     flat = node.builder.reshaped(x, (shape[0], 1, shape[1], prod(shape[2:])))
     square = node.pairwise("mul", flat, flat)

@@ -66,7 +66,12 @@ def _axes(node: Node, places: tuple[int, int]) -> list[_Axis]:
     found = []
     for place, (axis, scale) in enumerate(zip(axes, scales, strict=True)):
         extent = shape[axis]
-        after = sizes[place] if sizes is not None else int(np.floor(np.float32(extent * scale)))
+        after = (
+            sizes[place]
+            if sizes is not None
+            else int(np.floor(np.float32(min(extent * scale, 1e12))))
+        )
+        node.expect_small(after)
         if after < 1:
             node.refuse(f"expected extents from 1 on, found {after} for axis {axis}")
         if after != extent or scale != 1:

@@ -90,4 +90,6 @@ def translated(node: Node) -> tuple[Term, ...]:
             made = row.translate(node)
     except Inadmissible as error:
         node.refuse(str(error))
+    except (MemoryError, OverflowError) as error:
+        node.refuse(f"expected numbers that fit into memory, found larger ones: {error}")
     return made if isinstance(made, tuple) else (made,)

@@ -107,6 +107,7 @@ def _lower_or_upper(node: Node) -> Term:
     shape = node.builder.shape(x)
     if len(shape) < 2:
         node.refuse(f"expected a matrix, found the shape {list(shape)}")
+    node.expect_small(*shape[-2:])
     shift = int(node.array(1, "the diagonal").reshape(())) if node.has(1) else 0
     keep = np.triu if node.attribute("upper", 1) else np.tril
     mask = keep(np.ones(shape[-2:], node.builder.tensor(x).dtype), shift)
