@@ -1,11 +1,11 @@
 """Forms of a kernel: the same sums in the same order, mapped to the machine in another way.
 
 What the compiler decides by itself is the usual form. A form may say some words of the mapping, and
-may have the weights of a convolution in *blocks* of b filters: (f / b, c, y, x, b) instead of
-(f, c, y, x), so that what vectors across filters read lies together, one after the other, and need
-not be copied at every call. Which is the fastest depends on the machine more than on anything that
-is known ahead, so the clock decides (:mod:`polygym.graphs.running.tuned`); what it said is kept,
-and looked up when a model is compiled.
+may have weights in *blocks* of b filters or columns: (f / b, c, y, x, b) instead of (f, c, y, x),
+(n / b, k, b) instead of (k, n). So what vectors across them read lies together, one after the
+other, and need not be copied at every call. Which is the fastest depends on the machine more than
+on anything that is known ahead, so the clock decides (:mod:`polygym.graphs.running.tuned`); what it
+said is kept, and looked up when a model is compiled.
 
 No form changes the order of a sum: results are the same, bit for bit.
 """
@@ -20,6 +20,7 @@ import numpy as np
 
 from polygym.graphs.running.groups import Group
 from polygym.graphs.running.operations import Operation
+from polygym.graphs.running.products import IN_BLOCKS
 from polygym.graphs.running.views import Source, View, plain
 from polygym.tc.times import TimeStore, user_times
 
@@ -105,24 +106,38 @@ class Blocker:
         return Blocker(dict(constants))
 
     def blocked(self, group: Group, block: int) -> Group | None:
-        """Return a group whose convolution reads weights in blocks; None where there are none."""
+        """Return a group that reads weights in blocks; None where there are none."""
         head = group.head
-        if head is None or head.head != "conv":
+        if head is None or not has_forms(group):
             return None
-        image, w = head.operands
+        x, w = head.operands
         known = self.constants.get(w.source)
-        is_whole = known is not None and w.is_plain and image.shape[1] == w.shape[1]
-        if known is None or not is_whole or w.shape[0] % block:
+        if known is None or not w.is_plain:
             return None
         if (w, block) not in self._made:
-            filters, *rest = w.shape
-            parts = w.seen(known.reshape(-1)).reshape(filters // block, block, *rest)
-            whole = np.ascontiguousarray(parts.transpose(0, 2, 3, 4, 1))
+            whole = _in_blocks(head.head, x, w.seen(known.reshape(-1)), block)
+            if whole is None:
+                return None
             source = Source(whole.shape, w.dtype)
             self.constants[source] = whole
             self._made[w, block] = plain(source)
-        operands = image, self._made[w, block]
-        other = Operation(head.head, head.literals, operands, head.result)
+        literals = head.literals if head.head == "conv" else (IN_BLOCKS,)
+        other = Operation(head.head, literals, (x, self._made[w, block]), head.result)
         members = [other if one is head else one for one in group.members]
         root = other if group.root is head else group.root
         return replace(group, root=root, members=members, head=other)
+
+
+def _in_blocks(
+    head: str, x: View, w: np.ndarray[Any, Any], block: int
+) -> np.ndarray[Any, Any] | None:
+    """Return filters or columns in blocks of so many; None where they do not come out even."""
+    if head == "conv":
+        if x.shape[1] != w.shape[1] or w.shape[0] % block:
+            return None
+        parts = w.reshape(w.shape[0] // block, block, *w.shape[1:])
+        return np.ascontiguousarray(parts.transpose(0, 2, 3, 4, 1))
+    if w.ndim != 2 or w.shape[1] % block:
+        return None
+    parts = w.reshape(w.shape[0], w.shape[1] // block, block)
+    return np.ascontiguousarray(parts.transpose(1, 0, 2))

@@ -24,6 +24,8 @@ CASES: dict[str, Term] = {
     "conv of odd filters": conv(entering("x", 1, 8, 6, 6), weight("w", 9, 8, 3, 3)),
     "conv with an input": conv(entering("x", 1, 8, 6, 6), entering("w", 16, 8, 3, 3)),
     "matmul": matmul(entering("x", 7, 33), weight("w", 33, 20), "relu"),
+    "matmul in blocks": matmul(entering("x", 2, 7, 33), weight("w", 33, 64), "relu"),
+    "matmul by an input": matmul(entering("x", 2, 7, 33), entering("y", 2, 33, 16)),
 }
 
 
@@ -49,7 +51,7 @@ def test_all_forms_compute_the_same(case: str) -> None:
         made = compile_model(model, forms=chosen(CASES[case], form))
         np.testing.assert_array_equal(made(*given), expected)
         texts.add(made.steps[-1].text)
-    is_blocked = case in ("conv", "conv relu", "conv and what follows")
+    is_blocked = case in ("conv", "conv relu", "conv and what follows", "matmul in blocks")
     assert len(texts) == (3 if is_blocked else 1), "blocks of 16 and 32 are other kernels"
 
 
