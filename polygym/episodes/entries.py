@@ -6,6 +6,7 @@ a message says the file, the entry (``program.parameters.n``), what was expected
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from typing import Any
 from polygym.errors import InputError
 
 LARGEST_INTEGER = 2**63 - 1
+
+_VERSION = re.compile(
+    r"[0-9]{1,9}(\.[0-9]{1,9}){1,4}([.+]?(a|b|rc|dev|post)[0-9]{1,9})*(\+[\w.]{1,60})?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,13 @@ class Entries:
         found = self.any(key)
         if not isinstance(found, str):
             raise self.wrong(key, "a text")
+        return found
+
+    def version(self, key: str) -> str:
+        """Return the version of a program, such as 0.3.0 or 0.3.0.dev0."""
+        found = self.text(key)
+        if not _VERSION.fullmatch(found):
+            raise self.wrong(key, "a version such as 0.3.0")
         return found
 
     def one_of(self, key: str, known: Collection[str]) -> str:

@@ -79,7 +79,7 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
     """Return what a record says; ``name`` is its file's, for messages."""
     whole = Entries(name, "", record)
     whole.only((*_WHOLE, *_OF_A_SEARCH))
-    whole.text("polygym")
+    whole.version("polygym")
     decides = whole.one_of("environment", IDS) == OPTIMIZE
     program, process = whole.part("program"), whole.part("process")
     source = _source(program)

@@ -1,13 +1,15 @@
 """An optimised model as a folder: its graph as text, its weights, and what was found about it.
 
 ``graph.txt`` is what :mod:`polygym.graphs.ir.text` writes, ``weights.npz`` the arrays by name,
-``report.json`` the report, with the threads to run under. :func:`load` gives something that is
-called as a function. Nothing in the folder is run on trust: text is parsed, arrays are read without
-pickles, code is compiled here.
+``report.json`` the report, with the threads to run under, and ``sums.json`` a check sum of each of
+them. :func:`load` gives something that is called as a function. Nothing in the folder is run on
+trust: what is not as it was written is refused, text is parsed, arrays are read without pickles,
+code is compiled here.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Saved", "load", "read_model", "save"]
 
-_GRAPH, _WEIGHTS, _REPORT = "graph.txt", "weights.npz", "report.json"
+_GRAPH, _WEIGHTS, _REPORT, _SUMS = "graph.txt", "weights.npz", "report.json", "sums.json"
 
 
 class Saved:
@@ -73,10 +75,12 @@ class Saved:
 def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
     """Write a model into a folder, which is made if there is none.
 
-    Every file is whole or not there; the report, which :func:`load` asks for, comes last.
+    Every file is whole or not there. The sums are taken away first and come last: so a folder in
+    which something was written half way is refused.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
+    (place / _SUMS).unlink(missing_ok=True)
     write_atomically(place / _GRAPH, text_of(model.graph).encode())
     needed = {one.name: model.weights[one.name] for one in model.graph.weights}
     with put_in_place(place / _WEIGHTS) as beside, beside.open("wb") as file:
@@ -85,6 +89,8 @@ def save(folder: Path | str, model: Model, report: Mapping[str, Any]) -> None:
         arrays: dict[str, Any] = {str(place): array for place, array in enumerate(needed.values())}
         np.savez(file, names=names, **arrays)
     write_atomically(place / _REPORT, (json.dumps(dict(report), indent=1) + "\n").encode())
+    sums = {name: _sum(_bytes(place / name)) for name in (_GRAPH, _WEIGHTS, _REPORT)}
+    write_atomically(place / _SUMS, (json.dumps(sums, indent=1) + "\n").encode())
 
 
 def load(folder: Path | str, threads: int | None = None) -> Saved:
@@ -107,14 +113,14 @@ def read_model(place: Path) -> Model:
     Raises:
         InputError: a file is missing or damaged.
     """
-    text = _bytes(place / _GRAPH)
+    text = _whole(place, _GRAPH)
     try:
         graph = parse_graph(text.decode(), str(place / _GRAPH))
     except UnicodeDecodeError as error:
         raise InputError(f"{place / _GRAPH}: expected a graph as text, found {error}") from None
     path = place / _WEIGHTS
     try:
-        with np.load(io.BytesIO(_bytes(path)), allow_pickle=False) as file:
+        with np.load(io.BytesIO(_whole(place, _WEIGHTS)), allow_pickle=False) as file:
             names = json.loads(str(file["names"]))
             weights = {name: file[str(number)] for number, name in enumerate(names)}
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
@@ -127,12 +133,35 @@ def _report(place: Path) -> dict[str, Any]:
         raise InputError(f"{place}: expected a folder that `polygym graph optimize` has written")
     path = place / _REPORT
     try:
-        found = json.loads(_bytes(path))
+        found = json.loads(_whole(place, _REPORT))
     except ValueError as error:
         raise InputError(f"{path}: expected a report as JSON, found {error}") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: expected a report, found {type(found).__name__}")
     return found
+
+
+def _whole(place: Path, name: str) -> bytes:
+    """Return what a file holds, which must be what was written."""
+    contents = _bytes(place / name)
+    try:
+        sums = json.loads(_bytes(place / _SUMS))
+    except ValueError as error:
+        raise InputError(f"{place / _SUMS}: expected check sums as JSON, found {error}") from None
+    expected = sums.get(name) if isinstance(sums, dict) else None
+    if expected is None:
+        raise InputError(f"{place / _SUMS}: expected a check sum of {name}, found none")
+    if (found := _sum(contents)) != expected:
+        raise InputError(
+            f"{place / name}: expected the file as it was written, found that it was changed or "
+            f"damaged since (its sum is {found[:12]}, expected {str(expected)[:12]}): write it "
+            "again with `polygym graph optimize … --out`"
+        )
+    return contents
+
+
+def _sum(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()
 
 
 def _bytes(path: Path) -> bytes:

@@ -42,6 +42,7 @@ def replay(record: Mapping[str, Any], name: str = "record", costs: Any = None) -
     said = Entries(name, "", record)
     read(json.dumps(dict(record)), name)
     said.only(KEYS)
+    said.version("polygym")
     env = _made(said, costs)
     env.reset(seed=None)
     actions = said.items("actions")

@@ -115,6 +115,11 @@ def broadcast(x: Data, y: Data) -> Tensor:
     return Tensor(shape, one.dtype, one.constant and other.constant)
 
 
+def choice(c: Data, x: Data, y: Data) -> Tensor:
+    """One of two elements by a third, all broadcast to each other."""
+    return broadcast(c, broadcast(x, y))
+
+
 def matmul(activation: Data, x: Data, y: Data) -> Tensor:
     """Products of matrices; leading extents are equal, or the second has none."""
     one, other = tensor(x), tensor(y)

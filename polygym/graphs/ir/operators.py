@@ -101,6 +101,10 @@ _TABLE = (
     _row("pad", "value:N pads:S x:T", rules.pad, "a value before and after every axis"),
     _row("expand", "x:T shape:S", rules.expand, "the same along axes of extent 1"),
     _row("cast", "dtype:S x:T", rules.cast, "another element type"),
+    # Truth is 1 or 0 in the type of what is compared.
+    _row("less", "x:T y:T", rules.broadcast, "1 where x < y, elsewhere 0, broadcast"),
+    _row("equal", "x:T y:T", rules.broadcast, "1 where x = y, elsewhere 0, broadcast"),
+    _row("where", "c:T x:T y:T", rules.choice, "y where c is 0, elsewhere x, broadcast"),
 )
 
 OPERATORS: dict[str, Operator] = {one.name: one for one in _TABLE}
@@ -110,7 +114,7 @@ UNARY = frozenset("relu tanh sigmoid gelu gelu-tanh exp log sqrt erf neg abs rec
 """Functions of one element."""
 
 ELEMENTWISE = UNARY | frozenset(
-    "ewadd ewmul add sub mul div minimum maximum pow clip leaky-relu elu".split()
+    "ewadd ewmul add sub mul div minimum maximum pow clip leaky-relu elu less equal where".split()
 )
 """Operators each of whose results depends on one element of each argument."""
 

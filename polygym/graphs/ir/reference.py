@@ -255,4 +255,7 @@ _OPERATORS: dict[str, Callable[..., Value]] = {
     "pad": _pad,
     "expand": lambda x, shape: np.broadcast_to(x, _axes(shape)),
     "cast": lambda dtype, x: x.astype(dtype),
+    "less": lambda x, y: np.less(x, y).astype(x.dtype),
+    "equal": lambda x, y: np.equal(x, y).astype(x.dtype),
+    "where": lambda c, x, y: np.where(c != 0, x, y),
 }

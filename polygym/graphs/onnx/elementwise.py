@@ -208,30 +208,6 @@ def _clip(node: Node) -> Term:
     return node.make("clip", low, high, x)
 
 
-def _where(node: Node) -> Term:
-    """A choice that is known, c ? x : y, is x c + y (1 - c); masks of attention are such."""
-    choice = node.known(0)
-    if choice is None:
-        node.refuse(
-            "expected a condition known from constants, found one computed from the model's "
-            "inputs: make the mask a constant, or add it as numbers (0 and -10000)"
-        )
-    shape = node.broadcast(choice.shape, node.shape(1), node.shape(2))
-    if choice.all() or not choice.any():
-        return expanded(node, node.term(1 if choice.all() else 2), shape)
-    parts = []
-    for place, holds in ((1, choice), (2, ~choice)):
-        known = node.known(place)
-        if known is not None:  # infinities stay where they are wanted, and only there
-            chosen = np.where(holds, known, np.zeros((), known.dtype))
-            parts.append(node.weight(chosen, node.names[place]))
-        else:
-            x = node.term(place)
-            mask = node.weight(holds.astype(node.builder.tensor(x).dtype), node.names[0])
-            parts.append(node.pairwise("mul", x, mask))
-    return expanded(node, node.pairwise("add", *parts), shape)
-
-
 ROWS: tuple[Row, ...] = (
     *(Row(name, _unary(head)) for name, head in _UNARY.items()),
     *(Row(name, _pair(head)) for name, head in _PAIRS.items()),
@@ -254,5 +230,4 @@ ROWS: tuple[Row, ...] = (
     Row("Swish", _swish, "alpha"),
     Row("PRelu", _prelu),
     Row("Clip", _clip, "min max"),
-    Row("Where", _where),
 )

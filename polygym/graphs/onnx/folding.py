@@ -16,7 +16,7 @@ import numpy as np
 
 from polygym.errors import InputError
 from polygym.graphs.onnx.library import part_of_onnx
-from polygym.graphs.onnx.nodes import Node
+from polygym.graphs.onnx.nodes import MOST_ELEMENTS, Node
 from polygym.graphs.onnx.tensors import Array, array_of, widened
 from polygym.rewrite.term import Term
 
@@ -39,9 +39,6 @@ _BROADCAST = frozenset(
     Where Xor
     """.split()
 )
-
-_MOST_ELEMENTS = 1 << 28
-"""More than any table of a model has; a few numbers in a file must not ask for more."""
 
 
 def is_folded(operator: str) -> bool:
@@ -116,8 +113,8 @@ def _look_at_size(node: Node) -> None:
 
 def _refuse_large(node: Node, shape: tuple[int, ...]) -> None:
     count = np.prod(shape, dtype=object) if shape else 1
-    if count > _MOST_ELEMENTS or min(shape, default=0) < 0:
-        node.refuse(f"expected at most {_MOST_ELEMENTS} elements, found the shape {list(shape)}")
+    if count > MOST_ELEMENTS or min(shape, default=0) < 0:
+        node.refuse(f"expected at most {MOST_ELEMENTS} elements, found the shape {list(shape)}")
 
 
 def _computed(node: Node, proto: Any) -> tuple[Array, ...]:

@@ -7,6 +7,7 @@ give as many windows. They are called ``same`` or ``valid`` where they are just 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
 from polygym.rewrite.term import Term
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "Two", "image", "restored", "two", "windows"]
 
 Two = tuple[int, int]
+
+_MOST_SLICES = 81
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Windows:
         return shape_text(self.pads)
 
 
-def _two(node: Node, name: str, rank: int) -> Two:
+def two(node: Node, name: str, rank: int) -> Two:
     """Return an attribute of one number, or two."""
     found = tuple(node.attribute(name, ()) or (1,) * rank)
     if len(found) != rank or min(found) < 1:
@@ -46,7 +49,7 @@ def _two(node: Node, name: str, rank: int) -> Two:
     return (found[0], found[1]) if rank == 2 else (1, found[0])
 
 
-def _image(node: Node) -> tuple[Term, int]:
+def image(node: Node) -> tuple[Term, int]:
     """Return an image of rank 4, and of how many dimensions it was."""
     x = node.term(0)
     shape = node.builder.shape(x)
@@ -56,9 +59,9 @@ def _image(node: Node) -> tuple[Term, int]:
     return (x, 2) if rank == 2 else (node.builder.reshaped(x, (*shape[:2], 1, shape[2])), 1)
 
 
-def _windows(node: Node, size: Two, kernel: Two, rank: int) -> Windows:
+def windows(node: Node, size: Two, kernel: Two, rank: int) -> Windows:
     """Return the windows of a node whose kernel (with its gaps) is known."""
-    stride = _two(node, "strides", rank)
+    stride = two(node, "strides", rank)
     mode = node.attribute("auto_pad", b"NOTSET")
     said = tuple(node.attribute("pads", ()) or (0,) * (2 * rank))
     if len(said) != 2 * rank or min(said) < 0:
@@ -88,13 +91,14 @@ def _windows(node: Node, size: Two, kernel: Two, rank: int) -> Windows:
     return Windows(size, kernel, stride, (before[0], before[1], after[0], after[1]))
 
 
-def _restored(node: Node, y: Term, rank: int) -> Term:
+def restored(node: Node, y: Term, rank: int) -> Term:
+    """Return what became of an image as one of as many dimensions as it had."""
     shape = node.builder.shape(y)
     return y if rank == 2 else node.builder.reshaped(y, (*shape[:2], shape[3]))
 
 
 def _conv(node: Node) -> Term:
-    x, rank = _image(node)
+    x, rank = image(node)
     shape, kernel = node.builder.shape(x), node.shape(1)
     if len(kernel) != rank + 2:
         node.refuse(f"expected a kernel of rank {rank + 2}, found the shape {list(kernel)}")
@@ -109,16 +113,16 @@ def _conv(node: Node) -> Term:
     w = node.term(1)
     if rank == 1:
         w = node.builder.reshaped(w, (*kernel[:2], 1, kernel[2]))
-    gaps = _two(node, "dilations", rank)
+    gaps = two(node, "dilations", rank)
     if gaps != (1, 1):
         w = _dilated(node, w, gaps)
     wide = node.builder.shape(w)[2:]
-    at = _windows(node, (shape[2], shape[3]), (wide[0], wide[1]), rank)
+    at = windows(node, (shape[2], shape[3]), (wide[0], wide[1]), rank)
     y = node.make("conv", *at.stride, at.padding("same", "valid"), "none", x, w)
     if node.has(2):
         bias = node.builder.reshaped(node.term(2), (1, kernel[0], 1, 1))
         y = node.pairwise("add", y, bias)
-    return _restored(node, y, rank)
+    return restored(node, y, rank)
 
 
 def _dilated(node: Node, w: Term, gaps: Two) -> Term:
@@ -128,33 +132,97 @@ def _dilated(node: Node, w: Term, gaps: Two) -> Term:
         node.refuse(f"expected a kernel that is a constant where dilations are {list(gaps)}")
     height, width = known.shape[2:]
     extents = (height - 1) * gaps[0] + 1, (width - 1) * gaps[1] + 1
+    node.expect_small(*known.shape[:2], *extents)
     wide = np.zeros((*known.shape[:2], *extents), known.dtype)
     wide[:, :, :: gaps[0], :: gaps[1]] = known
     return node.weight(wide, f"{node.names[1]}-dilated")
 
 
+def _of_depth(node: Node) -> tuple[Node, tuple[int, ...]] | None:
+    """Return a pool along the first of three dimensions alone as one of two, and its shape.
+
+    (n, c, d, h, w) under windows of k by 1 by 1 is (n, c, d, h w) under windows of k by 1.
+    """
+    shape = node.shape(0)
+    names = {"kernel_shape": 1, "strides": 1, "dilations": 1}
+    alls = {name: tuple(node.attribute(name, ()) or (usual,) * 3) for name, usual in names.items()}
+    pads = tuple(node.attribute("pads", ()) or (0,) * 6)
+    is_flat = all(len(one) == 3 and one[1:] == (1, 1) for one in alls.values())
+    if len(shape) != 5 or not is_flat or len(pads) != 6 or any(pads[1:3] + pads[4:]):
+        return None
+    x = node.builder.reshaped(node.term(0), (*shape[:3], shape[3] * shape[4]))
+    narrow = {name: one[:2] for name, one in alls.items()}
+    attributes = {**node.attributes, **narrow, "pads": (pads[0], 0, pads[3], 0)}
+    return replace(node, values=(x,), attributes=attributes), shape[3:]
+
+
 def _pool(node: Node, kind: str) -> Term:
-    x, rank = _image(node)
+    if (flat := _of_depth(node)) is not None:
+        y = _pool(flat[0], kind)
+        return node.builder.reshaped(y, (*node.builder.shape(y)[:3], *flat[1]))
+    x, rank = image(node)
     shape = node.builder.shape(x)
     if len([name for name in node.outputs if name]) > 1:
         node.refuse(
             "expected the values alone to be used, found the indices: they are not computed"
         )
-    if _two(node, "dilations", rank) != (1, 1):
-        node.refuse(f"expected windows without gaps, found dilations {node.attribute('dilations')}")
-    kernel = _two(node, "kernel_shape", rank)
-    at = _windows(node, (shape[2], shape[3]), kernel, rank)
+    kernel = two(node, "kernel_shape", rank)
+    gaps = two(node, "dilations", rank)
+    if gaps != (1, 1):
+        return restored(node, _with_gaps(node, x, kernel, gaps, kind), rank)
+    at = windows(node, (shape[2], shape[3]), kernel, rank)
     if kind == "avg" and node.attribute("count_include_pad", 0) and any(at.pads):
         x, at = _with_zeros(node, x, at, rank)
     padding = at.padding("valid", "same")
     y = node.make(f"pool{kind}", x, *kernel, *at.stride, padding, "none")
-    return _restored(node, y, rank)
+    return restored(node, y, rank)
+
+
+def _with_gaps(node: Node, x: Term, kernel: Two, gaps: Two, kind: str) -> Term:
+    """Return what comes of windows with gaps: of as many slices as a window has elements.
+
+    The padded image has the smallest number around it, or zeros that count.
+    """
+    size = node.builder.shape(x)[2:]
+    if prod(kernel) > _MOST_SLICES:
+        node.refuse(f"expected at most {_MOST_SLICES} elements of a window, found {prod(kernel)}")
+    wide = (kernel[0] - 1) * gaps[0] + 1, (kernel[1] - 1) * gaps[1] + 1
+    at = windows(node, (size[0], size[1]), wide, len(node.shape(0)) - 2)
+    if kind == "avg" and any(at.pads) and not node.attribute("count_include_pad", 0):
+        node.refuse("expected a mean that counts its pads where windows have gaps")
+    if any(at.pads):
+        top, left, bottom, right = at.pads
+        least = float(np.finfo(node.builder.tensor(x).dtype).min) if kind == "max" else 0
+        x = node.make("pad", least, shape_text((0, 0, top, left, 0, 0, bottom, right)), x)
+    _, _, height, width = node.builder.shape(x)
+    rows = (height - wide[0]) // at.stride[0] + 1
+    columns = (width - wide[1]) // at.stride[1] + 1
+    found: Term | None = None
+    for down in range(kernel[0]):
+        for across in range(kernel[1]):
+            first = down * gaps[0], across * gaps[1]
+            one = _every(node, x, 2, first[0], rows, at.stride[0])
+            one = _every(node, one, 3, first[1], columns, at.stride[1])
+            head = "maximum" if kind == "max" else "add"
+            found = one if found is None else node.pairwise(head, found, one)
+    assert found is not None, "windows have elements"
+    if kind == "max":
+        return found
+    return node.pairwise("mul", found, node.scalar(1 / prod(kernel), found))
+
+
+def _every(node: Node, x: Term, axis: int, first: int, count: int, step: int) -> Term:
+    """Return so many elements along an axis."""
+    last = first + (count - 1) * step + 1
+    if (first, last, step) == (0, node.builder.shape(x)[axis], 1):
+        return x
+    return node.make("slice", axis, first, last, step, x)
 
 
 def _with_zeros(node: Node, x: Term, at: Windows, rank: int) -> tuple[Term, Windows]:
     """Put zeros around an image that count, and leave the pads of ``ceil_mode``, which do not."""
     plain = replace(node, attributes={**node.attributes, "ceil_mode": 0})
-    counted = _windows(plain, at.size, at.kernel, rank).pads
+    counted = windows(plain, at.size, at.kernel, rank).pads
     rest = at.pads[2] - counted[2], at.pads[3] - counted[3]
     top, left, bottom, right = counted
     if any(counted):

@@ -93,6 +93,24 @@ def _transpose(emitter: Emitter, one: Term) -> str:
     return emitter.operator("Transpose", emitter.name(x), perm=_numbers(permutation))
 
 
+def _comparison(kind: str) -> Emission:
+    """A truth, which is a number here."""
+
+    def emission(emitter: Emitter, one: Term) -> str:
+        found = emitter.operator(kind, *map(emitter.name, one.children))
+        dtype = np.dtype(emitter.tensor(one).dtype)
+        to = part_of_onnx("helper").np_dtype_to_tensor_dtype(dtype)
+        return emitter.operator("Cast", found, to=to)
+
+    return emission
+
+
+def _where(emitter: Emitter, one: Term) -> str:
+    choice, x, y = map(emitter.name, one.children)
+    truth = emitter.operator("Cast", choice, to=part_of_onnx().TensorProto.BOOL)
+    return emitter.operator("Where", truth, x, y)
+
+
 def _with_shape(kind: str) -> Emission:
     def emission(emitter: Emitter, one: Term) -> str:
         x, shape = one.children
@@ -236,6 +254,9 @@ TABLE: dict[str, Emission] = {
     "pad": _pad,
     "expand": _with_shape("Expand"),
     "cast": _cast,
+    "less": _comparison("Less"),
+    "equal": _comparison("Equal"),
+    "where": _where,
 }
 """All operators by name but inputs, weights, ``noop`` and the ``concat`` of every count."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -17,9 +18,12 @@ from polygym.graphs.onnx.building import Builder
 from polygym.graphs.onnx.tensors import Array
 from polygym.rewrite.term import Head, Term
 
-__all__ = ["Node", "Value", "real"]
+__all__ = ["MOST_ELEMENTS", "Node", "Value", "real"]
 
 Value: TypeAlias = Term | Array
+
+MOST_ELEMENTS = 1 << 28
+"""More than any table of a model has; a few numbers in a file must not ask for more."""
 
 
 def real(value: Any) -> float:
@@ -51,7 +55,7 @@ class Node:
 
     def has(self, place: int) -> bool:
         """Whether an input is given."""
-        return place < len(self.values) and self.values[place] is not None
+        return 0 <= place < len(self.values) and self.values[place] is not None
 
     def term(self, place: int) -> Term:
         """Return an input as a node; what is known becomes a weight."""
@@ -110,6 +114,11 @@ class Node:
         if len(set(found)) != len(found):
             self.refuse(f"expected different axes, found {list(values)}")
         return found
+
+    def expect_small(self, *extents: int) -> None:
+        """Refuse to make an array of so many elements: a few numbers in a file must not."""
+        if prod(extents) > MOST_ELEMENTS:
+            self.refuse(f"expected at most {MOST_ELEMENTS} elements, found {list(extents)}")
 
     def broadcast(self, *shapes: Sequence[int]) -> tuple[int, ...]:
         """Return the shape that several broadcast to."""

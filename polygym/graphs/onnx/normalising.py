@@ -144,6 +144,30 @@ def _instance(node: Node) -> Term:
     return _in_groups(node, node.shape(0)[1] if len(node.shape(0)) > 1 else 0)
 
 
+def _local_response(node: Node) -> Term:
+    """Divide x by (bias + alpha / n · sum of x² over n channels around) to the power of beta.
+
+    The sum is a convolution by ones of the channels as rows of an image.
+    """
+    x = node.term(0)
+    shape = node.builder.shape(x)
+    size = node.attribute("size")
+    if len(shape) < 3 or size < 1 or node.builder.tensor(x).dtype.startswith("int"):
+        node.refuse(f"expected an image of floating-point numbers and a size, found {size}")
+    node.expect_small(size)
+    before = (size - 1) // 2
+    flat = node.builder.reshaped(x, (shape[0], 1, shape[1], prod(shape[2:])))
+    square = node.pairwise("mul", flat, flat)
+    ones = node.weight(np.ones((1, 1, size, 1), node.builder.tensor(x).dtype), f"ones_{size}")
+    pads = f"{before}-0-{size - 1 - before}-0"
+    total = node.make("conv", 1, 1, pads, "none", square, ones)
+    total = node.builder.reshaped(total, shape)
+    alpha, beta = real(node.attribute("alpha", 1e-4)), real(node.attribute("beta", 0.75))
+    total = node.pairwise("mul", total, node.scalar(alpha / size, x))
+    total = node.pairwise("add", total, node.scalar(real(node.attribute("bias", 1.0)), x))
+    return node.pairwise("div", x, node.make("pow", total, node.scalar(beta, x)))
+
+
 def _flat_for_softmax(node: Node) -> tuple[Term, int]:
     """Return what softmax goes over, and the axis: before opset 13 all from an axis on are one."""
     x = node.term(0)
@@ -221,6 +245,7 @@ ROWS: tuple[Row, ...] = (
     Row("RMSNormalization", _root_mean_square, "axis epsilon stash_type"),
     Row("GroupNormalization", _group, "epsilon num_groups stash_type"),
     Row("InstanceNormalization", _instance, "epsilon"),
+    Row("LRN", _local_response, "alpha beta bias size"),
     Row("Softmax", _softmax, "axis"),
     Row("LogSoftmax", _log_softmax, "axis"),
     _reduction("ReduceMean", _plain("reduce-mean")),

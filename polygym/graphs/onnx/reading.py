@@ -23,7 +23,7 @@ from polygym.graphs.onnx.names import Names
 from polygym.graphs.onnx.nodes import Node, Value
 from polygym.graphs.onnx.ordering import Step, ordered
 from polygym.graphs.onnx.patterns import recognised
-from polygym.graphs.onnx.tensors import array_of
+from polygym.graphs.onnx.tensors import array_of, dtype_of
 from polygym.graphs.onnx.translations import translated, unsupported
 from polygym.rewrite.domain import Inadmissible
 from polygym.rewrite.term import Term
@@ -139,7 +139,17 @@ def _model(
 ) -> Model:
     names = Names()
     results: list[tuple[str, Term]] = []
+    truths = {
+        one.name
+        for one in source.model.graph.output
+        if dtype_of(one.type.tensor_type.elem_type) == "bool"
+    }
     for name, found in values:
+        if isinstance(found, Term) and name in truths:
+            raise InputError(
+                f"{source.title}: result {printable(name)}: expected numbers, found truth values: "
+                "cast them to numbers before exporting"
+            )
         try:
             one = found if isinstance(found, Term) else builder.weight(found, name)
         except Inadmissible as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +12,18 @@ from polygym.graphs.ir.types import DTYPES, shape_text
 from polygym.graphs.onnx.elementwise import expanded
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
-from polygym.graphs.onnx.tensors import dtype_of
+from polygym.graphs.onnx.tensors import Array, dtype_of
+from polygym.graphs.onnx.truths import truth_of
 from polygym.rewrite.term import Term
 
 __all__ = ["ROWS"]
+
+_PADS: dict[bytes, Any] = {
+    b"constant": "constant", b"reflect": "reflect", b"edge": "edge", b"wrap": "wrap",
+}  # fmt: skip
+"""What may stand around a tensor, by its names in ONNX and in NumPy."""
+
+_MOST_PLACES = 1 << 24
 
 
 def _transpose(node: Node) -> Term:
@@ -135,8 +145,10 @@ def _slice(node: Node) -> Term:
 def _range(node: Node, x: Term, start: int, end: int, axis: int, step: int) -> Term:
     """Return a range along an axis; bounds below 0 count from the end."""
     extent = node.builder.shape(x)[axis]
-    if step < 1:
-        node.refuse(f"expected a step from 1 on, found {step}: reversed ranges are not supported")
+    if step == 0:
+        node.refuse("expected a step that is not 0, found 0")
+    if step < 0:
+        return _backwards(node, x, axis, np.arange(extent)[slice(start, end, step)])
     first, last, _ = slice(start, end, step).indices(extent)
     if first >= last:
         node.refuse(f"expected a range with elements of {extent}, found {start} to {end}")
@@ -145,6 +157,14 @@ def _range(node: Node, x: Term, start: int, end: int, axis: int, step: int) -> T
         if (first, last, step) == (0, extent, 1)
         else node.make("slice", axis, first, last, step, x)
     )
+
+
+def _backwards(node: Node, x: Term, axis: int, places: Array) -> Term:
+    """Return a range whose elements stand in reversed order: chosen one by one."""
+    if not places.size:
+        node.refuse("expected a range with elements, found none")
+    indices = node.weight(places.astype(np.int64), f"backwards_{places.size}")
+    return node.make("gather", axis, x, indices)
 
 
 def _gather(node: Node) -> Term:
@@ -169,8 +189,9 @@ def _pad(node: Node) -> Term:
     x = node.term(0)
     shape = node.builder.shape(x)
     rank, mode = len(shape), node.attribute("mode", b"constant")
-    if mode != b"constant":
-        node.refuse(f"expected the mode constant, found {mode.decode(errors='replace')}")
+    if mode not in _PADS:
+        known = ", ".join(one.decode() for one in _PADS)
+        node.refuse(f"expected the mode {known}, found {mode.decode(errors='replace')}")
     said = node.integers(1, "pads") if node.opset >= 11 else tuple(node.attribute("pads"))
     axes = node.integers(3, "axes") if node.has(3) else tuple(range(rank))
     node.axes(axes, rank)
@@ -184,7 +205,26 @@ def _pad(node: Node) -> Term:
         if min(before, after) < 0:  # a pad below 0 takes away
             x = _range(node, x, max(-before, 0), shape[axis] - max(-after, 0), axis, 1)
         pads[axis], pads[rank + axis] = max(before, 0), max(after, 0)
+    if mode != b"constant":
+        return _mirrored(node, x, pads, mode)
     return node.make("pad", value, shape_text(tuple(pads)), x) if any(pads) else x
+
+
+def _mirrored(node: Node, x: Term, pads: Sequence[int], mode: bytes) -> Term:
+    """Put elements of the tensor itself around it: those at the border, mirrored or the others."""
+    shape = node.builder.shape(x)
+    for axis, extent in enumerate(shape):
+        around = pads[axis], pads[len(shape) + axis]
+        if not any(around):
+            continue
+        if mode == b"reflect" and max(around) >= extent:
+            node.refuse(f"expected pads below {extent} for axis {axis}, found {list(around)}")
+        if extent + sum(around) > _MOST_PLACES:
+            node.refuse(f"expected at most {_MOST_PLACES} places, found {extent + sum(around)}")
+        places = np.pad(np.arange(extent), around, mode=_PADS[mode])
+        indices = node.weight(places.astype(np.int64), f"places_{axis}")
+        x = node.make("gather", axis, x, indices)
+    return x
 
 
 def real_of(node: Node) -> int | float:
@@ -198,7 +238,9 @@ def real_of(node: Node) -> int | float:
         found = float(str(given.reshape(())))
     else:
         found = 0.0
-    return int(found) if found == int(found or 0) else found
+    if not np.isfinite(found):
+        node.refuse(f"expected a finite value, found {found}: pad by a large number instead")
+    return int(found) if found == int(found) else found
 
 
 def _expand(node: Node) -> Term:
@@ -222,6 +264,8 @@ def _tile(node: Node) -> Term:
 
 def _cast(node: Node) -> Term:
     x, wanted = node.term(0), dtype_of(node.attribute("to"))
+    if wanted == "bool":
+        return truth_of(node, x)
     if wanted not in DTYPES:
         node.refuse(f"expected a type of {', '.join(DTYPES)}, found {wanted}")
     return x if node.builder.tensor(x).dtype == wanted else node.make("cast", wanted, x)

@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from polygym.errors import printable
-from polygym.graphs.onnx import attention, elementwise, images, normalising, products, shaping
+from polygym.graphs.onnx import (
+    attention,
+    deconvolving,
+    elementwise,
+    images,
+    normalising,
+    products,
+    recurrent,
+    resizing,
+    shaping,
+    truths,
+)
 from polygym.graphs.onnx.folding import is_folded
 from polygym.graphs.onnx.nodes import Node
 from polygym.graphs.onnx.rows import Row
@@ -21,19 +32,22 @@ _TABLES = (
     normalising.ROWS,
     shaping.ROWS,
     attention.ROWS,
+    deconvolving.ROWS,
+    resizing.ROWS,
+    recurrent.ROWS,
+    truths.ROWS,
 )
 
 ROWS: dict[str, Row] = {row.name: row for table in _TABLES for row in table}
 """The operators by their names in ONNX."""
 
 _HINTS = {
-    "a layer with a state in time: unroll it before exporting": "LSTM GRU RNN",
     "control flow: export the model by tracing, for one shape": "If Loop Scan",
     "a quantised operator: export the model before quantisation": (
         "QuantizeLinear DequantizeLinear DynamicQuantizeLinear QLinearConv QLinearMatMul "
         "ConvInteger MatMulInteger"
     ),
-    "upsampling: leave it outside of the model": "Resize Upsample ConvTranspose GridSample",
+    "places that are computed: leave it outside of the model": "GridSample RoiAlign",
     "a choice of places: leave it outside of the model": "ArgMax ArgMin TopK",
     "random numbers: export the model after model.eval()": (
         "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial"
@@ -76,4 +90,6 @@ def translated(node: Node) -> tuple[Term, ...]:
             made = row.translate(node)
     except Inadmissible as error:
         node.refuse(str(error))
+    except (MemoryError, OverflowError) as error:
+        node.refuse(f"expected numbers that fit into memory, found larger ones: {error}")
     return made if isinstance(made, tuple) else (made,)

@@ -103,6 +103,11 @@ class _Calls:
             "reciprocal": torch.reciprocal,
             "split0": lambda pair: pair[0], "split1": lambda pair: pair[1],
         }  # fmt: skip
+        compared = {"less": torch.lt, "equal": torch.eq}
+        if head in compared:
+            return lambda x, y: compared[head](x, y).to(x.dtype)
+        if head == "where":
+            return lambda c, x, y: torch.where(c != 0, x, y)
         if head in simple:
             found: Callable[..., Any] = simple[head]
             return found

@@ -5,9 +5,12 @@ has convolutions and pools), with ``views`` for what moves nothing; ``groups`` s
 kernel. Such a group is a loop nest (``nests``): the ``bodies`` of operators, of which ``heads`` is
 the table and ``products``, ``windows`` and ``sums`` are the kinds, and the ``functions`` of
 elements that follow. It is made ``simpler`` and written as a comprehension (``texts``), of which
-``kernels`` makes machine code. ``plan`` says where arrays lie, ``memory`` which share theirs;
+``kernels`` makes machine code. ``plan`` says where arrays lie, ``memory`` which share theirs,
+``pages`` where the memory comes from;
 ``steps`` describes what runs, and ``compiled`` is what is called.
-``timed`` asks the measuring worker how long an operator takes.
+``timed`` asks the measuring worker how long an operator takes; ``tuned`` has it time the ``forms``
+that a kernel may have, and the fastest is taken from then on. ``profiled`` says where the time of
+a model goes.
 """
 
 from polygym.graphs.running.compile import compile_model

@@ -17,6 +17,7 @@ from polygym.errors import InputError
 from polygym.graphs.ir.graph import Graph
 from polygym.graphs.ir.types import Tensor
 from polygym.graphs.running.memory import ALIGNMENT, Plan, planned
+from polygym.graphs.running.pages import gathered, room
 from polygym.graphs.running.plan import Copy, Kind, Launch, Layout, Place, Storage
 from polygym.graphs.running.steps import described, with_temporaries
 from polygym.tc.addresses import address_of
@@ -43,15 +44,13 @@ class Compiled:
         self.outputs = tuple((name, graph.tensor(one)) for name, one in graph.outputs)
         self.steps = tuple(map(described, layout.steps))
         self._kernels = tuple(kernels)
-        self._constants = layout.constants
+        self._constants = gathered(layout.constants)
         self._lock = threading.Lock()
         temporaries, blocks = with_temporaries(layout, kernels)
         self.blocks = tuple(blocks)
         self.memory: Plan = planned(blocks)
-        self._arena = np.zeros(self.memory.bytes + ALIGNMENT, np.uint8)
-        shift = -address_of(self._arena) % ALIGNMENT
-        self._aligned = self._arena[shift:]
-        self._base = address_of(self._arena) + shift
+        self._aligned = room(max(self.memory.bytes, ALIGNMENT))
+        self._base = address_of(self._aligned)
         self._patches: list[tuple[Any, int, Storage, int]] = []
         self._calls: list[Callable[[], int]] = []
         self._arrays: dict[Storage, _Array] = {}

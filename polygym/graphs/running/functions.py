@@ -85,14 +85,19 @@ def applied(
     if name in _BINARY:
         return Apply(f"({_BINARY[name]})", tuple(parts))
     is_whole = dtype.startswith("int")
+    zero, one = number(0, dtype), number(1, dtype)
     values = [float(one) for one in literals if name != "cast"]
     match name:
         case "copy":
             return parts[0]
         case "cast":
             return Apply(f"{tc_type(str(literals[0]))}({{0}})", tuple(parts))
+        case "less" | "equal":
+            sign = "<" if name == "less" else "=="
+            return Apply(f"({{0}} {sign} {{1}} ? {one} : {zero})", tuple(parts))
+        case "where":
+            return Apply(f"({{0}} == {zero} ? {{2}} : {{1}})", tuple(parts))
         case "relu":
-            zero = number(0, dtype)
             return Apply(f"({{0}} < {zero} ? {zero} : {{0}})", tuple(parts))
         case "neg":
             return Apply("(-{0})", tuple(parts))

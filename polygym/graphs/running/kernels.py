@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping, parse_mapping
 from polygym.compiler.frontend.tc import parse
 from polygym.lru import Memory
 from polygym.tc.builder import Builder, Options
@@ -17,16 +17,21 @@ _REMEMBERED = 1024
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The text of a comprehension, and how it is mapped to the machine."""
+    """The text of a comprehension, and how it is mapped to the machine.
+
+    ``words`` are those of a mapping (``separate=on``) that are not as usual.
+    """
 
     text: str
     threads: int = 1
     reassociate: bool = False
+    words: str = ""
 
     @property
     def mapping(self) -> Mapping:
         """What is done for the machine's sake."""
-        return replace(DEFAULT, threads=self.threads, reassociate=self.reassociate)
+        chosen = parse_mapping(self.words) if self.words else DEFAULT
+        return replace(chosen, threads=self.threads, reassociate=self.reassociate)
 
 
 _kernels: Memory[Recipe, Kernel] = Memory(_REMEMBERED)

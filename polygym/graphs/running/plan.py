@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from polygym.graphs.ir.types import DTYPES
+from polygym.graphs.running.forms import USUAL, Blocker, Form, Forms, has_forms
 from polygym.graphs.running.groups import Group, grouped, nest_of
 from polygym.graphs.running.kernels import Recipe
 from polygym.graphs.running.lowering import Traced
@@ -25,7 +26,7 @@ from polygym.graphs.running.operations import Operation
 from polygym.graphs.running.texts import text_of
 from polygym.graphs.running.views import Source, View, plain, sliced
 
-__all__ = ["Copy", "Kind", "Launch", "Layout", "Place", "Storage", "laid_out"]
+__all__ = ["Copy", "Kind", "Launch", "Layout", "Place", "Storage", "formed", "laid_out"]
 
 _SUMMING = frozenset(
     {"softmax", "layer-norm", "reduce-sum", "reduce-mean", "reduce-max", "matmul-row"}
@@ -90,9 +91,21 @@ class Layout:
     blocks: list[Block]
 
 
-def laid_out(model: Traced, threads: int, fuse: bool) -> Layout:
-    """Return the steps of a model and where everything lies."""
-    return _Planner(model, threads, fuse).layout()
+def laid_out(model: Traced, threads: int, fuse: bool, forms: Forms | None = None) -> Layout:
+    """Return the steps of a model and where everything lies; without ``forms``, all as usual."""
+    return _Planner(model, threads, fuse, forms).layout()
+
+
+def formed(
+    group: Group, form: Form, threads: int, blocker: Blocker, updated: View | None = None
+) -> tuple[Nest, Recipe, list[View]] | None:
+    """Return the kernel of a group in some form; None if there are no such weights."""
+    chosen = blocker.blocked(group, form.block) if form.block else group
+    if chosen is None:
+        return None
+    nest, views = nest_of(chosen, updated)
+    reassociate = _runs_along_sums(chosen.head)
+    return nest, Recipe(text_of(nest), threads, reassociate, form.words), views
 
 
 @dataclass
@@ -100,11 +113,17 @@ class _Planner:
     model: Traced
     threads: int
     fuse: bool
+    forms: Forms | None = None
+    blocker: Blocker = field(init=False)
     places: dict[Source, Place] = field(default_factory=dict)
     shared: set[Storage] = field(default_factory=set)
     arena: list[Storage] = field(default_factory=list)
     constants: list[np.ndarray[Any, Any]] = field(default_factory=list)
     last_use: dict[Source, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Know the constants."""
+        self.blocker = Blocker.over(self.model.constants)
 
     def layout(self) -> Layout:
         """Return the steps, and storages with the first and the last step that needs them."""
@@ -162,7 +181,7 @@ class _Planner:
     def _place(self, source: Source) -> Place:
         """Return where an array lies; a new one gets a block of its own."""
         if source not in self.places:
-            known = self.model.constants.get(source)
+            known = self.blocker.constants.get(source)
             if known is None:
                 storage = Storage(Kind.ARENA, len(self.arena), _bytes(source))
                 self.arena.append(storage)
@@ -184,10 +203,20 @@ class _Planner:
         updated = self._updated(group, number)
         if updated is not None:
             self.places[root.result] = self._place(updated.source)
-        nest, views = nest_of(group, updated)
-        recipe = Recipe(text_of(nest), self.threads, _runs_along_sums(group.head))
+        nest, recipe, views = self._kernel(group, updated)
         reads = tuple((self._seen(view), view) for view in views)
         return [Launch(group, nest, recipe, reads, self._place(root.result))]
+
+    def _kernel(self, group: Group, updated: View | None) -> tuple[Nest, Recipe, list[View]]:
+        """Return the kernel of a group in the form that is the fastest as far as is known."""
+        usual = formed(group, USUAL, self.threads, self.blocker, updated)
+        assert usual is not None, "nothing is in blocks"
+        if self.forms is None or not has_forms(group):
+            return usual
+        form = self.forms.of(usual[1].text)
+        if form == USUAL:
+            return usual
+        return formed(group, form, self.threads, self.blocker, updated) or usual
 
     def _copies(self, root: Operation) -> Iterable[Copy]:
         axis, start = _axis(root), 0

@@ -8,7 +8,10 @@ from polygym.graphs.running.bodies import VECTOR, Body, Draft, indices, joined, 
 from polygym.graphs.running.nests import Apply, Expression, constant, index
 from polygym.graphs.running.operations import Operation
 
-__all__ = ["conv", "matmul", "matmul_row"]
+__all__ = ["IN_BLOCKS", "conv", "matmul", "matmul_row"]
+
+IN_BLOCKS = "in blocks"
+"""The literal of a product whose known matrix lies in blocks of columns."""
 
 _WIDE = 4
 """Columns from which on kernels of single channels are written out, if windows leave some out and
@@ -18,6 +21,8 @@ rows of the result fill vectors."""
 def matmul(operation: Operation, draft: Draft) -> Body:
     """Return a product of matrices, or of batches of them."""
     x, y = operation.operands
+    if operation.literals == (IN_BLOCKS,):
+        return _matmul_in_blocks(operation, draft)
     at, extents = indices("o", operation.result.shape)
     extents["k"] = x.shape[-1]
     *batch, row, column = map(index, at)
@@ -49,6 +54,8 @@ def conv(operation: Operation, draft: Draft) -> Body:
     """
     stride = [int(one) for one in operation.literals]
     x, w = operation.operands
+    if len(w.shape) == 5:
+        return _conv_in_blocks(operation, draft)
     count, filters, height, width = operation.result.shape
     inner = w.shape[1]
     groups = x.shape[1] // inner
@@ -73,3 +80,34 @@ def conv(operation: Operation, draft: Draft) -> Body:
         value = joined("({0} + {1})", [Apply("{0} * {1}", term) for term in terms])
     body = reduced(operation, at, extents, "+=!", value, (n, filter_, h, v))
     return replace(body, in_place=w.shape[2:] == (1, 1))
+
+
+def _matmul_in_blocks(operation: Operation, draft: Draft) -> Body:
+    """Return a product by a known matrix in blocks of columns, (a, k, b)."""
+    x, y = operation.operands
+    rows, extents = indices("o", x.shape[:-1])
+    extents |= {"a": y.shape[0], "b": y.shape[2]}
+    at = tuple(extents)
+    extents["k"] = y.shape[1]
+    a, b, inner = index("a"), index("b"), index("k")
+    row = tuple(map(index, rows))
+    left, right = draft.read(x, (*row, inner)), draft.read(y, (a, inner, b))
+    logical = (*row, a * y.shape[2] + b)
+    return reduced(operation, at, extents, "+=!", Apply("{0} * {1}", (left, right)), logical)
+
+
+def _conv_in_blocks(operation: Operation, draft: Draft) -> Body:
+    """Return a convolution in one group by weights in blocks of filters, (q, c, y, x, f)."""
+    stride = [int(one) for one in operation.literals]
+    x, w = operation.operands
+    count, _, height, width = operation.result.shape
+    blocks, inner, *window, block = w.shape
+    extents = {"n": count, "q": blocks, "f": block, "h": height, "w": width}
+    at = tuple(extents)
+    extents |= {"c": inner, "y": window[0], "x": window[1]}
+    n, q, f, h, v, c, down, across = (index(name) for name in extents)
+    left = draft.read(x, (n, c, h * stride[0] + down, v * stride[1] + across))
+    right = draft.read(w, (q, c, down, across, f))
+    value = Apply("{0} * {1}", (left, right))
+    body = reduced(operation, at, extents, "+=!", value, (n, q * block + f, h, v))
+    return replace(body, in_place=window == [1, 1])

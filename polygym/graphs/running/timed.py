@@ -37,7 +37,7 @@ from polygym.measure.worker.worker import Worker
 from polygym.programs import Program
 from polygym.rewrite.term import Head, Term, term
 
-__all__ = ["recipes_of", "seconds_of"]
+__all__ = ["own_worker", "recipes_of", "seconds_of", "seconds_of_kernel"]
 
 _RULE = Repetition(minimum=5, minimum_seconds=0.05, maximum=200)
 _LIMITS = WorkerOptions(original_seconds=30.0)
@@ -56,7 +56,7 @@ def seconds_of(
     """
     try:
         recipes = recipes_of(head, children, threads)
-        return sum((_seconds(one, worker or _own_worker()) for one in recipes), 0.0)
+        return sum((seconds_of_kernel(one, worker or own_worker()) for one in recipes), 0.0)
     except (PolygymError, MemoryError):
         return inf
 
@@ -103,8 +103,12 @@ def _leaf(place: int, one: Any) -> Term:
             raise TypeError(f"expected a tensor or a literal, found {one!r}")
 
 
-def _seconds(recipe: Recipe, worker: Worker) -> float:
-    """Return the seconds of a kernel, the best of several runs."""
+def seconds_of_kernel(recipe: Recipe, worker: Worker) -> float:
+    """Return the seconds of a kernel, the best of several runs.
+
+    Raises:
+        PolygymError: it cannot be compiled, or does not run.
+    """
     session = worker.open(_problem(recipe), _RULE)
     try:
         return session.baseline.best
@@ -148,7 +152,8 @@ class _Kept:
     owner = -1
 
 
-def _own_worker() -> Worker:
+def own_worker() -> Worker:
+    """Return the worker that is kept for this."""
     if _Kept.worker is None or _Kept.owner != os.getpid():
         _Kept.worker, _Kept.owner = Worker(_LIMITS), os.getpid()
     return _Kept.worker

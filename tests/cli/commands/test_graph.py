@@ -70,6 +70,30 @@ def test_run_says_where_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "SHARE" in out
 
 
+def test_where_time_goes_by_operator(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = call_json(capsys, "graph", "run", "vgg19:small", "--by", "operator")
+    assert code == 0
+    assert len(found["operators"]) < len(found["steps"])
+    for name in ("seconds", "share", "operations", "bytes"):
+        total = sum(one[name] for one in found["operators"])
+        assert total == pytest.approx(sum(one[name] for one in found["steps"]))
+    code, out, _ = call(capsys, "graph", "run", "vgg19:small", "--by", "operator")
+    assert code == 0
+    assert "TIMES" in out
+    assert "OF LIMIT" in out
+
+
+def test_tune(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygym.graphs.running.tuned.seconds_of_kernel", lambda *_: 1e-6)
+    code, [found] = call_json(capsys, "graph", "tune", "vgg19:small")
+    assert code == 0
+    assert {one["form"] for one in found["kernels"]} == {"usual"}
+    assert found["seconds"] <= found["usual_seconds"]
+    code, out, _ = call(capsys, "graph", "tune", "vgg19:small")
+    assert code == 0
+    assert "products and convolutions" in out
+
+
 def test_bench_beside_pytorch(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["graph", "bench", "vgg19:small", "--against", "torch", "--seconds", "0.2"]
     code, [found] = call_json(capsys, *arguments)

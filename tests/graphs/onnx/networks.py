@@ -100,6 +100,74 @@ class Functions(nn.Module):
         return one + two + three + x.amin(0) + torch.erf(x) + F.elu(x) + F.softsign(x)
 
 
+class Unet(nn.Module):
+    """Down, up by a transposed convolution, up by pixels, joined with what was before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.down = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 8, 3, 2, 1)
+        self.up = nn.ConvTranspose2d(8, 4, 3, 2, 1, output_padding=1)
+        self.side = nn.ConvTranspose2d(8, 4, 2, 2, groups=1)
+        self.last = nn.Conv2d(16, 2, 1)
+
+    def forward(self, x):
+        x = F.relu(self.first(x))
+        small = F.relu(self.down(x))
+        again = F.interpolate(small[:, :4], scale_factor=2)
+        joined = torch.cat([x, self.up(small), self.side(small), again], 1)
+        return F.interpolate(self.last(joined), (11, 9), mode="bilinear", align_corners=False)
+
+
+class Cells(nn.Module):
+    """Cells of an LSTM and a GRU, step by step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.LSTMCell(6, 5), nn.GRUCell(5, 4)
+
+    def forward(self, x):
+        h, c, other = x.new_zeros(2, 5), x.new_zeros(2, 5), x.new_zeros(2, 4)
+        for step in range(x.shape[1]):
+            h, c = self.first(x[:, step], (h, c))
+            other = self.second(h, other)
+        return other, c
+
+
+class Recurrent(nn.Module):
+    """Layers with a state in time, and what comes of all steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.LSTM(6, 5, num_layers=2, bidirectional=True, batch_first=True)
+        self.second = nn.GRU(10, 4, batch_first=True)
+
+    def forward(self, x):
+        return self.second(self.first(x)[0])[0]
+
+
+class Masked(nn.Module):
+    """Attention to the words that are there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x, mask):
+        scores = self.q(x) @ self.k(x).transpose(-2, -1) / 8**0.5
+        scores = scores.masked_fill(mask[:, None, :] == 0, torch.finfo(x.dtype).min)
+        return scores.softmax(-1) @ self.v(x)
+
+
+class Choices(nn.Module):
+    """Comparisons, choices, reversed and mirrored places."""
+
+    def forward(self, x):
+        one = torch.where((x > 0.5) | (x <= -0.5), x, torch.zeros_like(x))
+        two = F.hardswish(x) * (x != 0).float() + F.threshold(x, 0.0, 0.0)
+        three = F.pad(x.flip(-1), (2, 1), mode="reflect")[:, :, 1:-2] + x.tril(-1)
+        return one + two + three, F.pad(x, (1, 0, 1, 1), mode="replicate")
+
+
 def depthwise(width: int, filters: int, stride: int, activation: type[nn.Module]) -> nn.Module:
     return nn.Sequential(
         nn.Conv2d(width, width, 3, stride, 1, groups=width, bias=False),
@@ -195,6 +263,31 @@ MODELS = {
             nn.AdaptiveMaxPool1d(1),
         ),
         (2, 4, 33),
+    ),
+    "unet": (Unet(), (1, 3, 8, 6)),
+    "cells": (Cells(), (2, 3, 6)),
+    "recurrent": (Recurrent(), (2, 4, 6)),
+    "choices": (Choices(), (2, 5, 6)),
+    "windows": (
+        nn.Sequential(
+            nn.MaxPool2d(3, 1, 1, dilation=2),
+            nn.LocalResponseNorm(3),
+            nn.ReflectionPad2d(2),
+            nn.AvgPool2d(3, 2, 1),
+            nn.Upsample(scale_factor=1.5, mode="bicubic"),
+        ),
+        (2, 6, 9, 8),
+    ),
+    "upwards": (
+        nn.Sequential(
+            nn.ConvTranspose1d(4, 6, 4, 2, 1, groups=2),
+            nn.BatchNorm1d(6),
+            nn.Conv1d(6, 6, 3, padding=2, dilation=2, groups=6),
+            nn.GroupNorm(3, 6),
+            nn.Hardsigmoid(),
+            nn.Upsample(scale_factor=2, mode="linear"),
+        ),
+        (2, 4, 7),
     ),
     "encoder": (nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), (2, 7, 32)),
     "encoder-first": (

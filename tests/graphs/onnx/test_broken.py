@@ -166,7 +166,7 @@ def test_nodes_that_do_not_matter_are_not_looked_at(tmp_path: Path) -> None:
         ("NoSuchThing", ["x"], {}, "NoSuchThing"),
         ("Hardmax", ["x"], {}, "the operator Hardmax is not supported (write it by others"),
         ("TopK", ["x", "k"], {}, "a choice of places"),
-        ("Greater", ["x", "x"], {}, "known where all that it takes is a constant"),
+        ("Mod", ["x", "x"], {"fmod": 1}, "known where all that it takes is a constant"),
         ("NonZero", ["x"], {}, "shape depends on values"),
         ("QuantizeLinear", ["x", "s"], {}, "before quantisation"),
         ("Relu", ["x"], {"alpha": 1.0}, "alpha"),
@@ -285,6 +285,35 @@ def test_constants_that_would_be_huge(tmp_path: Path) -> None:
         text = refusal(one(path, node, last, weights=huge))
         assert f"node 0 ({node.op_type}" in text
         assert "at most" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "constants", "attributes"),
+    [
+        ("Resize", ["", "", "large"], {}),
+        ("Resize", ["", "scales"], {}),
+        ("Conv", ["w"], {"dilations": [1 << 40, 1]}),
+        ("ConvTranspose", ["w"], {"dilations": [1 << 40, 1]}),
+        ("LRN", [], {"size": 1 << 40}),
+        ("Pad", ["pads"], {"mode": "edge"}),
+        ("Pad", ["small", "infinity"], {}),
+        ("MaxPool", [], {"kernel_shape": [1 << 20, 1 << 20], "dilations": [2, 2]}),
+    ],
+)
+def test_a_few_numbers_ask_for_much(
+    kind: str, constants: list[str], attributes: Any, tmp_path: Path
+) -> None:
+    weights = {
+        "large": np.array([1, 2, 1 << 40, 4], np.int64),
+        "scales": np.array([1, 1, 1e30, 1], np.float32),
+        "w": numbers(2, 2, 3, 3),
+        "pads": np.array([0, 0, 1 << 40, 0, 0, 0, 0, 0], np.int64),
+        "small": np.array([0, 0, 1, 0, 0, 0, 0, 0], np.int64),
+        "infinity": np.array(-np.inf, np.float32),
+    }
+    node = helper.make_node(kind, ["x", *constants], ["y"], "here", **attributes)
+    path = save(tmp_path / "m.onnx", [node], {"x": (1, 2, 4, 4)}, weights=weights, opset=18)
+    assert f"node 0 ({kind}, here): expected" in refusal(path)
 
 
 def test_tensors_that_are_not_all_there(tmp_path: Path) -> None:

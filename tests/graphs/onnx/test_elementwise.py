@@ -139,6 +139,8 @@ def test_normalisations(tmp_path: Path) -> None:
         check(tmp_path, "LayerNormalization", image, scale, bias, axis=axis, epsilon=1e-3)
         check(tmp_path, "LayerNormalization", image, scale, axis=axis)
     check(tmp_path, "RMSNormalization", image, numbers(4), opset=23)
+    for size in (1, 3, 5):
+        check(tmp_path, "LRN", image, size=size, alpha=0.5, beta=0.6, bias=1.5)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5])

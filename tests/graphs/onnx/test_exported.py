@@ -18,6 +18,7 @@ from polygym.errors import InputError  # noqa: E402
 from polygym.graphs.onnx import read  # noqa: E402
 from tests.graphs.onnx.networks import (  # noqa: E402
     MODELS,
+    Masked,
     Residual,
     Words,
     example_for,
@@ -67,6 +68,16 @@ def test_the_other_exporter(name: str, opset: int, tmp_path: Path) -> None:
     assert_same(path, [example.numpy()])
 
 
+def test_masks_that_are_given(tmp_path: Path) -> None:
+    """Truth is computed of an input: which words are there."""
+    x, mask = torch.randn(2, 5, 8), torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    path = tmp_path / "model.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(prepared(Masked()), (x, mask), path, dynamo=False, opset_version=17)
+    assert_same(path, [x.numpy(), mask.numpy()])
+
+
 def test_equal_weights_are_one(tmp_path: Path) -> None:
     """The table of words is the matrix of the last product, transposed, and stands there twice."""
     path = export(prepared(Words()), example_for("words", (2, 7)), tmp_path / "model.onnx", 17)
@@ -111,12 +122,17 @@ def test_an_open_batch_is_said(tmp_path: Path) -> None:
     assert read(path, {"image": (5, 8, 9, 9)}).graph.signatures[0].tensor.shape == (5, 8, 9, 9)
 
 
+class Largest(nn.Module):
+    """Where the largest stands."""
+
+    def forward(self, x):
+        return x.argmax(-1)
+
+
 REFUSED = {
-    "LSTM": (nn.LSTM(8, 8), (3, 2, 8), "unroll"),
-    "Resize": (nn.Upsample(scale_factor=2), (1, 2, 4, 4), "upsampling"),
-    "ConvTranspose": (nn.ConvTranspose2d(2, 2, 3), (1, 2, 4, 4), "upsampling"),
     "Conv": (nn.Conv3d(2, 2, 3), (1, 2, 4, 4, 4), "one or two dimensions"),
-    "Pad": (nn.ReflectionPad2d(1), (1, 2, 4, 4), "constant, found reflect"),
+    "ArgMax": (Largest(), (2, 5), "a choice of places"),
+    "LSTM": (nn.LSTM(8, 8), (600, 1, 8), "at most 512 steps"),
 }
 
 

@@ -1,7 +1,7 @@
 """``polygym graph``: whole models as tensor graphs: one file a subcommand.
 
-``optimize``, ``show``, ``run``, ``bench``, ``rules`` and ``study`` are the subcommands, imported
-when they are called; ``options`` is what they share.
+``optimize``, ``tune``, ``show``, ``run``, ``bench``, ``rules`` and ``study`` are the subcommands,
+imported when they are called; ``options`` is what they share.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ __all__ = ["command"]
 
 _COMMANDS = {
     "optimize": "Find the cheapest graph that is equal to a model's.",
+    "tune": "Find the fastest form of every kernel of a model.",
     "show": "Say what a model consists of; draw it.",
     "run": "Run a model, and say where its time goes.",
     "bench": "Run models beside PyTorch and onnxruntime.",
@@ -36,6 +37,8 @@ Examples:
   polygym graph optimize nasrnn --costs static
   polygym graph optimize model.onnx --out fast
                                      then: polygym.graphs.load("fast")(x)
+  polygym graph tune fast --threads 2
+                                     faster from then on, same results
   polygym graph show bert:small --svg bert.svg
   polygym graph run model.onnx       results, and times by operator
   polygym graph bench squeezenet --against torch,onnxruntime

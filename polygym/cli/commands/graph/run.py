@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polygym.cli.answer import Answer
 from polygym.cli.commands.graph.options import shape_option, threads_option
 from polygym.cli.options import json_option, seed_option
-from polygym.cli.output import heading, seconds
+from polygym.cli.output import heading, say, seconds
 from polygym.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from polygym.graphs.running.profiled import Profiled
 
 
 @click.command("run")
@@ -18,7 +22,14 @@ from polygym.cli.tables import print_table
 @shape_option
 @threads_option
 @click.option("--top", type=click.IntRange(1, 1000), default=12, show_default=True, metavar="N",
-              help="How many of the dearest steps are shown.")  # fmt: skip
+              help="How many of the dearest rows are shown.")  # fmt: skip
+@click.option(
+    "--by",
+    type=click.Choice(["step", "operator"]),
+    default="step",
+    show_default=True,
+    help="A row for every step, or for all of one operator.",
+)
 @seed_option("Weights of the library's models, and the inputs.")
 @json_option
 def command(
@@ -26,43 +37,74 @@ def command(
     shapes: Mapping[str, Sequence[int]],
     threads: int,
     top: int,
+    by: str,
     seed: int,
     as_json: bool,
 ) -> Answer:
-    """Compile MODEL, run it on random inputs, and say where its time goes, step by step."""
+    """Compile MODEL, run it on random inputs, and say where its time goes.
+
+    OF LIMIT is how near a row comes to the time below which this machine does not do it, once
+    `polygym machine` has measured what the machine does at most.
+    """
     from polygym.graphs.ir.model import random_inputs
     from polygym.graphs.running import compile_model
+    from polygym.graphs.running.profiled import by_operator, profiled
     from polygym.graphs.sources import open_source
+    from polygym.measure.machine import known_peaks
 
     source = open_source(model, shapes, seed)
     compiled = compile_model(source.model, threads=threads)
     arrays = random_inputs(source.graph, seed + 1)
-    times = compiled.profile(*arrays)
-    rows = sorted(zip(compiled.steps, times, strict=True), key=lambda row: -row[1])
-    total = sum(times)
+    peaks = known_peaks(threads)
+    steps = profiled(compiled.steps, compiled.profile(*arrays), peaks)
+    operators = by_operator(steps)
+    total = sum(one.seconds for one in steps)
     if as_json:
-        steps = [
-            {
-                "step": step.label,
-                "seconds": time,
-                "operations": step.operations,
-                "bytes": step.bytes,
+        return Answer(
+            document={
+                "model": model,
+                "threads": threads,
+                "seconds": total,
+                "steps": [_entry(one, total) for one in steps],
+                "operators": [_entry(one, total) for one in operators],
             }
-            for step, time in zip(compiled.steps, times, strict=True)
-        ]
-        return Answer(document={"model": model, "seconds": total, "steps": steps})
-    heading(f"{model}: {seconds(total)} in {len(rows)} steps, {threads} threads")
+        )
+    heading(f"{model}: {seconds(total)} in {len(steps)} steps, {threads} threads")
+    rows = operators if by == "operator" else steps
+    _print(sorted(rows, key=lambda one: -one.seconds)[:top], total)
+    if peaks is None:
+        say(f"  the limits are not known: polygym machine --threads {threads} measures them")
+    return Answer()
+
+
+def _entry(one: Profiled, total: float) -> dict[str, Any]:
+    return {
+        "step": one.label,
+        "count": one.count,
+        "seconds": one.seconds,
+        "share": one.seconds / total if total else 0.0,
+        "operations": one.operations,
+        "gflops": one.rate / 1e9,
+        "bytes": one.bytes,
+        "limit_seconds": one.limit,
+        "of_limit": one.of_limit,
+    }
+
+
+def _print(rows: Sequence[Profiled], total: float) -> None:
     print_table(
-        ("STEP", "TIME", "SHARE", "GFLOP/S"),
+        ("STEP", "TIMES", "TIME", "SHARE", "GFLOP/S", "MB", "OF LIMIT"),
         [
             (
-                step.label,
-                seconds(time),
-                f"{100 * time / total:.1f} %",
-                f"{step.operations / time / 1e9:.1f}",
+                one.label,
+                str(one.count),
+                seconds(one.seconds),
+                f"{one.seconds / total:.1%}",
+                f"{one.rate / 1e9:.1f}",
+                f"{one.bytes / 1e6:.2f}",
+                "-" if one.of_limit is None else f"{one.of_limit:.0%}",
             )
-            for step, time in rows[:top]
+            for one in rows
         ],
-        "lrrr",
+        "lrrrrrr",
     )
-    return Answer()
