@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,10 @@ GOLDEN = Path(__file__).parent / "golden"
 
 # What tests compile stays out of the user's cache; tests of the cache have folders of their own.
 os.environ["POLYGYM_CACHE"] = "off"
+
+# Tests start a thousand processes: each would compile every module that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 # Tests of how compile servers begin and end.
@@ -28,6 +35,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files from what is found now, instead of comparing",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Look for no tests in docstrings where those that take times are asked for; they have none."""
+    if config.option.markexpr == "timing":
+        config.option.doctestmodules = False
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without the mark where tests that take times are asked for.
+
+    So they begin without all the imports of the others, which take a quarter of a minute.
+    """
+    if config.option.markexpr != "timing" or collection_path.suffix != ".py":
+        return None
+    return True if "mark.timing" not in collection_path.read_text() else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have each worker go through tests that stand together, and then take from the others'.
+
+    What tests of a module or a room share (programs that were read, spaces, a worker) is then made
+    once, and not once in each worker; and no worker is idle beside the last long test of another.
+    """
+    if config.getoption("dist") != "load":  # somebody has asked for something else
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector of garbage leave out what stays until the end: all tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

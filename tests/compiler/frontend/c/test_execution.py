@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C c
 CASES = [(name, number) for name, p in PROGRAMS.items() for number in range(len(p.values))]
 
 
+@cache
 def scop_of(name: str) -> Scop:
     return parse_text(MACROS + "#include <math.h>\n" + PROGRAMS[name].text(), file=f"{name}.c")
 
