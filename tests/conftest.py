@@ -14,6 +14,7 @@ import pytest
 
 from tests.idle_servers import lent
 
+ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -50,7 +51,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """
     if config.option.markexpr != "timing" or collection_path.suffix != ".py":
         return None
-    return True if "mark.timing" not in collection_path.read_text() else None
+    return None if _may_take_times(collection_path) else True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test that takes times in a file that would be left out where these are asked for."""
+    lost = [item.nodeid for item in items if item.get_closest_marker("timing") is not None]
+    lost = [name for name in lost if not _may_take_times(Path(name.partition("::")[0]))]
+    if lost:
+        raise pytest.UsageError(f"these take times, which their files do not say: {lost}")
+
+
+def _may_take_times(file: Path) -> bool:
+    return "mark.timing" in (ROOT / file).read_text()
 
 
 @pytest.hookimpl(optionalhook=True)
