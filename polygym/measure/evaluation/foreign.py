@@ -136,7 +136,9 @@ def compile_foreign(
     with tempfile.TemporaryDirectory() as folder:
         if is_c:
             # A name without quotes and the like; its own includes are looked for where it is.
-            Path(folder, _SOURCE).write_text(completed_file(source).text, encoding="utf-8")
+            Path(folder, _SOURCE).write_text(
+                completed_file(source, program.function).text, encoding="utf-8"
+            )
         else:
             plain = print_c(lower(LegalSchedule(scop, original(scop))))
             Path(folder, _SOURCE).write_text(plain, encoding="utf-8")

@@ -4,9 +4,10 @@
 the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
 tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
 ``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts), ``members``
-(structures as arrays), ``plain`` (one effect a statement, ``switches`` as ``if``, what is in
+(structures as arrays), ``plain`` (one effect a statement, ``countdown`` and ``data_bounds`` of loops, ``switches`` as ``if``, what is in
 expressions taken out by ``lifting``; ``calls`` of functions put in, ``actuals`` for their names;
-``nodes`` of trees), ``pointers`` (arguments without a size), ``translation`` (the steps from here
+``nodes`` of trees), ``pointers`` (arguments
+without a size, ``extents`` that are given), ``translation`` (the steps from here
 on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
@@ -24,6 +25,7 @@ checked: two array arguments do not overlap, as if each were ``restrict``.
 
 from __future__ import annotations
 
+from polygym.compiler.frontend.c.extents import with_extents
 from polygym.compiler.frontend.c.translate import (
     argument_names,
     completed_file,
@@ -31,6 +33,7 @@ from polygym.compiler.frontend.c.translate import (
     parse_file,
     parse_text,
     regions,
+    without_sizes,
 )
 
 __all__ = [
@@ -40,4 +43,6 @@ __all__ = [
     "parse_file",
     "parse_text",
     "regions",
+    "with_extents",
+    "without_sizes",
 ]
