@@ -4,11 +4,11 @@
 the ``places`` where all of it stood; ``headers`` is what is known of C's own), ``parse`` (syntax
 tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
 ``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts), ``members``
-(structures as arrays), ``plain`` (one effect a statement, ``countdown`` and ``data_bounds`` of loops, ``switches`` as ``if``, what is in
-expressions taken out by ``lifting``; ``calls`` of functions put in, ``actuals`` for their names;
-``nodes`` of trees), ``pointers`` (arguments
-without a size, ``extents`` that are given), ``translation`` (the steps from here
-on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
+(structures as arrays), ``plain`` (one effect a statement, ``switches`` as ``if``, what is in
+expressions taken out by ``lifting``; ``countdown`` and ``data_bounds`` of loops; ``calls`` of
+functions put in, ``actuals`` for their names; ``nodes`` of trees), ``pointers`` (arguments without
+a size, ``extents`` that are given), ``translation`` (the steps from here on, in their order):
+``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
 ``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
@@ -32,6 +32,7 @@ from polygym.compiler.frontend.c.translate import (
     line_outside,
     parse_file,
     parse_text,
+    pointers_to_pointers,
     regions,
     without_sizes,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "line_outside",
     "parse_file",
     "parse_text",
+    "pointers_to_pointers",
     "regions",
     "with_extents",
     "without_sizes",

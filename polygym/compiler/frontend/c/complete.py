@@ -171,9 +171,7 @@ class _Completion:
         found = dict.fromkeys(word for size in sizes for word in _NAME.findall(size))
         declared = {symbol.name for symbol in translation.names.uses} | set(known)
         return [
-            one
-            for one in found
-            if one not in declared and not re.search(rf"\b{one}\b", self._text)
+            one for one in found if one not in declared and not re.search(rf"\b{one}\b", self._text)
         ]
 
     def _source(self, heads: Sequence[str]) -> Whole:

@@ -1,4 +1,4 @@
-"""Loops that count down in their condition: ``for (i = n; i-- > 0;)``, as unsigned counters need it.
+"""Loops that count down in their condition: ``for (i = n; i-- > 0;)``, as unsigned ones need it.
 
 The body sees the counter after it was decremented, and so does what is behind the loop. With the
 decremented value from the start, in the counter's own type T, that is the usual form::

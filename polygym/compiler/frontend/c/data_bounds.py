@@ -267,8 +267,6 @@ def _element(declared: Any, subscripts: int) -> Any:
 
 def _key(node: Any) -> Any:
     """Return what two equal expressions have in common."""
-    own = tuple(
-        getattr(node, name) for name in ("name", "op", "value") if hasattr(node, name)
-    )
+    own = tuple(getattr(node, name) for name in ("name", "op", "value") if hasattr(node, name))
     plain = tuple(one for one in own if isinstance(one, str))
     return type(node).__name__, plain, tuple(_key(child) for _, child in node.children())

@@ -102,9 +102,7 @@ def parse_selection(text: str | None) -> Selection:
     return selection(words[0] if words else None, arrays)
 
 
-def selection(
-    function: str | None, arrays: Sequence[tuple[str, tuple[str, ...]]]
-) -> Selection:
+def selection(function: str | None, arrays: Sequence[tuple[str, tuple[str, ...]]]) -> Selection:
     """Return a selection; no array may have two sizes."""
     names = [name for name, _ in arrays]
     for name in names:

@@ -58,9 +58,10 @@ def parse_text(
     """
     chosen = parse_selection(function)
     whole = completed_source(text, file, include_directories, chosen)
-    source, sizes = whole.source, {
-        name: size for name, size in chosen.sizes if name not in whole.sized
-    }
+    source, sizes = (
+        whole.source,
+        {name: size for name, size in chosen.sizes if name not in whole.sized},
+    )
     try:
         tree = parse(source)
         region = choose(find_regions(tree, source), chosen.function, file)
@@ -124,6 +125,21 @@ def argument_names(path: str | Path, function: str) -> tuple[str, ...]:
     )
     declared = region.function.decl.type.args
     return tuple(one.name for one in (declared.params if declared else ()) if hasattr(one, "name"))
+
+
+def pointers_to_pointers(path: str | Path, function: str) -> tuple[str, ...]:
+    """Return the arguments of a function with a region that are pointers to pointers."""
+    source = completed_file(path).source
+    region = next(
+        one for one in find_regions(parse(source), source) if one.function.decl.name == function
+    )
+    declared = region.function.decl.type.args
+    return tuple(
+        one.name
+        for one in (declared.params if declared else ())
+        if isinstance(one, c_ast.Decl)
+        and isinstance(getattr(one.type, "type", None), c_ast.PtrDecl)
+    )
 
 
 def without_sizes(path: str | Path, function: str) -> frozenset[str]:
