@@ -11,7 +11,7 @@ narrower than int is left alone: its i + 1 would not wrap around.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pycparser import c_ast
@@ -22,8 +22,11 @@ _WIDE = frozenset({"int", "long", "unsigned", "signed", "size_t", "int64_t", "ui
 _COMPARISONS = frozenset({">", ">=", "!="})
 
 
-def counted_down(node: Any, scope: Mapping[str, Any]) -> Any:
-    """Return a loop in the usual form, or as it is; ``scope`` has the declarations seen there."""
+def counted_down(node: Any, scope: Mapping[str, Any], resolved: Callable[[Any], Any]) -> Any:
+    """Return a loop in the usual form, or as it is.
+
+    ``scope`` has the declarations seen there; ``resolved`` follows the names of types.
+    """
     if node.next is not None:
         return node
     found = _asked(node.cond)
@@ -38,7 +41,7 @@ def counted_down(node: Any, scope: Mapping[str, Any]) -> Any:
         case _:
             return node
     kind = getattr(declared, "type", None)
-    if value is None or not _is_wide(kind):
+    if value is None or not _is_wide(resolved(kind)):
         return node
     target = c_ast.Typename(None, [], None, _nameless(kind), node.coord)
     one = integer_node(1, node)

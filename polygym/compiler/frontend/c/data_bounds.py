@@ -13,7 +13,8 @@ data: the affine one says how far the loop may run, and what is beyond the other
 
 That is the same where the condition never holds again once it fails: it compares the counter alone
 with what the body does not change, in the direction of the loop; and where nobody asks for the
-counter's value behind the loop.
+counter's value behind the loop. Beside something unsigned a negative counter is large: with j = -2,
+``j < k[i]`` fails and holds from 0 on. So both sides are signed, or the counter is never negative.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from polygym.compiler.frontend.c.nodes import (
 
 _UPWARDS = {"<": ">", "<=": ">="}
 _DOWNWARDS = {">": "<", ">=": "<="}
+_SIGNED = frozenset({"int", "long", "short", "signed", "float", "double"})
 _NO_INTEGERS = frozenset({"float", "double", "void"})
 
 
@@ -136,7 +138,60 @@ class DataBounds:
         names = {one.name for one in names_in(bound)}
         on_data = _reads_memory(bound) or bool(names & self._data)
         has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(bound))
-        return on_data and not has_call and counter not in names and not names & changes
+        if not on_data or has_call or counter in names or names & changes:
+            return False
+        return self._is_signed(bound) or self._is_never_negative(loop, counter)
+
+    def _is_signed(self, bound: Any) -> bool:
+        """Whether an expression surely has no unsigned type."""
+        return all(
+            self._types(one.name) and not any(map(_may_be_unsigned, self._types(one.name)))
+            for one in names_in(bound)
+        ) and not any(
+            isinstance(one, c_ast.Cast | c_ast.StructRef)
+            or (isinstance(one, c_ast.UnaryOp) and one.op == "sizeof")
+            or (isinstance(one, c_ast.Constant) and not one.value.isdigit())
+            for one in walk(bound)
+        )
+
+    def _is_never_negative(self, loop: Any, counter: str | None) -> bool:
+        """Whether a counter starts from, or stays above, a number that is not negative."""
+        if _direction(loop) is _UPWARDS:
+            first = getattr(loop.init, "rvalue", None)
+            if isinstance(loop.init, c_ast.DeclList):
+                first = loop.init.decls[0].init
+            return _is_natural(first)
+        return any(
+            isinstance(one, c_ast.BinaryOp)
+            and one.op in _DOWNWARDS
+            and isinstance(one.left, c_ast.ID)
+            and one.left.name == counter
+            and _is_natural(one.right)
+            for one in _conjuncts(loop.cond)
+        )
+
+    def _types(self, name: str) -> list[Any]:
+        """Return the types of all variables of a name."""
+        own = [
+            one.type
+            for one in walk(self._function)
+            if isinstance(one, c_ast.Decl) and one.name == name
+        ]
+        outside = self._declared.get(name)
+        return own if outside is None else [*own, outside.type]
+
+
+def _is_natural(node: Any) -> bool:
+    """Whether a node is a number."""
+    return isinstance(node, c_ast.Constant) and node.value.isdigit()
+
+
+def _may_be_unsigned(kind: Any) -> bool:
+    """Whether elements of a type may be unsigned."""
+    while isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
+        kind = kind.type
+    words = getattr(getattr(kind, "type", None), "names", ["unknown"])
+    return not set(words) <= _SIGNED
 
 
 def _reads_memory(node: Any) -> bool:

@@ -117,7 +117,7 @@ class _Plain:
             case c_ast.If():
                 return self._if(node, scope)
             case c_ast.For():
-                return self._for(counted_down(node, scope), scope)
+                return self._for(counted_down(node, scope, self._calls.resolved), scope)
             case c_ast.ExprList():
                 return self.statements(node.exprs, scope)
             case c_ast.DeclList():
