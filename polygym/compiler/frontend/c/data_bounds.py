@@ -19,7 +19,7 @@ counter's value behind the loop. Beside something unsigned a negative counter is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from pycparser import c_ast
@@ -48,12 +48,14 @@ class DataBounds:
         function: Any,
         begin: Any,
         declared: Mapping[str, Any],
-        fresh: Any,
+        fresh: Callable[[str], str],
     ) -> None:
         """``declared`` are the variables outside the region, ``fresh`` makes names like others."""
         self._function, self._begin = function, begin
         self._declared, self._fresh = declared, fresh
-        self._parameters: dict[str, Any] = {}
+        self._parameters: dict[str, str] = {}
+        self._data: set[str] = set()
+        self._exposed: set[str] = set()
 
     def apply(self, items: list[Any]) -> list[Any]:
         """Return the region's statements with other bounds."""
@@ -81,23 +83,23 @@ class DataBounds:
             if any(isinstance(one, c_ast.FuncCall) for one in walk(node)):
                 return None
             kind = _element(self._declared.get(base.name), len(subscripts))
-            return None if kind is None else self._parameter(node, base.name, kind)
+            where = repr((base.name, *map(_key, subscripts)))
+            return None if kind is None else self._parameter(where, node, base.name, kind)
 
         inside = {one.name for one in walk(loop.init) if isinstance(one, c_ast.Decl)}
         inside |= {counter} if (counter := _counter(loop)) else set()
         for part in ("init", "cond", "next"):
             setattr(loop, part, copied(getattr(loop, part), replacement))
 
-    def _parameter(self, node: Any, name: str, kind: Any) -> Any:
-        """Return the variable that has a value from memory."""
-        text = repr(_key(node))
-        if text not in self._parameters:
+    def _parameter(self, where: str, node: Any, name: str, kind: Any) -> Any:
+        """Return the variable that has a value from memory; ``where`` says which element it is."""
+        if where not in self._parameters:
             new = self._fresh(name)
-            self._parameters[text] = new
+            self._parameters[where] = new
             block = block_with(self._function.body, self._begin)
             place = next(i for i, item in enumerate(block) if item is self._begin)
             block.insert(place, declaration(new, kind, copied(node), node))
-        return c_ast.ID(self._parameters[text], node.coord)
+        return c_ast.ID(self._parameters[where], node.coord)
 
     def _loop(self, node: Any) -> Any:
         """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
