@@ -86,7 +86,7 @@ class DataBounds:
             where = repr((base.name, *map(_key, subscripts)))
             return None if kind is None else self._parameter(where, node, base.name, kind)
 
-        inside = {one.name for one in walk(loop.init) if isinstance(one, c_ast.Decl)}
+        inside = {one.name for one in getattr(loop.init, "decls", None) or ()}
         inside |= {counter} if (counter := _counter(loop)) else set()
         for part in ("init", "cond", "next"):
             setattr(loop, part, copied(getattr(loop, part), replacement))
@@ -103,7 +103,7 @@ class DataBounds:
 
     def _loop(self, node: Any) -> Any:
         """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
-        if not isinstance(node, c_ast.For):
+        if not isinstance(node, c_ast.For) or node.cond is None:
             return None
         parts = list(_conjuncts(node.cond))
         counter = _counter(node)
@@ -140,7 +140,7 @@ class DataBounds:
         names = {one.name for one in names_in(bound)}
         on_data = _reads_memory(bound) or bool(names & self._data)
         has_call = any(isinstance(one, c_ast.FuncCall) for one in walk(bound))
-        if not on_data or has_call or counter in names or names & changes:
+        if not on_data or has_call or counter in names or names & set(changes):
             return False
         return self._is_signed(bound) or self._is_never_negative(loop, counter)
 
@@ -199,13 +199,16 @@ def _may_be_unsigned(kind: Any) -> bool:
 def _reads_memory(node: Any) -> bool:
     """Whether an expression, or a loop's header, reads an element."""
     if isinstance(node, c_ast.For):
-        return any(map(_reads_memory, (node.init, node.cond, node.next))) or any(
-            isinstance(one, c_ast.ID) for one in walk(node.cond)
-        )
+        # What stands in it may have been read before.
+        return any(map(_reads_memory, (node.init, node.next))) or _has_name(node.cond)
     return node is not None and any(
         isinstance(one, c_ast.ArrayRef) or (isinstance(one, c_ast.UnaryOp) and one.op == "*")
         for one in walk(node)
     )
+
+
+def _has_name(node: Any) -> bool:
+    return node is not None and any(isinstance(one, c_ast.ID) for one in walk(node))
 
 
 def _changed(node: Any) -> Iterator[str]:
@@ -313,7 +316,7 @@ def _conjunction(parts: list[Any]) -> Any:
 
 def _element(declared: Any, subscripts: int) -> Any:
     """Return the type of an element of a declared array or pointer of integers, None if unknown."""
-    kind = getattr(declared, "type", None)
+    kind: Any = getattr(declared, "type", None)
     for _ in range(subscripts):
         if not isinstance(kind, c_ast.PtrDecl | c_ast.ArrayDecl):
             return None
