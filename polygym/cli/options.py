@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,12 +16,15 @@ from polygym.cli.output import say
 from polygym.cli.text import shorten
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.llvm.loader import is_parallel
+from polygym.compiler.frontend.c import with_extents
 from polygym.episodes.episode import LARGEST_COEFFICIENT
 from polygym.errors import InputError
 from polygym.measure.evaluation.evaluation import LEAST_MEMORY, MEMORY_VARIABLE
 from polygym.measure.evaluation.foreign import FOREIGN, executable, missing
 from polygym.programs import is_path
 from polygym.programs.sizes import parse_sizes
+
+_EXTENTS = "polygym.extents"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,13 +59,37 @@ def model_option(asked: str) -> Callable[[F], F]:
 
 
 def function_option(function: F) -> F:
-    """Add ``--function``."""
-    return click.option(
+    """Add ``--function`` and ``--extent``, which is put behind what that says."""
+    function = click.option(
         "--function",
         "region",
         metavar="NAME",
+        callback=_with_extents,
         help="Which function's region, or which comprehension, where a file holds several.",
     )(function)
+    return click.option(
+        "--extent",
+        multiple=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_keep_extents,
+        metavar="ARRAY=SIZE[xSIZE…]",
+        help="The sizes of a pointer that the file does not say, as in x=100x200 or 'x[n][2*m]'; "
+        "may be given several times.",
+    )(function)
+
+
+def _keep_extents(context: click.Context, _: click.Parameter, texts: Sequence[str]) -> None:
+    """Keep the sizes for the option that they are put behind, which is read later."""
+    context.meta[_EXTENTS] = texts
+
+
+def _with_extents(context: click.Context, _: click.Parameter, region: str | None) -> str | None:
+    """Return the choice of a region with the sizes that are given beside it."""
+    try:
+        return with_extents(region, context.meta.get(_EXTENTS, ()))
+    except InputError as error:
+        raise click.BadParameter(str(error), context, param_hint="'--extent'") from None
 
 
 def json_option(function: F) -> F:

@@ -11,13 +11,20 @@ initial data come from the function ``init_…`` beside the kernel, or from the 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polybench
 from polybench import Dataset, Part
-from polygym.compiler.frontend.c import parse_file, parse_text, regions
+from polygym.compiler.frontend.c import (
+    parse_file,
+    parse_text,
+    regions,
+    with_extents,
+    without_sizes,
+)
+from polygym.compiler.frontend.c.extents import Selection, parse_selection
 from polygym.compiler.ir.gathers import sites
 from polygym.compiler.ir.scop import Array, Scop
 from polygym.compiler.poly.evaluate import admits, admitted_near, evaluate
@@ -67,7 +74,8 @@ class Program:
     Where ``scop`` is a transformation of what was written, ``source`` is that: the one has the
     other's data, must leave what it leaves, and is compared with its time. ``splitting`` has the
     cuts (:mod:`polygym.programs.pieces`) and ``storage`` the plan (:mod:`polygym.programs.stored`)
-    by which it came about, the cuts first.
+    by which it came about, the cuts first. ``function`` is the choice of a region, with the sizes
+    that were given beside the file.
     """
 
     name: str
@@ -78,6 +86,7 @@ class Program:
     source: Scop | None = None
     splitting: Splitting = WHOLE
     storage: StoragePlan = KEEP
+    function: str | None = None
 
     @property
     def written(self) -> Scop:
@@ -99,14 +108,26 @@ def load_program(
     function: str | None = None,
     dataset: Dataset | None = None,
     parameters: Mapping[str, int] | None = None,
+    extents: Sequence[str] = (),
 ) -> Program:
-    """Return the program that a kernel's name or a C file's path stands for."""
+    """Return the program that a kernel's name or a C file's path stands for.
+
+    Args:
+        target: The name or the path.
+        function: Which region, where a file holds several; sizes of bare pointers may follow.
+        dataset: Which sizes.
+        parameters: Single ones, instead.
+        extents: Sizes of bare pointers, such as ``"A=100x200"`` or ``"x[n + 1]"``.
+    """
+    function = with_extents(function, extents)
+    _expect_c(target, function)
     scop, initial, sizes, outputs = _find(
         target, function, dataset or Dataset.LARGE, parameters or {}
     )
     values = _parameter_values(scop, initial, sizes, parameters or {})
     _check_context(scop, values)
-    return Program(_name(target), scop, initial, tuple(values.items()), outputs)
+    found = Program(_name(target), scop, initial, tuple(values.items()), outputs)
+    return replace(found, function=function)
 
 
 def load_scop(
@@ -117,6 +138,7 @@ def load_scop(
     Of ``parameters`` only those matter on which a comprehension's subscripts depend.
     """
     given = parameters or {}
+    _expect_c(target, function)
     scop = _load_scop(target, function, given)
     names = [parameter.name for parameter in scop.parameters]
     for name in given:
@@ -125,6 +147,15 @@ def load_scop(
                 f"-p {name}: expected one of the parameters {', '.join(names) or '(none)'}"
             )
     return scop
+
+
+def _expect_c(target: str, function: str | None) -> None:
+    """Refuse sizes beside what is no C file: it has its own."""
+    sizes = parse_selection(function).sizes
+    if sizes and (is_comprehension(target) or is_generated(target)):
+        raise InputError(
+            f"{target}: its arrays have their sizes; none are given for {sizes[0][0]} beside it"
+        )
 
 
 def _load_scop(target: str, function: str | None, parameters: Mapping[str, int]) -> Scop:
@@ -212,10 +243,10 @@ def _find(
         path = kernel.path
         scop = _parse(path, kernel.function if function is None else function)
         outputs = tuple(Output(live.array, live.part) for live in kernel.live_out)
-        return scop, _initial_data(scop, path), dict(kernel.parameters(dataset)), outputs
+        return scop, _initial_data(scop, path, function), dict(kernel.parameters(dataset)), outputs
     path = Path(target)
     scop = _parse(path, function)
-    initial = _initial_data(scop, path)
+    initial = _initial_data(scop, path, function)
     return scop, initial, _fitting_sizes(scop, initial, dataset, {}, parameters), _written(scop)
 
 
@@ -255,14 +286,17 @@ def _fitting_size(scop: Scop, size: int) -> int:
     return min(size, int(2 ** (30 / max(scop.depth, 1))), int(2 ** (25 / max(rank, 1))))
 
 
-def _initial_data(scop: Scop, path: Path) -> Scop:
+def _initial_data(scop: Scop, path: Path, function: str | None) -> Scop:
     """Return the program that writes the initial data.
 
-    ``init_gemm`` beside ``kernel_gemm`` or ``gemm`` is that function's own.
+    ``init_gemm`` beside ``kernel_gemm`` or ``gemm`` is that function's own. Its arrays have the
+    sizes that are given for those of the other.
     """
     beside = f"init_{scop.name.removeprefix('kernel_')}"
     if beside in regions(path):
-        return parse_file(path, function=beside)
+        bare = without_sizes(path, beside)
+        sizes = tuple(one for one in parse_selection(function).sizes if one[0] in bare)
+        return parse_file(path, function=str(Selection(beside, sizes)))
     try:
         return by_rule(scop, index_ranges(scop) if sites(scop) else None)
     except SourceError as error:

@@ -108,7 +108,7 @@ def command(
     if wrap and (only_c or after is not None):
         raise click.UsageError("--wrap: expected without --c and --after.")
     if wrap:
-        return _wrapped(target, as_json=as_json)
+        return _wrapped(target, region, as_json=as_json)
     if only_c and after is not None:
         raise click.UsageError("--c and --after: expected one of them.")
     if after == "list":
@@ -141,11 +141,11 @@ def command(
     return Answer()
 
 
-def _wrapped(target: str, *, as_json: bool) -> Answer:
+def _wrapped(target: str, region: str | None, *, as_json: bool) -> Answer:
     """Print a C file in full."""
     if not is_path(target) or target.endswith(".tc"):
         raise InputError(f"--wrap: expected the path of a C file, found {target}")
-    text = completed_file(target).text
+    text = completed_file(target, region).text
     if as_json:
         return Answer(document={"file": target, "text": text})
     click.echo(text, nl=not text.endswith("\n"))

@@ -27,7 +27,12 @@ from pathlib import Path
 from polygym.compiler.codegen.c_printer import print_c
 from polygym.compiler.codegen.common.mapping import TOLERANCE, TOLERANCES
 from polygym.compiler.codegen.pipeline import lower
-from polygym.compiler.frontend.c import argument_names, completed_file, line_outside
+from polygym.compiler.frontend.c import (
+    argument_names,
+    completed_file,
+    line_outside,
+    pointers_to_pointers,
+)
 from polygym.compiler.ir.scop import Array, Scop, Storage
 from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.legality import LegalSchedule
@@ -136,7 +141,9 @@ def compile_foreign(
     with tempfile.TemporaryDirectory() as folder:
         if is_c:
             # A name without quotes and the like; its own includes are looked for where it is.
-            Path(folder, _SOURCE).write_text(completed_file(source).text, encoding="utf-8")
+            Path(folder, _SOURCE).write_text(
+                completed_file(source, program.function).text, encoding="utf-8"
+            )
         else:
             plain = print_c(lower(LegalSchedule(scop, original(scop))))
             Path(folder, _SOURCE).write_text(plain, encoding="utf-8")
@@ -176,6 +183,11 @@ def _check_source(name: str, scop: Scop, source: Path) -> None:
         raise InputError(
             f"{name}: expected a function that does nothing but its region, found that "
             f"{scop.name} computes {computed[0]} before it"
+        )
+    if rows := pointers_to_pointers(source, scop.name):
+        raise InputError(
+            f"{name}: expected arrays in one piece, found that {scop.name} takes pointers to the "
+            f"rows of {rows[0]}"
         )
     if line := line_outside(source, scop.name):
         raise InputError(

@@ -5,9 +5,10 @@ the ``places`` where all of it stood; ``headers`` is what is known of C's own), 
 tree, regions), ``complete`` (a function around a region that has none: ``bare``, ``undeclared``,
 ``reach``), ``notation`` (sizes as numbers), ``walking`` (pointers as subscripts), ``members``
 (structures as arrays), ``plain`` (one effect a statement, ``switches`` as ``if``, what is in
-expressions taken out by ``lifting``; ``calls`` of functions put in, ``actuals`` for their names;
-``nodes`` of trees), ``pointers`` (arguments without a size), ``translation`` (the steps from here
-on, in their order): ``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
+expressions taken out by ``lifting``; ``countdown`` and ``data_bounds`` of loops; ``calls`` of
+functions put in, ``actuals`` for their names; ``nodes`` of trees), ``pointers`` (arguments without
+a size, ``extents`` that are given), ``translation`` (the steps from here on, in their order):
+``symbols``, ``declarations`` and ``literals`` (what names and constants mean),
 ``bindings`` (what they stand for in the region), ``assumptions`` (what ``assert`` states),
 ``affine``, ``conditions``, ``division``, ``extremes``, ``wrapping`` and ``loops`` (C to isl),
 ``accesses`` (elements that are touched), ``expressions`` (what statements compute, by C's
@@ -24,13 +25,16 @@ checked: two array arguments do not overlap, as if each were ``restrict``.
 
 from __future__ import annotations
 
+from polygym.compiler.frontend.c.extents import with_extents
 from polygym.compiler.frontend.c.translate import (
     argument_names,
     completed_file,
     line_outside,
     parse_file,
     parse_text,
+    pointers_to_pointers,
     regions,
+    without_sizes,
 )
 
 __all__ = [
@@ -39,5 +43,8 @@ __all__ = [
     "line_outside",
     "parse_file",
     "parse_text",
+    "pointers_to_pointers",
     "regions",
+    "with_extents",
+    "without_sizes",
 ]

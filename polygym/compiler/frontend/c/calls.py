@@ -127,12 +127,12 @@ class Calls:
             return call
         function = self._functions[name]
         arguments, operands = self._arguments(call)
-        if all(isinstance(self._resolved(one.type), c_ast.TypeDecl) for one in arguments):
+        if all(isinstance(self.resolved(one.type), c_ast.TypeDecl) for one in arguments):
             return call
         values: dict[str, Any] = {}
         arrays: dict[str, Actual] = {}
         for argument, operand in zip(arguments, operands, strict=True):
-            if isinstance(self._resolved(argument.type), c_ast.TypeDecl):
+            if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
                 values[argument.name] = converted(operand, argument.type, call)
                 continue
             actual, _ = self._actual(operand, call, argument.name, is_kept=True)
@@ -215,7 +215,7 @@ class Calls:
         items: list[Any] = []
         checks: list[tuple[Any, Any, Actual]] = []
         for argument, operand in zip(arguments, operands, strict=True):
-            if isinstance(self._resolved(argument.type), c_ast.TypeDecl):
+            if isinstance(self.resolved(argument.type), c_ast.TypeDecl):
                 own[argument.name] = self.fresh(argument.name)
                 items.append(declaration(own[argument.name], argument.type, operand, call))
             else:
@@ -237,7 +237,7 @@ class Calls:
         body = self._body(function, own, arrays, result, call)
         return c_ast.Compound([*items, *body], call.coord)
 
-    def _resolved(self, kind: Any) -> Any:
+    def resolved(self, kind: Any) -> Any:
         """Return a type through typedefs."""
         while (
             isinstance(kind, c_ast.TypeDecl)
@@ -322,21 +322,21 @@ class Calls:
         """Yield checks that an array argument's inner sizes are those of the array it is given."""
         if actual.is_scalar:
             return
-        formal = self._resolved(argument.type)
+        formal = self.resolved(argument.type)
         given = declared.get(actual.name, self._global.get(actual.name))
-        wanted = sizes(formal, self._resolved)
+        wanted = sizes(formal, self.resolved)
         if given is None:
             if wanted and len(wanted) > 1:
                 yield same(SAME_SIZE, [c_ast.ID(actual.name, call.coord)], call)
             return
-        found = sizes(self._resolved(given.type), self._resolved)[len(actual.before) :]
+        found = sizes(self.resolved(given.type), self.resolved)[len(actual.before) :]
         if len(found) != len(wanted) and not (len(wanted) == 1 and not found):
             raise self._source.error(
                 operand,
                 f"the argument {argument.name} has {len(wanted)} dimensions and is given "
                 f"{len(found)} of {actual.name}",
             )
-        if element(formal) != element(self._resolved(given.type)):
+        if element(formal) != element(self.resolved(given.type)):
             raise self._source.error(
                 operand,
                 f"the argument {argument.name} has another type than {actual.name}: one element "

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polygym.compiler.frontend.c.bare import Frame, brought_back, completed, frames
+from polygym.compiler.frontend.c.extents import Selection
 from polygym.compiler.frontend.c.parse import Region, find_regions, parse
 from polygym.compiler.frontend.c.places import SourceMap
 from polygym.compiler.frontend.c.plain import plain
@@ -31,26 +32,40 @@ from polygym.compiler.frontend.c.undeclared import (
 )
 from polygym.errors import InputError, SourceError
 
+_ANY = Selection()
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _ADVICE = re.compile(r"(assert\(.*\);) before the region states it")
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A complete file: its text, and its tokens with the user's own places."""
+    """A complete file: its text, and its tokens with the user's own places.
+
+    ``sized`` are the arrays that were declared with sizes that were given.
+    """
 
     text: str
     source: SourceMap
+    sized: frozenset[str] = frozenset()
 
 
-def completed_source(text: str, file: str, include_directories: Sequence[str | Path] = ()) -> Whole:
-    """Return a text with a function around every region; one that has them is left as it is."""
+def completed_source(
+    text: str,
+    file: str,
+    include_directories: Sequence[str | Path] = (),
+    chosen: Selection = _ANY,
+) -> Whole:
+    """Return a text with a function around every region; one that has them is left as it is.
+
+    ``chosen`` may have sizes of arrays that nothing declares.
+    """
     source = preprocess(text, file, include_directories)
     found = frames(source, file)
     if not found:
         return Whole(text, source)
     text = normalise(text, file)
     try:
-        return _Completion(text, file, include_directories, found).whole()
+        return _Completion(text, file, include_directories, found, chosen).whole()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
 
@@ -64,8 +79,10 @@ class _Completion:
         file: str,
         include_directories: Sequence[str | Path],
         found: tuple[Frame, ...],
+        chosen: Selection,
     ) -> None:
         self._text, self._file, self._frames = text, file, found
+        self._given, self._sized = dict(chosen.sizes), frozenset[str]()
         self._include_directories = include_directories
 
     def whole(self) -> Whole:
@@ -86,7 +103,7 @@ class _Completion:
             known |= {line.split()[1].rstrip(";") for line in outside}
             heads[place] = self._head(place, heads, unknown, outside)
             heads[place] = self._with_assertion(place, heads)
-        return self._source(heads)
+        return replace(self._source(heads), sized=self._sized)
 
     def _with_assertion(self, place: int, heads: Sequence[str]) -> str:
         """Return what opens a function, and states what its accesses need if it can be told."""
@@ -122,7 +139,12 @@ class _Completion:
             touches = translation.touched()
             names = translation.bindings
             parameters = {names.name(one): one.name for one in names.parameters}
+            names_of = [one.name for one in unknown]
             for one in unknown:
+                if one.name in self._given:
+                    sizes[one.name] = self._sizes_given(one)
+                    more += self._new_names(sizes[one.name], translation, [*names_of, *more])
+                    continue
                 found = sizes_by_use(touches, one.name, one.rank, parameters, translation.context)
                 named = [
                     size or f"size_{one.name}" + (f"_{dimension}" if one.rank > 1 else "")
@@ -131,6 +153,26 @@ class _Completion:
                 more += [new for new, size in zip(named, found, strict=True) if size is None]
                 sizes[one.name] = tuple(named)
         return "\n".join([*outside, *function_text(name, unknown, sizes, more)])
+
+    def _sizes_given(self, one: Unknown) -> tuple[str, ...]:
+        """Return the sizes that are given for an array."""
+        sizes = self._given[one.name]
+        if len(sizes) != one.rank:
+            raise InputError(
+                f"the sizes of {one.name} are given: expected {one.rank}, found {len(sizes)}"
+            )
+        self._sized |= {one.name}
+        return sizes
+
+    def _new_names(
+        self, sizes: Sequence[str], translation: Translation, known: Sequence[str]
+    ) -> list[str]:
+        """Return the names in sizes that nothing has declared: they are arguments."""
+        found = dict.fromkeys(word for size in sizes for word in _NAME.findall(size))
+        declared = {symbol.name for symbol in translation.names.uses} | set(known)
+        return [
+            one for one in found if one not in declared and not re.search(rf"\b{one}\b", self._text)
+        ]
 
     def _source(self, heads: Sequence[str]) -> Whole:
         """Return the text with these heads of functions."""

@@ -206,7 +206,13 @@ def _step(
         )
     value = constant_value(affine.expression(amount, environment.as_role("a loop's step")))
     if value is None:
-        raise source.error(amount, "a loop's step must be a constant")
+        name = symbol.name
+        raise source.error(
+            amount,
+            "a loop's step must be a constant",
+            f"where it is positive, let {name} count by 1 from its first value f, and ask inside: "
+            f"if (({name} - f) % step == 0) …",
+        )
     if value.is_zero():
         raise source.error(amount, "a loop's step must not be zero")
     return sign * integer(value)
@@ -257,7 +263,7 @@ def _of_usual_size(counted: Any, bindings: Bindings, counters: tuple[str, ...]) 
     if limits.plain_is_universe():
         return counted
     within = counted.intersect(limits).coalesce()
-    short = within.gist(limits).coalesce()
+    short = within.gist(limits).gist(limits).coalesce()  # twice: the first finds the divisions
     return short if as_dimensions(short, counters).is_bounded() else within
 
 

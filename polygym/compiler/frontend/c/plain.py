@@ -12,6 +12,7 @@ stays as C has it; where C leaves it open (``x[i] = i++``), the statement is ref
 ``for (; i < n;) { … i++; }``               ``for (i = i; i < n; i++) …``
 ``switch (k) { case 0: … }``                ``if (k == 0) …`` (:mod:`…c.switches`)
 ``add(n, x, y);``, ``v = 2 * total(x);``    the body of the function (:mod:`…c.calls`)
+``for (; j < m && j < n[i]; j++) …``        ``if (j < n[i]) …`` inside (:mod:`…c.data_bounds`)
 ==========================================  ======================================================
 """
 
@@ -24,6 +25,8 @@ from pycparser import c_ast
 
 from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.calls import Calls
+from polygym.compiler.frontend.c.countdown import counted_down
+from polygym.compiler.frontend.c.data_bounds import DataBounds
 from polygym.compiler.frontend.c.lifting import Lift, changed_name, has_effect
 from polygym.compiler.frontend.c.nodes import (
     block_with,
@@ -49,10 +52,15 @@ _SAY_NOTHING = frozenset({"__pencil_kill", "__pencil_use", "__pencil_def"})
 def plain(tree: Any, region: Region, source: SourceMap) -> Region:
     """Return a region in plain form; its function in the tree is changed, too."""
     spelled = {token.text for token in source.tokens}
-    rewriter = _Plain(Calls(tree, source, spelled), source)
+    calls = Calls(tree, source, spelled)
     scope = _scope_of(region.function, region.begin)
-    items = tuple(rewriter.statements(map(_with_subscripts, region.items), scope))
+    outside = {one.name: one for one in tree.ext if isinstance(one, c_ast.Decl) and one.name}
+    bounds = DataBounds(region.function, region.begin, outside | scope, calls.fresh)
+    found = _Plain(calls, source).statements(map(_with_subscripts, region.items), scope)
     block = block_with(region.function.body, region.begin)
+    first, last = block.index(region.begin), block.index(region.end)
+    block[first + 1 : last] = found
+    items = tuple(bounds.apply(found))
     first, last = block.index(region.begin), block.index(region.end)
     block[first + 1 : last] = items
     return Region(region.name, region.function, items, region.begin, region.end)
@@ -109,7 +117,7 @@ class _Plain:
             case c_ast.If():
                 return self._if(node, scope)
             case c_ast.For():
-                return self._for(node, scope)
+                return self._for(counted_down(node, scope, self._calls.resolved), scope)
             case c_ast.ExprList():
                 return self.statements(node.exprs, scope)
             case c_ast.DeclList():

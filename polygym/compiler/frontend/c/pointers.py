@@ -11,35 +11,47 @@ largest subscripts say what there is at least (:mod:`polygym.compiler.frontend.c
 So is a local pointer that gets its memory from ``malloc`` or ``calloc`` where it is declared, and
 never another value. The declarations in the tree are changed. A pointer that is only used as ``*x``
 or ``x[0]`` stays one. The rows of ``double **b`` are taken to be arrays of their own.
+
+Sizes that are given beside the file (:mod:`polygym.compiler.frontend.c.extents`) stand for those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser
 
 from polygym.compiler.frontend.c.accesses import Touch
+from polygym.compiler.frontend.c.extents import Sizes
 from polygym.compiler.frontend.c.nodes import base_and_subscripts, is_change, walk
 from polygym.compiler.frontend.c.parse import Region
 from polygym.compiler.frontend.c.reach import sizes_by_use
 from polygym.compiler.frontend.c.translation import Translation
+from polygym.errors import InputError
 
 _ENDLESS = f"{2**40}L"
 
 
-def with_sizes(region: Region, translated: Callable[[], Translation]) -> None:
-    """Give the arguments of a region's function the sizes that the region uses.
+def with_sizes(region: Region, translated: Callable[[], Translation], given: Sizes) -> None:
+    """Give the arguments of a region's function the sizes that are given or that the region uses.
 
     ``translated`` reads the region anew.
+
+    Raises:
+        InputError: a size is given for what is no array without one.
     """
     candidates = [*_arguments(region.function), *_allocated(region)]
-    found = {one.name: rank for one in candidates if (rank := _unsized(one, region)) is not None}
+    arguments = {one.name: one for one in candidates}
+    _give(arguments, given, region)
+    found = {
+        one.name: rank
+        for one in candidates
+        if one.name not in given and (rank := _unsized(one, region)) is not None
+    }
     if not found:
         return
-    arguments = {one.name: one for one in candidates}
     for one in arguments.values():
         if one.name in found:
             one.init = None
@@ -51,8 +63,47 @@ def with_sizes(region: Region, translated: Callable[[], Translation]) -> None:
     parameters = {names.name(one): one.name for one in names.parameters}
     for name, rank in found.items():
         sizes = sizes_by_use(touches, name, rank, parameters, translation.context)
-        if all(size is not None for size in sizes):
-            _declare(arguments[name], [_expression(str(size), arguments[name]) for size in sizes])
+        if any(size is None for size in sizes):
+            raise translation.source.error(
+                arguments[name],
+                f"how large {name} is cannot be told: its subscripts are computed when the program "
+                "runs, or have no bound",
+                f"declare it with its size, or give that beside the file: --extent {name}=SIZE; "
+                f'from Python, extents=["{name}=SIZE"]',
+            )
+        _declare(arguments[name], [_expression(str(size), arguments[name]) for size in sizes])
+
+
+def _give(arguments: Mapping[str, Any], given: Sizes, region: Region) -> None:
+    """Declare the arrays whose sizes are given."""
+    name = region.function.decl.name
+    for array, sizes in given.items():
+        bare = {one.name: rank for one in arguments.values() if (rank := _bare(one.type))}
+        if array not in bare:
+            raise InputError(
+                f"the sizes of {array} are given: expected an array of {name} that is declared "
+                f"without them, as {', '.join(bare) or '(none)'} is"
+            )
+        if len(sizes) != bare[array]:
+            raise InputError(
+                f"the sizes of {array} are given: expected {bare[array]}, found {len(sizes)}"
+            )
+        argument = arguments[array]
+        argument.init = None
+        _declare(argument, [_expression(size, argument) for size in sizes])
+
+
+def unsized_arguments(region: Region) -> frozenset[str]:
+    """Return the arguments of a region's function that are arrays without sizes."""
+    return frozenset(one.name for one in _arguments(region.function) if _bare(one.type))
+
+
+def _bare(kind: Any) -> int:
+    """Return how many of its first sizes a type does not have."""
+    rank = 0
+    while isinstance(kind, c_ast.PtrDecl) or (isinstance(kind, c_ast.ArrayDecl) and not kind.dim):
+        rank, kind = rank + 1, kind.type
+    return 0 if isinstance(kind, c_ast.FuncDecl) else rank
 
 
 def _arguments(function: Any) -> list[Any]:
@@ -94,11 +145,11 @@ def _is_allocation(node: Any) -> bool:
 
 def _unsized(argument: Any, region: Region) -> int | None:
     """Return how many sizes of an argument are not declared, None if it needs none."""
-    rank, kind = 0, argument.type
-    while isinstance(kind, c_ast.PtrDecl) or (isinstance(kind, c_ast.ArrayDecl) and not kind.dim):
-        rank, kind = rank + 1, kind.type
-    if not rank or isinstance(kind, c_ast.FuncDecl):
+    rank, kind = _bare(argument.type), argument.type
+    if not rank:
         return None
+    for _ in range(rank):
+        kind = kind.type
     for item in region.items:
         for node in walk(item):
             base, subscripts = base_and_subscripts(node)

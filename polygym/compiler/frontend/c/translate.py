@@ -13,12 +13,13 @@ from typing import Any
 from pycparser import c_ast
 
 from polygym.compiler.frontend.c.complete import Whole, completed_source
+from polygym.compiler.frontend.c.extents import parse_selection
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
 from polygym.compiler.frontend.c.members import with_members
 from polygym.compiler.frontend.c.notation import with_constants
 from polygym.compiler.frontend.c.parse import choose, find_regions, parse
 from polygym.compiler.frontend.c.plain import plain
-from polygym.compiler.frontend.c.pointers import with_sizes
+from polygym.compiler.frontend.c.pointers import unsized_arguments, with_sizes
 from polygym.compiler.frontend.c.preprocess import decode
 from polygym.compiler.frontend.c.translation import Translation
 from polygym.compiler.frontend.c.walking import with_walkers
@@ -32,7 +33,8 @@ def parse_file(path: str | Path, *, function: str | None = None) -> Scop:
     Args:
         path: The file. Its own ``#include "…"`` are read relative to it.
         function: Which region, where the file holds several: a function's name, or ``name:2`` for
-            the second region of a function. See :func:`regions`.
+            the second region of a function. See :func:`regions`. Sizes of bare pointers may follow
+            (:mod:`~polygym.compiler.frontend.c.extents`): ``name x[100]``.
 
     Raises:
         InputError: The file cannot be read, or holds no region or several.
@@ -54,22 +56,30 @@ def parse_text(
     Raises:
         InputError: See :func:`parse_file`.
     """
-    source = completed_source(text, file, include_directories).source
+    chosen = parse_selection(function)
+    whole = completed_source(text, file, include_directories, chosen)
+    source, sizes = (
+        whole.source,
+        {name: size for name, size in chosen.sizes if name not in whole.sized},
+    )
     try:
         tree = parse(source)
-        region = choose(find_regions(tree, source), function, file)
+        region = choose(find_regions(tree, source), chosen.function, file)
         region = with_walkers(tree, with_constants(tree, region, source), source)
         region = with_members(tree, region, source)
         region = plain(tree, region, source)
-        with_sizes(region, lambda: Translation(source, tree, region, file))
+        with_sizes(region, lambda: Translation(source, tree, region, file), sizes)
         return Translation(source, tree, region, file).run()
     except RecursionError as error:
         raise SourceError(source.place_at(1, 1), "the program nests too deeply") from error
 
 
-def completed_file(path: str | Path) -> Whole:
-    """Return a C file as it is read: with a function around every region, and all declarations."""
-    return completed_source(_read(path), str(path))
+def completed_file(path: str | Path, function: str | None = None) -> Whole:
+    """Return a C file as it is read: with a function around every region, and all declarations.
+
+    ``function`` may have sizes for arrays that nothing declares.
+    """
+    return completed_source(_read(path), str(path), chosen=parse_selection(function))
 
 
 def regions(text_or_path: str | Path) -> tuple[str, ...]:
@@ -115,6 +125,27 @@ def argument_names(path: str | Path, function: str) -> tuple[str, ...]:
     )
     declared = region.function.decl.type.args
     return tuple(one.name for one in (declared.params if declared else ()) if hasattr(one, "name"))
+
+
+def pointers_to_pointers(path: str | Path, function: str) -> tuple[str, ...]:
+    """Return the arguments of a function with a region that are pointers to pointers."""
+    source = completed_file(path).source
+    region = next(
+        one for one in find_regions(parse(source), source) if one.function.decl.name == function
+    )
+    declared = region.function.decl.type.args
+    return tuple(
+        one.name
+        for one in (declared.params if declared else ())
+        if isinstance(one, c_ast.Decl)
+        and isinstance(getattr(one.type, "type", None), c_ast.PtrDecl)
+    )
+
+
+def without_sizes(path: str | Path, function: str) -> frozenset[str]:
+    """Return the arguments of a function with a region whose declarations lack their sizes."""
+    source = completed_file(path).source
+    return unsized_arguments(choose(find_regions(parse(source), source), function, str(path)))
 
 
 def _kinds(node: Any) -> set[str]:

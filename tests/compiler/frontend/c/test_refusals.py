@@ -22,7 +22,7 @@ REFUSED = [
     ("A[1100000000][0] = 0;", 1, 1, "leaves dimension 1 of A[n][m]"),
     ("for (int i = 0; i < n / m; i++) x[0] = 0;", 1, 21, "divides by a value"),
     ("for (int i = 0; i < n / 0; i++) x[0] = 0;", 1, 21, "divides by zero"),
-    ("for (int i = 0; i < I[0]; i++) x[0] = 0;", 1, 21, "a loop bound depends on data"),
+    ("for (int i = 0; i < I[0]; i++) I[0] = 0;", 1, 21, "a loop bound depends on data"),
     ("for (int i = 0; i < d; i++) x[0] = 0;", 1, 21, "which is double"),
     ("for (int i = 0; i < 1.5; i++) x[0] = 0;", 1, 21, "no integer"),
     ("for (int i = 0; i < sizeof(z); i++) x[0] = 0;", 1, 21, "sizeof"),

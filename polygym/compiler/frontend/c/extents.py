@@ -1,0 +1,123 @@
+"""Sizes of bare pointers that are given beside a file: ``A=100x200``, as ``A[100][200]``.
+
+``double *x`` says nothing of its size, and where subscripts are computed, no use of it does. What
+the file does not say stands beside it then, in the text that chooses a region: a name, and behind
+it the arrays in brackets, with C's expressions of the function's arguments as sizes::
+
+    spmv x[m] value[4 * n]       the region of spmv, whose x and value are as large as that
+    x[m]                         the one region of a file
+
+So the sizes go wherever the choice of a region goes: into records, searches and replays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polygym.errors import InputError
+from polygym.pickles import pickled_by_name
+
+Sizes: TypeAlias = Mapping[str, tuple[str, ...]]
+
+_BRACKETED = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]+\]\s*)+)")
+_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.+)", re.DOTALL)
+_WORD = re.compile(r"\S+")
+# What may stand in a size: names, numbers, + - * / % ( ), and ?: with comparisons.
+_SIZE = re.compile(r"[\w\s+\-*/%()?:<>=!&|]+")
+# The x between two sizes: behind a number or a parenthesis, or with blanks around it.
+_TIMES = re.compile(r"(?:(?<=\))|(?<![A-Za-z_0-9])(\d+))\s*x\s*(?=[\w(])|\s+x\s+")
+
+
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A region by its name, None where a file has one, and the sizes that are given beside it."""
+
+    function: str | None = None
+    sizes: tuple[tuple[str, tuple[str, ...]], ...] = field(default=())
+
+    def __str__(self) -> str:
+        """Return the text that is read again.
+
+        >>> str(Selection("f", (("A", ("100", "n + 1")), ("x", ("n",)))))
+        'f A[100][n + 1] x[n]'
+        """
+        arrays = [name + "".join(f"[{one}]" for one in sizes) for name, sizes in self.sizes]
+        return " ".join([*([] if self.function is None else [self.function]), *arrays])
+
+
+def parse_extent(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return an array and its sizes, written in either way.
+
+    >>> parse_extent("A=100x200"), parse_extent("A[100][n + 1]"), parse_extent("A = n x m")
+    (('A', ('100', '200')), ('A', ('100', 'n + 1')), ('A', ('n', 'm')))
+
+    Raises:
+        InputError: it is no name with sizes.
+    """
+    if bracketed := _BRACKETED.fullmatch(text.strip()):
+        name, sizes = bracketed[1], re.findall(r"\[([^\[\]]+)\]", bracketed[2])
+    elif named := _NAMED.fullmatch(text):
+        name, sizes = named[1], _factors(named[2])
+    else:
+        raise _wrong(text)
+    found = tuple(" ".join(size.split()) for size in sizes)
+    if not all(size and _SIZE.fullmatch(size) for size in found):
+        raise _wrong(text)
+    return name, found
+
+
+def _factors(text: str) -> list[str]:
+    """Return the parts of ``100xnx2``: an x belongs to no name where a number stands before it."""
+    parts, rest = [], text
+    while found := _TIMES.search(rest):
+        parts.append(rest[: found.start()] + (found[1] or ""))
+        rest = rest[found.end() :]
+    return [*parts, rest]
+
+
+def _wrong(text: str) -> InputError:
+    return InputError(
+        f"expected an array and its sizes, such as A=100x200, 'A=n x m' or A[n][m], found {text!r}"
+    )
+
+
+def parse_selection(text: str | None) -> Selection:
+    """Return what a text chooses: a region, and sizes.
+
+    >>> parse_selection("f:2 A[100][n + 1]")
+    Selection(function='f:2', sizes=(('A', ('100', 'n + 1')),))
+    """
+    if text is None or "[" not in text:
+        return Selection(text)
+    arrays = [parse_extent(found[0]) for found in _BRACKETED.finditer(text)]
+    words = _WORD.findall(_BRACKETED.sub(" ", text))
+    if len(words) > 1:
+        raise InputError(
+            f"expected the name of a region and arrays with their sizes, found {text!r}"
+        )
+    return selection(words[0] if words else None, arrays)
+
+
+def selection(function: str | None, arrays: Sequence[tuple[str, tuple[str, ...]]]) -> Selection:
+    """Return a selection; no array may have two sizes."""
+    names = [name for name, _ in arrays]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"expected the sizes of every array once, found {name} twice")
+    return Selection(function, tuple(arrays))
+
+
+def with_extents(function: str | None, texts: Sequence[str]) -> str | None:
+    """Return the text that chooses a region with sizes beside those that it has already.
+
+    >>> with_extents("f", ["A=2x3"]), with_extents(None, [])
+    ('f A[2][3]', None)
+    """
+    if not texts:
+        return function
+    given = parse_selection(function)
+    return str(selection(given.function, [*given.sizes, *map(parse_extent, texts)]))
