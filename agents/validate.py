@@ -40,7 +40,7 @@ def checked(one: Result, place: str, slack: float | None) -> str | None:
         )
     if played.schedule is None:
         return None if one.speedup == 0 else f"{place}: a speedup without a schedule"
-    program = played.subject.program
+    program = played.program
     violation = find_violation(program.scop, played.schedule)
     if violation is not None:
         return f"{place}: {violation}"

@@ -37,15 +37,19 @@ class SetExtractor(BaseFeaturesExtractor):
         self, observation_space: spaces.Dict, actions: int, first: int = 0, width: int = 64
     ) -> None:
         super().__init__(observation_space, width + actions)
-        decides = "choices" in observation_space.spaces
+        decides, stores = (name in observation_space.spaces for name in ("choices", "homes"))
         dimensions, rest = divmod(_size(observation_space["rows"]), STATEMENTS * len(ROW_COLUMNS))
-        coefficients = first + actions - CONSTRUCTION_ACTIONS - (ANSWERS if decides else 0)
+        coefficients = (
+            first + actions - CONSTRUCTION_ACTIONS - (ANSWERS if decides or stores else 0)
+        )
         if rest or (first + actions > CONSTRUCTION_ACTIONS and coefficients < 2):
             raise InputError(
                 "a network over sets: expected the observation and the actions of one of "
                 f"polygym's environments, found {actions} actions from number {first} on"
             )
-        self.network = SetNetwork(dimensions, max(2, coefficients), decides=decides, width=width)
+        self.network = SetNetwork(
+            dimensions, max(2, coefficients), decides=decides, stores=stores, width=width
+        )
         self.first, self.actions = first, actions
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:

@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from polygym.episodes.decision_tables import NEST_COLUMNS, QUESTION_COLUMNS, decision_tables
 from polygym.episodes.decisions import ANSWERS
 from polygym.episodes.episode import CONSTRUCTION_ACTIONS
+from polygym.episodes.storage_tables import HOME_COLUMNS, HOMES_COLUMNS
 from polygym.episodes.tables import (
     DEPENDENCE_COLUMNS,
     DEPENDENCES,
@@ -42,6 +43,7 @@ _EXISTS = DEPENDENCE_COLUMNS.index("exists")
 _SOURCE, _SINK = DEPENDENCE_COLUMNS.index("source"), DEPENDENCE_COLUMNS.index("sink")
 _LOOKED_AT = DEPENDENCE_COLUMNS.index("looked_at")
 _MOVED = STATEMENT_COLUMNS.index("moved")
+_STORING = HOME_COLUMNS.index("storing")
 _AT_HAND = NEST_COLUMNS.index("at_hand")
 
 _ROW = len(ROW_COLUMNS)
@@ -51,14 +53,22 @@ class SetNetwork(nn.Module):
     """Scores of all actions of an episode, and the value of its state.
 
     ``coefficients`` is how many there are to choose from, 1 + max_coefficient; with ``decides`` the
-    observations are those of Optimize-v0, and there are answers to score.
+    observations are those of Optimize-v0, and there are answers to score. With ``stores`` the first
+    answers are about storage, of which the observation has two arrays.
     """
 
     def __init__(
-        self, dimensions: int, coefficients: int, *, decides: bool, width: int = 64
+        self,
+        dimensions: int,
+        coefficients: int,
+        *,
+        decides: bool,
+        stores: bool = False,
+        width: int = 64,
     ) -> None:
         super().__init__()
         self.dimensions, self.decides, self.width = dimensions, decides, width
+        self.stores = stores
         of_nest = len(NEST_COLUMNS) if decides else 0
         of_statement = len(STATEMENT_COLUMNS) + (dimensions + 2) * _ROW + of_nest
         self.of_statement = _layers(of_statement, width, width)
@@ -73,6 +83,9 @@ class SetNetwork(nn.Module):
             self.of_nest = _layers(of_nest, width, width)
             self.of_choice = _layers(width + shapes["choices"].shape[1], width, 1)
             context += 2 * width + len(QUESTION_COLUMNS)
+        if stores:
+            self.of_home = _layers(width + len(HOMES_COLUMNS), width, 1)
+            context += len(HOME_COLUMNS)
         self.of_context = _layers(context, 2 * width, width)
         self.construction = nn.Linear(width, CONSTRUCTION_ACTIONS)
         self.coefficients = nn.Linear(width, coefficients)
@@ -83,11 +96,21 @@ class SetNetwork(nn.Module):
         shown = {name: array.float() for name, array in observation.items()}
         context = self._context(shown)
         scores = [self.construction(context), self.coefficients(context)]
-        if self.decides:
-            choices = shown["choices"].reshape(len(context), ANSWERS, -1)
-            beside = context[:, None, :].expand(-1, ANSWERS, -1)
-            scores.append(self.of_choice(torch.cat([beside, choices], -1)).squeeze(-1))
+        answers = self._scored(context, shown["choices"], self.of_choice) if self.decides else None
+        if self.stores:
+            homes = self._scored(context, shown["homes"], self.of_home)
+            storing = shown["home"][:, _STORING, None] > 0
+            answers = homes if answers is None else torch.where(storing, homes, answers)
+        if answers is not None:
+            scores.append(answers)
         return context, torch.cat(scores, -1)
+
+    def _scored(self, context: Tensor, table: Tensor, layers: nn.Module) -> Tensor:
+        """Return the scores of answers, of which a table has a row each."""
+        rows = table.reshape(len(context), ANSWERS, -1)
+        beside = context[:, None, :].expand(-1, ANSWERS, -1)
+        found: Tensor = layers(torch.cat([beside, rows], -1)).squeeze(-1)
+        return found
 
     def _context(self, shown: Mapping[str, Tensor]) -> Tensor:
         statements, exists, moved = self._statements(shown)
@@ -109,6 +132,8 @@ class SetNetwork(nn.Module):
                 self.of_candidate(shown["candidate"]),
                 shown["question"],
             ]
+        if self.stores:
+            parts.append(shown["home"])
         found: Tensor = self.of_context(torch.cat(parts, -1))
         return found
 

@@ -11,10 +11,15 @@ from polygym.programs import Program
 
 
 def figures_of(program: Program, session: Session, kept: bool = False) -> list[dict[str, Any]]:
-    """Describe every output array, as the original leaves it or as the last measurement kept it."""
+    """Describe every output array, as the original leaves it or as the last measurement kept it.
+
+    Nobody looks at those that the program's plan says are dead.
+    """
     names = [buffer.name for buffer in session.problem.buffers]
     found = []
     for output in program.outputs:
+        if output.array in program.storage.dead:
+            continue
         shape = program.shape(program.written.array(output.array))
         index = names.index(output.array)
         figures = session.figures(index, shape, output.part.value, kept=kept)

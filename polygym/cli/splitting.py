@@ -11,20 +11,18 @@ import click
 from polygym.cli.schedules import said_in
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting, parse_splitting
+from polygym.compiler.poly.splitting.cuts import Splitting, parse_splitting
 from polygym.compiler.poly.splitting.split import split
 from polygym.episodes.kernels import Source
+from polygym.episodes.recipes import Cuts, Recipe, parse_cuts
 from polygym.errors import InputError
-from polygym.measure.evaluation.patience import splitting_within
 from polygym.programs import Program, load_scop
 from polygym.programs.pieces import in_pieces
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Cutter: TypeAlias = Callable[[Scop], Splitting]
+Cutter: TypeAlias = Cuts
 """What cuts a program; None in its place is for where nothing is said of it."""
-
-_WORDS: dict[str, Cutter] = {"auto": splitting_within, "none": lambda _: WHOLE}
 
 
 def split_option(function: F) -> F:
@@ -43,19 +41,16 @@ def split_option(function: F) -> F:
 def _parse_split(_: click.Context, __: click.Parameter, value: str | None) -> Cutter | None:
     if value is None:
         return None
-    if value.strip() in _WORDS:
-        return _WORDS[value.strip()]
     try:
-        found = parse_splitting(value)
+        return parse_cuts(value)
     except InputError as error:
         raise click.BadParameter(shorten(str(error), 400)) from None
-    return lambda _: found
 
 
 def splitting_for(scop: Scop, cutter: Cutter | None, schedule_text: str) -> Splitting:
     """Return what was asked for, else what a schedule's file says, as `run --json` writes it."""
     if cutter is not None:
-        return cutter(scop)
+        return Recipe(cutter).cut(scop)
     return parse_splitting(said_in(schedule_text, "splitting") or "")
 
 
@@ -76,4 +71,4 @@ def source_in_pieces(source: Source, cutter: Cutter | None) -> Source:
     if cutter is None:
         return source
     scop = load_scop(source.target, source.function, dict(source.parameters))
-    return replace(source, splitting=cutter(scop))
+    return replace(source, splitting=Recipe(cutter).cut(scop))

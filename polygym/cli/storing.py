@@ -5,31 +5,36 @@ A choice is a plan, or ``auto``: the plan that the program gets without a search
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
 from polygym.cli.schedules import said_in
 from polygym.cli.splitting import Cutter, splitting_for
 from polygym.cli.text import shorten
+from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.compiler.codegen.common.mapping import Mapping as MachineMapping
 from polygym.compiler.ir.scop import Scop
-from polygym.compiler.poly.splitting.cuts import Splitting
+from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.compiler.poly.splitting.split import split
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, price
+from polygym.episodes.homes import home_of
 from polygym.episodes.kernels import Source
+from polygym.episodes.recipes import Found, Plan, Recipe, parse_plan
 from polygym.errors import InputError
 from polygym.programs import Program
 from polygym.programs.stored import stored, with_chosen_storage
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-AUTO: Final = "auto"
-StorageChoice: TypeAlias = StoragePlan | Literal["auto"]
+StorageChoice: TypeAlias = Plan
+"""A plan, or how it is found; None in its place is for where nothing is said of it."""
 
 
 def storage_option(function: F) -> F:
@@ -39,8 +44,9 @@ def storage_option(function: F) -> F:
         metavar="TEXT",
         callback=_parse_storage,
         help="Where values are kept: keep (as the source has it), auto (expand what frees a "
-        "loop), or words such as w=expand:i,j, y=expand:t%2, w=rename, contract; `polygym storage` "
-        "lists what there is. (Default: keep.)",
+        "loop), model (what models of cost expect to be faster, cuts too), or words such as "
+        "w=expand:i,j, y=expand:t%2, w=rename, p=dead, contract; `polygym storage` lists what "
+        "there is. (Default: keep.)",
     )(function)
 
 
@@ -49,10 +55,9 @@ def storage_options(function: F) -> F:
     function = click.option(
         "--storage-limit",
         type=click.IntRange(0, 2**62),
-        default=USUAL_LIMIT,
-        show_default=True,
         metavar="BYTES",
-        help="Refuse a --storage whose new arrays take more.",
+        help="Refuse a --storage whose new arrays take more. (Default: "
+        f"{USUAL_LIMIT}, or what the schedule's file takes.)",
     )(function)
     return storage_option(function)
 
@@ -62,10 +67,8 @@ def _parse_storage(
 ) -> StorageChoice | None:
     if value is None:
         return None
-    if value == AUTO:
-        return AUTO
     try:
-        return parse_storage(value)
+        return parse_plan(value)
     except InputError as error:
         raise click.BadParameter(shorten(str(error), 400)) from None
 
@@ -99,27 +102,67 @@ def changed(
     """Return a program as it was asked for, or as a schedule's file says; it need have no sizes."""
     cuts = splitting_for(written, cutter, schedule_text)
     cut = split(written, cuts)
-    if choice == AUTO:
-        plan = chosen_plan(cut, sizes)
-    else:
-        plan = storage_in(schedule_text) if choice is None else choice
+    match choice:
+        case Found.AUTO:
+            plan = chosen_plan(cut, sizes)
+        case Found.MODEL:
+            raise InputError(
+                "--storage model: expected a command that runs a program, whose storage a model "
+                "chooses for sizes and a mapping; `polygym run --json` says what it takes"
+            )
+        case StoragePlan():
+            plan = choice
+        case None:
+            plan = storage_in(schedule_text)
     return Changed(applied(cut, plan), cuts, plan)
 
 
 def with_storage(
-    program: Program, choice: StorageChoice | None, limit: int, schedule_text: str = "original"
+    program: Program,
+    choice: StorageChoice | None,
+    limit: int | None,
+    schedule_text: str = "original",
+    mapping: MachineMapping = DEFAULT,
 ) -> Program:
-    """Return the program under the plan that was asked for, or that a schedule's file names."""
-    if choice == AUTO:
-        return with_chosen_storage(program, limit)
-    return stored(program, storage_in(schedule_text) if choice is None else choice, limit)
+    """Return the program under the plan that was asked for, or that a schedule's file names.
+
+    ``mapping`` is the one that models are asked about.
+
+    A plan that is asked for is limited, by the usual limit where none is said; whoever wrote the
+    file has looked at the price of its plan.
+    """
+    if choice is None:
+        return stored(program, storage_in(schedule_text), sys.maxsize if limit is None else limit)
+    limit = USUAL_LIMIT if limit is None else limit
+    match choice:
+        case Found.AUTO:
+            return with_chosen_storage(program, limit)
+        case Found.MODEL:
+            return home_of(program, mapping, limit)
+        case StoragePlan():
+            return stored(program, choice, limit)
 
 
-def with_storage_of(source: Source, choice: StorageChoice | None, limit: int) -> Source:
+def with_storage_of(
+    source: Source,
+    choice: StorageChoice | None,
+    limit: int | None,
+    mapping: MachineMapping,
+) -> Source:
     """Return what a search is of under the plan that was asked for; it is found now."""
     if choice is None:
         return source
-    return replace(source, storage=with_storage(source.load(), choice, limit).storage)
+    program = with_storage(source.load(), choice, limit, mapping=mapping)
+    return replace(source, splitting=program.splitting, storage=program.storage)
+
+
+def recipe_of(cutter: Cutter | None, choice: StorageChoice | None, limit: int | None) -> Recipe:
+    """Return how many programs are changed, as the options of a command say."""
+    return Recipe(
+        WHOLE if cutter is None else cutter,
+        KEEP if choice is None else choice,
+        USUAL_LIMIT if limit is None else limit,
+    )
 
 
 def storage_figures(program: Program) -> dict[str, Any]:

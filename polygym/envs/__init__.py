@@ -3,9 +3,10 @@
 Thin shells around :mod:`polygym.episodes`: ``base`` is what they have in common (observation,
 masks, rendering by ``render``, which takes its words from ``questions``, export), ``construct``,
 ``explore``, ``schedule`` and ``optimize`` are the environments, whose ``documentation`` has what
-their docstrings share, and ``registration`` names them to Gymnasium. ``forks`` copies an
-environment, ``vector`` steps many episodes of one together, ``graph`` shows observations as graphs,
-``endings`` has what the last ``info`` says, and ``elsewhere`` is who else may measure.
+their docstrings share; ``storing`` is the part of the last two that decides where values are kept,
+and ``registration`` names them to Gymnasium. ``forks`` copies an environment, ``vector`` steps many
+episodes of one together, ``graph`` shows observations as graphs, ``endings`` has what the last
+``info`` says, and ``elsewhere`` is who else may measure.
 """
 
 from __future__ import annotations

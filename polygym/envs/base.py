@@ -337,13 +337,13 @@ class PolygymEnv(Forking[Observation, np.int64]):
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
         """Return the observation of an agent that may take these actions of an episode."""
-        return self.subject.observer.observe(episode, allowed)
+        return self.subject.observer_of(episode).observe(episode, allowed)
 
     def show(self, shown: Shown) -> None:
         """Write the observation into arrays, in which that of an earlier state stands."""
         episode = self.episode
         allowed = True if episode.is_over else self.allowed(episode)
-        self.subject.observer.update(episode, allowed, shown)
+        self.subject.observer_of(episode).update(episode, allowed, shown)
 
     def _settle(self, info: Info) -> float:
         """Fill in what the end of the episode says, and return its reward."""
@@ -361,15 +361,15 @@ class PolygymEnv(Forking[Observation, np.int64]):
         except LimitError as error:
             info.update(unmeasured("does not compile", error=(type(error).__name__, str(error))))
             return reward.of_failure(self._reward, factor), None
-        self._check(schedule)
+        _check(episode, schedule)
         if self._reward in (Reward.STATIC, Reward.MODEL):
             return self._judge(episode, schedule, info), None
         if self.elsewhere is None:
-            evaluator = evaluator_for(self.subject.program, self._measuring)
+            evaluator = evaluator_for(self.subject.program_of(episode), self._measuring)
             found = evaluator.evaluate(schedule, episode.mapping)
         else:
             mapping = episode.mapping or self._measuring.mapping
-            source = self.subject.source
+            source = self.subject.source_of(episode)
             future = self.elsewhere.ask(source, self._measuring, schedule, mapping)
             if not self.elsewhere.waits:
                 info.update(unmeasured(PENDING_STATUS, schedule=schedule))
@@ -398,11 +398,12 @@ class PolygymEnv(Forking[Observation, np.int64]):
         info.update(unmeasured(NOT_MEASURED_STATUS, schedule=schedule, is_success=True))
         return reward.of_success(self._reward, worth, factor)
 
-    def _check(self, schedule: Schedule) -> None:
-        """Refuse an illegal schedule, which the spaces cannot hold."""
-        violation = find_violation(self.episode.task.scop, schedule)
-        if violation is not None:
-            raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")
+
+def _check(episode: Episode, schedule: Schedule) -> None:
+    """Refuse an illegal schedule, which the spaces cannot hold."""
+    violation = find_violation(episode.task.scop, schedule)
+    if violation is not None:
+        raise InternalError(f"an episode made an illegal schedule, {schedule}: {violation}")
 
 
 def space_of(arrays: Mapping[str, Table]) -> spaces.Space[Observation]:

@@ -6,6 +6,39 @@ from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
 
+_STORING = """
+
+    ## Storage
+
+    With `storage=True` an episode begins with where the program is cut and where it keeps its values,
+    question by question. Then there are 15 answers behind the coefficients in any case, here with the
+    meanings: 4 + N keep; 5 + N keep everything else; 6 + N + k choice k, whose meaning row 2 + k of
+    the table `homes` has. First it is asked where to cut, among what the dependences suggest, twice at
+    most; then what becomes of each web of values that stands in the way of a loop by memory. The mask
+    leaves out what takes more than `storage_limit` bytes, and what cannot be proved to be right. The
+    rest of the episode is about the program that results, and every observation is of the program as
+    it is by then. If isl takes too long for it, the episode ends as invalid.
+
+    | argument | default | meaning |
+    |---|---|---|
+    | `storage` | False | whether it is decided where values are kept |
+    | `storage_limit` | 536870912 | how many bytes all new arrays may take |
+
+    Two arrays come with it, float32; bytes and numbers of things are log2(1 + x):
+
+    `home` (21,): `storing` (1 while this is decided), `about_cuts`, `about_a_web`, `cuts` made, webs
+    `moved`, `bytes` of all new arrays so far, `limit`, `questions_left` at most; of the web at hand:
+    `rank` of its array, `elements_bytes` (what the array takes), statements that write (`writers`),
+    `reads`, `is_read_before` and `is_seen_after` the region, `loops_around` all of it,
+    `in_the_way_1` … `in_the_way_6`: 1 if it is in the way of the loop of that level by memory.
+
+    `homes` (15 by 15), a row for every answer: `allowed`, `keep`, `ends`; `cut_equal`, `cut_below`: new
+    cuts at an equation, at a border; `rename`, `expand`; `along_1` … `along_6`: 1 if the web gets a
+    version for each iteration of the loop of that level around it; `bytes` of all new arrays with it;
+    `over_limit`.
+
+    The last `info` also holds `splitting` and `storage` (str)."""
+
 _SHARED = """
 
     ## Observation Space
@@ -159,6 +192,12 @@ _SHARED = """
     - v0, observation 2: `rows`, `generator` and `point` are signed logarithms (float32); in
       observation 1 they were int8 and cut off at ±127. Models that were trained on it are refused.
     """
+
+
+def documented_storing(environment: Class) -> Class:
+    """Append the section about storage to the docstring of an environment; it comes first."""
+    environment.__doc__ = (environment.__doc__ or "").rstrip() + _STORING
+    return environment
 
 
 def documented(environment: Class) -> Class:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from gymnasium import spaces
-
-from polygym.envs.base import PolygymEnv, space_of
-from polygym.envs.documentation import documented
+from polygym.envs.documentation import documented, documented_storing
 from polygym.envs.endings import Info
+from polygym.envs.storing import StoringEnv
 from polygym.episodes import arguments
 from polygym.episodes.decision_tables import decision_tables
 from polygym.episodes.episode import Decides, Episode, Phase
 from polygym.episodes.ids import OPTIMIZE
 from polygym.episodes.observe import Shown
-from polygym.episodes.tables import Array, Observation, tables
+from polygym.episodes.tables import Array, Observation
 
 
 @documented
-class OptimizeEnv(PolygymEnv):
+@documented_storing
+class OptimizeEnv(StoringEnv):
     """Decide everything that decides speed: the order of a loop program, and what is made of it.
 
     ## Description
@@ -105,7 +104,7 @@ class OptimizeEnv(PolygymEnv):
 
     ID: ClassVar[str] = OPTIMIZE
     PHASES: ClassVar[frozenset[Phase]] = frozenset(
-        {Phase.CONSTRUCT, Phase.EXPLORE, Phase.EDIT, Phase.MAP}
+        {Phase.STORE, Phase.CONSTRUCT, Phase.EXPLORE, Phase.EDIT, Phase.MAP}
     )
     FIRST_ACTION: ClassVar[int] = 0
     LAST_ACTION: ClassVar[int | None] = None
@@ -123,16 +122,12 @@ class OptimizeEnv(PolygymEnv):
         self._shows_features = arguments.switch("features", features)
         self._options = replace(self._options, decides=Decides(self._measuring.mapping, begins))
         self._arguments["start"] = None if begins is None else str(begins)
-        count = self._options.actions
-        self._actions = slice(0, count)
-        self.action_space: spaces.Discrete = spaces.Discrete(count)
-        self.observation_space = space_of(
-            {**tables(self._options.max_dimensions, count), **decision_tables()}
-        )
+        self._resize(dict(decision_tables()))
 
     def _observe(self, episode: Episode, allowed: Array) -> Observation:
-        observer = self.subject.decision_observer
-        return observer.observe_all(episode, allowed, features=self._shows_features)
+        observer = self.subject.decision_observer_of(episode)
+        found = observer.observe_all(episode, allowed, features=self._shows_features)
+        return self._with_storing(found, episode)
 
     def show(self, shown: Shown) -> None:
         """Write the observation into arrays."""

@@ -11,6 +11,7 @@ behind the coefficients is an answer to it. With gemm and 21 actions, where a ve
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 from polygym.compiler.codegen.common.mapping import Sharing
@@ -19,6 +20,7 @@ from polygym.compiler.poly.schedule import Schedule
 from polygym.episodes.decisions import CHOICES, Deciding, Question, Subject
 from polygym.episodes.editing import EDITS, Edit, Editing, Operand
 from polygym.episodes.episode import Episode, Phase
+from polygym.episodes.storing import Storing
 
 _WHICH = {
     Operand.KIND: "which edit",
@@ -33,6 +35,8 @@ _WHICH = {
 
 def question(episode: Episode) -> str:
     """Return the question at hand in a few words; nothing where none is."""
+    if episode.phase is Phase.STORE and episode.storing is not None:
+        return _of_home(episode.storing)
     if episode.phase is Phase.EDIT and episode.editing is not None:
         return _of_edit(episode.editing)
     if episode.phase is not Phase.MAP or episode.deciding is None:
@@ -43,7 +47,9 @@ def question(episode: Episode) -> str:
 
 def answers(episode: Episode) -> tuple[tuple[int, str, bool], ...]:
     """Return the number of each answer, what it means, and whether it is allowed now."""
-    if episode.phase is Phase.EDIT and episode.editing is not None:
+    if episode.phase is Phase.STORE and episode.storing is not None:
+        texts = ["keep", "keep everything else", *map(str, episode.storing.values)]
+    elif episode.phase is Phase.EDIT and episode.editing is not None:
         texts = _to_edit(episode.editing)
     elif episode.phase is Phase.MAP and episode.deciding is not None:
         texts = _to_question(episode.deciding)
@@ -55,7 +61,7 @@ def answers(episode: Episode) -> tuple[tuple[int, str, bool], ...]:
 
 def decided(episode: Episode) -> tuple[str, ...]:
     """Return what has been decided so far: of the program and each nest, one line."""
-    lines = []
+    lines = [] if episode.storing is None else list(_homes(episode.storing))
     if episode.editing is not None:
         lines.append(
             f"{_counted(episode.editing.edits, 'edit')}, {_counted(episode.editing.steps, 'step')}"
@@ -82,6 +88,22 @@ def rows(schedule: Schedule) -> tuple[str, ...]:
         f"[{', '.join(row.text(part.iterators, schedule.parameters) for row in part.rows)}]"
         for part in schedule.statements
     )
+
+
+# Storage
+
+
+def _of_home(storing: Storing) -> str:
+    if storing.offer is None:
+        return "where to cut"
+    return f"{storing.offer.array} of {', '.join(storing.offer.statements)}"
+
+
+def _homes(storing: Storing) -> Iterator[str]:
+    if storing.cuts.statements:
+        yield f"split: {storing.cuts}"
+    if not storing.plan.keeps:
+        yield f"storage: {storing.plan}"
 
 
 # Edits

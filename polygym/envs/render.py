@@ -40,7 +40,7 @@ def as_text(subject: Subject, episode: Episode, evaluation: Evaluation | None) -
         if evaluation is not None:
             parts.append(f"{evaluation.status.value}: speedup {evaluation.speedup:.3g}")
         if episode.is_over:
-            parts += ["C", c_text(subject.program, schedule)]
+            parts += ["C", c_text(subject.program_of(episode), schedule)]
     return "\n".join(parts)
 
 
@@ -55,7 +55,8 @@ def as_picture(subject: Subject, episode: Episode) -> Array:
     title = f"{subject.program.name}: {_stage(episode)}"
     schedule = _schedule(episode)
     number = min(len(episode.exploration.points), len(episode.dimensions) - 1)
-    if episode.phase is Phase.CONSTRUCT or episode.editing is not None or episode.deciding:
+    is_early = episode.phase in (Phase.STORE, Phase.CONSTRUCT)
+    if is_early or episode.editing is not None or episode.deciding:
         return render(
             Scene(
                 episode.task.scop,
@@ -137,6 +138,8 @@ def _stage(episode: Episode) -> str:
     """Return in a few words where the episode is."""
     explored, total = len(episode.exploration.points), len(episode.dimensions)
     match episode.phase:
+        case Phase.STORE:
+            return f"deciding where values are kept: {questions.question(episode)}"
         case Phase.CONSTRUCT:
             return f"constructing a space, state {episode.construction}"
         case Phase.EXPLORE:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from polygym.envs.base import PolygymEnv
-from polygym.envs.documentation import documented
+from polygym.envs.documentation import documented, documented_storing
+from polygym.envs.storing import StoringEnv
 from polygym.episodes.episode import Phase
 from polygym.episodes.ids import SCHEDULE
 
 
 @documented
-class ScheduleEnv(PolygymEnv):
+@documented_storing
+class ScheduleEnv(StoringEnv):
     """Build a schedule from nothing: first its space, then a point of every dimension.
 
     ## Description
@@ -34,6 +35,6 @@ class ScheduleEnv(PolygymEnv):
     """
 
     ID: ClassVar[str] = SCHEDULE
-    PHASES: ClassVar[frozenset[Phase]] = frozenset({Phase.CONSTRUCT, Phase.EXPLORE})
+    PHASES: ClassVar[frozenset[Phase]] = frozenset({Phase.STORE, Phase.CONSTRUCT, Phase.EXPLORE})
     FIRST_ACTION: ClassVar[int] = 0
     LAST_ACTION: ClassVar[int | None] = None

@@ -92,6 +92,14 @@ def switch(name: str, value: object) -> bool:
     return value
 
 
+def storage_limit(value: object) -> int:
+    """Return how many bytes new arrays may take."""
+    number = whole("storage_limit", value)
+    if not 0 <= number <= 2**62:
+        raise InputError(f"storage_limit: expected 0 to 2^62 bytes, found {number}")
+    return number
+
+
 def render_mode(value: object, modes: Sequence[str]) -> str | None:
     """Return the render mode, if there is one."""
     if value is not None and value not in modes:

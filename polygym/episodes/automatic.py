@@ -118,7 +118,7 @@ def _choose(
     scop: Scop, sizes: tuple[tuple[str, int], ...], mapping: Mapping, machine: Machine
 ) -> Choice:
     found = few(scop)
-    promises = _promises(scop, list(found.values()), _Setting(dict(sizes), mapping, machine))
+    promises = _promises(scop, list(found.values()), Setting(dict(sizes), mapping, machine))
     ranking = tuple(
         Ranked(strategy, schedule, promise)
         for (strategy, schedule), promise in zip(found.items(), promises, strict=True)
@@ -127,7 +127,7 @@ def _choose(
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class Setting:
     """For what loops are planned."""
 
     sizes: Sizes
@@ -144,21 +144,25 @@ def _taken(promises: list[float | None]) -> int:
     return taken
 
 
-def _promises(scop: Scop, schedules: list[Schedule], setting: _Setting) -> list[float | None]:
+def _promises(scop: Scop, schedules: list[Schedule], setting: Setting) -> list[float | None]:
     """Return what is promised of schedules beside the first one."""
     nothing: list[float | None] = [None] * len(schedules)
-    model = trees.walked()
     has_sizes = {one.name for one in scop.parameters} <= set(setting.sizes)
-    if len(schedules) == 1 or model is None or not networks.digest() or not has_sizes:
+    if len(schedules) == 1 or not has_sizes:
         return nothing
-    seen = [_vector(LegalSchedule(scop, one), setting) for one in schedules]
-    if seen[0] is None:
-        return nothing
+    return promised([vector_of(LegalSchedule(scop, one), setting) for one in schedules])
+
+
+def promised(seen: list[Floats | None]) -> list[float | None]:
+    """Return what is promised of candidates beside the first one, by their features."""
+    found: list[float | None] = [None] * len(seen)
+    model = trees.walked()
+    if model is None or not networks.digest() or seen[0] is None:
+        return found
     there = [place for place, one in enumerate(seen) if one is not None]
     vectors = np.array([seen[place] for place in there])
     of_trees = model.scores(vectors).mean(axis=0)
     of_network = networks.shipped().candidates.scores(vectors).mean(axis=0)
-    found = nothing.copy()
     for row, place in enumerate(there):
         ahead = (float(of_trees[row] - of_trees[0]), float(of_network[row] - of_network[0]))
         found[place] = promise_of(*ahead)
@@ -176,7 +180,7 @@ def promise_of(first: float, second: float) -> float:
     return min(first, second)
 
 
-def _vector(legal: LegalSchedule, setting: _Setting) -> Floats | None:
+def vector_of(legal: LegalSchedule, setting: Setting) -> Floats | None:
     """Return the features of a schedule under the mapping; None where they are out of reach."""
     try:
         known = Candidates(legal, setting.sizes, setting.machine)

@@ -10,6 +10,10 @@ that is there, which is edited (:mod:`polygym.episodes.editing`). The actions be
 coefficients are their answers: ``first_answer`` is *as the model says* (in an edit: drop it, or
 edit no more), the next one ends the episode with everything as it is, and the others choose.
 
+With a ``storage_limit`` an episode begins before that: it is decided where statements are cut and
+values are kept (:mod:`polygym.episodes.storing`), and the episode goes on with the task of the
+program that results, :meth:`Task.of`. Then ``first_answer`` is *keep*.
+
 An action outside of the mask never raises. It has one of two meanings, and both cost:
 
 * it leads to an invalid state (an empty polyhedron, vertices that are all 0): the episode ends as
@@ -22,7 +26,6 @@ An action outside of the mask never raises. It has one of two meanings, and both
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -34,8 +37,12 @@ from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import Schedule
 from polygym.compiler.poly.spaces.completion import complete
 from polygym.compiler.poly.spaces.construct import Dimension
-from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
-from polygym.compiler.poly.strategy import Settled, Strategy
+from polygym.compiler.poly.spaces.polyhedra import Polyhedra
+from polygym.compiler.poly.splitting.cuts import Splitting
+from polygym.compiler.poly.splitting.split import split
+from polygym.compiler.poly.strategy import Settled
+from polygym.compiler.storage.apply import applied
+from polygym.compiler.storage.plan import StoragePlan
 from polygym.episodes import exploration as exploring
 from polygym.episodes.construction import (
     Construction,
@@ -48,85 +55,32 @@ from polygym.episodes.decisions import ANSWERS, CHOICES, DONE, MODEL, NESTS, Dec
 from polygym.episodes.editing import BACK, Editing
 from polygym.episodes.exploration import Exploration, NoPoint
 from polygym.episodes.nest_shapes import NestShape, nest_shapes
+from polygym.episodes.storing import Homes, Storing
+from polygym.episodes.task_options import CONSTRUCTION_ACTIONS as CONSTRUCTION_ACTIONS
+from polygym.episodes.task_options import LARGEST_COEFFICIENT as LARGEST_COEFFICIENT
+from polygym.episodes.task_options import Decides as Decides
+from polygym.episodes.task_options import Phase as Phase
+from polygym.episodes.task_options import TaskOptions as TaskOptions
 from polygym.errors import InputError, LimitError
 from polygym.lru import Memory
-from polygym.pickles import pickled_by_name
 
-CONSTRUCTION_ACTIONS = len(ConstructionAction)
 MOST_ILLEGAL_ACTIONS = 100
 
 # What an episode remembers of itself.
 _REMEMBERED = ("_mask", "_completed")
 
-# Sums of coefficients times entries of generators have to stay small numbers.
-LARGEST_COEFFICIENT = 1_000
-
-
-class Phase(Enum):
-    """What an episode is doing."""
-
-    CONSTRUCT = "construct"
-    EXPLORE = "explore"
-    EDIT = "edit"
-    MAP = "map"
-    COMPLETE = "complete"
-    INVALID = "invalid"
-
-
-@pickled_by_name
-@dataclass(frozen=True, slots=True)
-class Decides:
-    """What is decided beside a schedule: a mapping, which begins with one.
-
-    With ``start`` the schedule of that strategy is edited; without, one is built from nothing.
-    Where it is to be chosen among a few, it is chosen for that mapping.
-    """
-
-    mapping: Mapping
-    start: Strategy | None = None
-
-
-@pickled_by_name
-@dataclass(frozen=True, slots=True)
-class TaskOptions:
-    """The size of the processes: coefficients 0 … ``max_coefficient``, dimensions, limits.
-
-    ``decides`` has what is decided beside a schedule, if anything is.
-    """
-
-    max_coefficient: int = 2
-    max_dimensions: int = 4
-    limits: Limits = field(default_factory=Limits)
-    decides: Decides | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that make no process."""
-        if not 1 <= self.max_coefficient <= LARGEST_COEFFICIENT:
-            raise InputError(
-                f"max_coefficient: expected 1 to {LARGEST_COEFFICIENT}, found "
-                f"{self.max_coefficient}"
-            )
-        if not 1 <= self.max_dimensions <= 32:
-            raise InputError(f"max_dimensions: expected 1 to 32, found {self.max_dimensions}")
-
-    @property
-    def first_answer(self) -> int:
-        """The number of the first answer, behind all actions that build a schedule."""
-        return CONSTRUCTION_ACTIONS + self.max_coefficient + 1
-
-    @property
-    def actions(self) -> int:
-        """The number of actions."""
-        return self.first_answer + (0 if self.decides is None else ANSWERS)
-
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A program to schedule, with everything that is computed once for it."""
+    """A program to schedule, with everything that is computed once for it.
+
+    ``written`` is the task of the program as it was before anything was decided of its storage.
+    """
 
     scop: Scop
-    options: TaskOptions = TaskOptions()
+    options: TaskOptions = field(default_factory=TaskOptions)
     sizes: Sizes = field(default_factory=dict)
+    written: Task | None = None
     _nests: Memory[Schedule, tuple[NestShape, ...]] = field(
         default_factory=lambda: Memory(256), init=False, repr=False
     )
@@ -144,8 +98,43 @@ class Task:
         """The rules of the construction."""
         return ConstructionRules.of(self.polyhedra, self.options.max_dimensions)
 
+    _others: Memory[tuple[Splitting, StoragePlan], Task] = field(
+        default_factory=lambda: Memory(64), init=False, repr=False
+    )
+
     def start(self) -> Episode:
         """Return a new episode."""
+        if self.options.storage_limit is None:
+            return self.first()
+        storing = Storing(self.homes)
+        first = Episode(self, Phase.STORE, self.rules.initial(), storing=storing)
+        return first._go_on_if_stored()
+
+    @cached_property
+    def homes(self) -> Homes:
+        """What there is to decide about the program's storage."""
+        limit = self.options.storage_limit
+        assert limit is not None
+        return Homes(self.scop, self.sizes, limit)
+
+    def of(self, storing: Storing) -> Task:
+        """Return the task of the program as it was decided to store it.
+
+        Raises:
+            LimitError: isl would take too long.
+        """
+        written = self if self.written is None else self.written
+        if storing.changes_nothing:
+            return written
+
+        def make() -> Task:
+            scop = applied(split(written.scop, storing.cuts), storing.plan)
+            return Task(scop, written.options, written.sizes, written)
+
+        return written._others.get((storing.cuts, storing.plan), make)
+
+    def first(self) -> Episode:
+        """Return the episode in which nothing has been decided but where values are kept."""
         first = Episode(self, Phase.CONSTRUCT, self.rules.initial())
         decides = self.options.decides
         if decides is None or decides.start is None:
@@ -209,6 +198,7 @@ class Episode:
     reason: str = ""
     editing: Editing | None = None
     deciding: Deciding | None = None
+    storing: Storing | None = None
 
     def _with(self, **changes: Any) -> Episode:
         """Return the episode with other fields, as ``dataclasses.replace`` does in more time.
@@ -243,8 +233,11 @@ class Episode:
 
     def _answers(self) -> tuple[bool, ...]:
         """Return which of the answers are allowed, if there are any."""
-        if self.task.options.decides is None:
+        options = self.task.options
+        if options.decides is None and options.storage_limit is None:
             return ()
+        if self.phase is Phase.STORE and self.storing is not None:
+            return self.storing.mask()
         if self.phase is Phase.EDIT and self.editing is not None:
             back, *others = self.editing.mask(self.task.is_legal)
             return (back, True, *others)
@@ -266,7 +259,7 @@ class Episode:
         first_answer = self.task.options.first_answer
         if self.phase is Phase.EXPLORE and CONSTRUCTION_ACTIONS <= action < first_answer:
             return taken._explore(action - CONSTRUCTION_ACTIONS)
-        if self.phase in (Phase.EDIT, Phase.MAP) and action >= first_answer:
+        if self.phase in (Phase.STORE, Phase.EDIT, Phase.MAP) and action >= first_answer:
             if not self.mask()[action]:
                 return taken._refused("the question has no such answer")
             return taken._answer(action - first_answer)
@@ -357,6 +350,8 @@ class Episode:
 
     def _answer(self, answer: int) -> Episode:
         """Take an answer, which is allowed, in an edit or to a question."""
+        if self.phase is Phase.STORE:
+            return self._store(answer)
         if self.phase is Phase.MAP:
             assert self.deciding is not None
             deciding = self.deciding.after(answer)
@@ -369,6 +364,26 @@ class Episode:
             return self._begin_to_decide()
         edited = self.editing.after(BACK if answer == MODEL else answer - 1)
         return self._with(editing=edited)
+
+    def _store(self, answer: int) -> Episode:
+        """Decide what the answer says of storage, and look at the program that results."""
+        assert self.storing is not None
+        storing = self.storing.after(answer)
+        try:
+            task = self.task.of(storing)
+            construction = task.rules.initial()
+        except LimitError as error:
+            return self._with(storing=storing, phase=Phase.INVALID, reason=str(error))
+        found = self._with(task=task, construction=construction, storing=storing)
+        return found._go_on_if_stored()
+
+    def _go_on_if_stored(self) -> Episode:
+        """Go on with a schedule where nothing is left to be decided about storage."""
+        assert self.storing is not None
+        if not self.storing.is_over:
+            return self
+        first = self.task.first()
+        return replace(first, actions=self.actions, illegal=self.illegal, storing=self.storing)
 
     def _refused(self, reason: str) -> Episode:
         illegal = self.illegal + 1

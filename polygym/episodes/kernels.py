@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +101,22 @@ class Subject:
         sizes = own_sizes(self.program.scop, dict(self.program.parameters))
         return Task(self.program.scop, self.options, sizes)
 
+    def source_of(self, episode: Episode) -> Source:
+        """Return what loads the program of which an episode's schedule is."""
+        storing = episode.storing
+        if storing is None or storing.changes_nothing:
+            return self.source
+        return replace(self.source, splitting=storing.cuts, storage=storing.plan)
+
+    def program_of(self, episode: Episode) -> Program:
+        """Return the program of which an episode's schedule is."""
+        source = self.source_of(episode)
+        return self.program if source is self.source else self._stored.get(source, source.load)
+
+    @cached_property
+    def _stored(self) -> Memory[Source, Program]:
+        return Memory(64)
+
     @cached_property
     def openings(self) -> Memory[str, Episode]:
         """Episodes after what a policy without dice does first, by its name."""
@@ -111,12 +127,36 @@ class Subject:
         """The view."""
         return Observer(self.task)
 
+    def observer_of(self, episode: Episode) -> Observer:
+        """Return the view of the program of which an episode's schedule is."""
+        task = episode.task
+        return (
+            self.observer if task is self.task else self._views.get(task, partial(Observer, task))
+        )
+
+    @cached_property
+    def _views(self) -> Memory[Task, Observer]:
+        return Memory(64)
+
     @cached_property
     def decision_observer(self) -> DecisionObserver:
         """The view of who decides a mapping as well."""
         from polygym.episodes.observe_decisions import DecisionObserver
 
         return DecisionObserver(self.task)
+
+    def decision_observer_of(self, episode: Episode) -> DecisionObserver:
+        """Return that view of the program of which an episode's schedule is."""
+        from polygym.episodes.observe_decisions import DecisionObserver
+
+        task = episode.task
+        if task is self.task:
+            return self.decision_observer
+        return self._decision_views.get(task, partial(DecisionObserver, task))
+
+    @cached_property
+    def _decision_views(self) -> Memory[Task, DecisionObserver]:
+        return Memory(64)
 
 
 def digest_of(path: Path) -> str:

@@ -43,7 +43,8 @@ def predicted_speedup(task: Task, schedule: Schedule, mapping: Mapping) -> float
     Raises:
         LimitError: isl would take too long to plan its loops.
     """
-    usual = _originals.get(task, lambda: _score(task, original(task.scop), SEQUENTIAL))
+    written = task if task.written is None else task.written
+    usual = _originals.get(written, lambda: _score(written, original(written.scop), SEQUENTIAL))
     ahead = _score(task, schedule, mapping) - usual
     return min(_MOST, float(2.0 ** min(64.0, ahead)))
 

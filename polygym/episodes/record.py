@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.episodes.episode import Episode, Phase
 from polygym.episodes.kernels import Subject, subject
-from polygym.episodes.recorded import GIVEN, START, Recorded, recorded
+from polygym.episodes.recorded import GIVEN, SPLITTING, START, STORAGE, Recorded, recorded
 from polygym.errors import InputError, LimitError, SourceError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions
 from polygym.pickles import pickled_by_name
-from polygym.programs import is_path
+from polygym.programs import Program, is_path
 from polygym.version import __version__
 
 FORMAT = "polygym episode"
@@ -53,6 +53,13 @@ class Replay:
     measured_for: Mapping[str, int] | None = None
 
     @property
+    def program(self) -> Program:
+        """The program of which the schedule is."""
+        if self.episode is None:
+            return self.subject.program
+        return self.subject.program_of(self.episode)
+
+    @property
     def is_comparable(self) -> bool:
         """Whether the record's times are of the sizes that the episode has."""
         sizes = dict(self.subject.program.parameters)
@@ -68,7 +75,15 @@ def of(
 ) -> dict[str, Any]:
     """Return the record of an episode, finished or not."""
     written = (list(episode.actions), episode.phase.value, _schedule_text(episode))
-    return _document(environment, arguments, subject, written, evaluation)
+    document = _document(environment, arguments, subject, written, evaluation)
+    return document | homes_of(episode)
+
+
+def homes_of(episode: Episode) -> dict[str, str]:
+    """Return what an episode has decided of where values are kept, if it decides that."""
+    if episode.storing is None:
+        return {}
+    return {SPLITTING: str(episode.storing.cuts), STORAGE: str(episode.storing.plan)}
 
 
 def of_given(
@@ -199,6 +214,11 @@ def replay(record: Mapping[str, Any], name: str, file: str | None = None) -> Rep
         raise NoLongerError(
             f"{name}: expected the actions to end in {said.phase.value!r}, found "
             f"{episode.phase.value!r}{because}"
+        )
+    if said.homes and said.homes != homes_of(episode):
+        raise NoLongerError(
+            f"{name}: expected the actions to lead to {said.homes}, found {homes_of(episode)}"
+            f"{because}"
         )
     if said.schedule != _schedule_text(episode):
         _compare(said.schedule, episode, name, because)

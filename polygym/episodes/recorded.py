@@ -8,7 +8,7 @@ like the others: whoever edits it would otherwise believe that it counts. What a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from polybench import Dataset
@@ -22,7 +22,7 @@ from polygym.episodes import arguments, kernels
 from polygym.episodes.arguments import evaluation_options
 from polygym.episodes.entries import LARGEST_INTEGER, Entries
 from polygym.episodes.episode import LARGEST_COEFFICIENT, Decides, Phase, TaskOptions
-from polygym.episodes.ids import IDS, OPTIMIZE
+from polygym.episodes.ids import IDS, OPTIMIZE, SCHEDULE
 from polygym.episodes.kernels import Source
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
@@ -35,7 +35,6 @@ _WHOLE = (
 # Those of a line of a search's journal.
 _OF_A_SEARCH = ("index", "repeats", "reason")
 _PROGRAM = ("target", "file", "function", "dataset", "parameters", "sha256")
-_SPLITTING, _STORAGE = "splitting", "storage"
 _PROCESS = ("max_coefficient", "max_dimensions", "max_rays", "max_vertices", "seed")
 _OUTCOME = (
     "schedule", "status", "speedup", "seconds", "baseline_seconds", "samples", "baseline_samples",
@@ -44,6 +43,10 @@ _OUTCOME = (
 
 # The argument that only the environment has in which mappings are decided.
 START = "start"
+
+# Where statements are cut and values are kept: of a program, or as an episode decides it, which its
+# arguments say.
+SPLITTING, STORAGE, STORAGE_LIMIT = "splitting", "storage", "storage_limit"
 
 # The phase of a record about a schedule that no episode led to.
 GIVEN = "given"
@@ -60,7 +63,8 @@ class Recorded:
 
     ``file`` and ``digest`` are of the C file; ``measured_for`` has the sizes of the outcome, None
     where there is no outcome. ``phase`` is None where the schedule is given, without an episode.
-    ``measured_under`` is the mapping of the outcome where the episode decides it.
+    ``measured_under`` is the mapping of the outcome where the episode decides it; ``homes`` says
+    where it decides to cut and to keep values, where it does.
     """
 
     source: Source
@@ -73,18 +77,24 @@ class Recorded:
     schedule: str
     measured_for: Mapping[str, int] | None
     measured_under: MachineMapping | None = None
+    homes: Mapping[str, str] = field(default_factory=dict)
 
 
 def recorded(record: Mapping[str, Any], name: str) -> Recorded:
     """Return what a record says; ``name`` is its file's, for messages."""
     whole = Entries(name, "", record)
-    whole.only((*_WHOLE, *_OF_A_SEARCH))
     whole.version("polygym")
-    decides = whole.one_of("environment", IDS) == OPTIMIZE
+    environment = whole.one_of("environment", IDS)
+    decides = environment == OPTIMIZE
     program, process = whole.part("program"), whole.part("process")
     source = _source(program)
-    options = _options(process)
-    measuring = _arguments(whole.part("arguments"), (START,) if decides else ())
+    limit = _storage_limit(whole.part("arguments"), environment, source)
+    stores = () if limit is None else (STORAGE, STORAGE_LIMIT)
+    homes = () if limit is None else (SPLITTING, STORAGE)
+    whole.only((*_WHOLE, *_OF_A_SEARCH, *homes))
+    options = replace(_options(process), storage_limit=limit)
+    more = (START,) if decides else ()
+    measuring = _arguments(whole.part("arguments"), (*more, *stores))
     if decides:
         begins = _start(whole.part("arguments"))
         options = replace(options, decides=Decides(measuring.mapping, begins))
@@ -109,11 +119,23 @@ def recorded(record: Mapping[str, Any], name: str) -> Recorded:
         _mapping(whole.part("outcome"), "mapping")
         if decides and whole.any("outcome") is not None
         else None,
+        {name: whole.text(name) for name in homes},
     )
 
 
+def _storage_limit(given: Entries, environment: str, source: Source) -> int | None:
+    """Return how many bytes may be taken where it is decided where values are kept; else None."""
+    if environment not in (OPTIMIZE, SCHEDULE) or STORAGE not in given.values:
+        return None
+    if given.any(STORAGE) is not True:
+        raise given.wrong(STORAGE, "true, or no such entry")
+    if not source.storage.keeps or source.splitting != WHOLE:
+        raise given.wrong(STORAGE, "no such entry, since the program is changed already")
+    return given.integer(STORAGE_LIMIT, 0, 2**62)
+
+
 def _source(program: Entries) -> Source:
-    program.only((*_PROGRAM, _SPLITTING, _STORAGE))
+    program.only((*_PROGRAM, SPLITTING, STORAGE))
     function = None if program.any("function") is None else program.text("function")
     return Source(
         program.text("target"),
@@ -127,12 +149,12 @@ def _source(program: Entries) -> Source:
 
 def _splitting(program: Entries) -> Splitting:
     """Return where statements are cut: nowhere if a record does not say."""
-    return _parsed(program, _SPLITTING, parse_splitting, WHOLE)
+    return _parsed(program, SPLITTING, parse_splitting, WHOLE)
 
 
 def _plan(program: Entries) -> StoragePlan:
     """Return where values are kept: as the source has it where the record does not say."""
-    return _parsed(program, _STORAGE, parse_storage, KEEP)
+    return _parsed(program, STORAGE, parse_storage, KEEP)
 
 
 def _parsed(program: Entries, name: str, parse: Callable[[str], T], usual: T) -> T:

@@ -40,6 +40,9 @@ def toward(episode: Episode, schedule: Schedule, mapping: Mapping) -> tuple[int,
 
     None if no answers lead there, or other edits than to adopt a schedule would have to.
     """
+    before = episode
+    if episode.phase is Phase.STORE:  # a schedule is of the program as it was written
+        episode = episode.after(episode.task.options.first_answer + DONE)
     if episode.phase is Phase.EDIT:
         adopted = _adopted(episode, schedule)
         if adopted is None:
@@ -50,7 +53,7 @@ def toward(episode: Episode, schedule: Schedule, mapping: Mapping) -> tuple[int,
         found = _decided(episode, mapping)
     if found is None or found.schedule() != schedule or found.mapping != mapping:
         return None
-    return found.actions[len(episode.actions) :]
+    return found.actions[len(before.actions) :]
 
 
 def nest_by_nest(mapping: Mapping, start: Mapping, nests: tuple[NestShape, ...]) -> Mapping:

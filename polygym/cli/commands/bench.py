@@ -125,7 +125,7 @@ def command(
     parameters: dict[str, int],
     cutter: Cutter | None,
     storage: StorageChoice | None,
-    storage_limit: int,
+    storage_limit: int | None,
     mapping: MachineMapping | None,
     threads: int,
     as_json: bool,
@@ -142,7 +142,9 @@ def command(
         limited,
     )
     programs = {
-        target: with_storage(program_in_pieces(program, cutter), storage, storage_limit)
+        target: with_storage(
+            program_in_pieces(program, cutter), storage, storage_limit, mapping=how.mapping
+        )
         for target, program in _load(selected(targets), region, dataset, parameters).items()
     }
     found = _measured(programs, how)

@@ -14,7 +14,9 @@ from polygym.cli.clusters import fleet_on, on_option
 from polygym.cli.exploring import collecting
 from polygym.cli.options import json_option, seed_option, threads_option
 from polygym.cli.output import say, seconds
+from polygym.cli.splitting import Cutter, split_option
 from polygym.cli.stopping import Stop, stoppable
+from polygym.cli.storing import StorageChoice, recipe_of, storage_options
 from polygym.compiler.codegen.common.mapping import DEFAULT
 from polygym.measure.evaluation.defects import Defects
 from polygym.measure.worker.outcome import Status
@@ -49,6 +51,9 @@ PATTERN names programs as elsewhere: kernels, categories, comprehensions, files,
 program, each another, the rest of kernels and of the library's comprehensions, but never of the
 kernels on which models are tested: {", ".join(TEST_KERNELS)}. Sizes are drawn too: the original
 order does as many operations as --work says, and never more than four times as many.
+
+With --split or --storage each program is changed before; rows of it are of another program than
+those of what was written, and stand beside them.
 
 Ctrl-C and --minutes stop it at any time. The same command goes on where it ended, with the same
 --seed in the middle of a visit; a candidate is never measured twice on one kind of machine.
@@ -105,6 +110,8 @@ Examples:
     help="Measure what is near isl's schedule and the default mapping: all of isl's schedules, "
     "edits of the best, changes of their mappings.",
 )
+@split_option
+@storage_options
 @on_option
 @threads_option
 @seed_option("The dice: which programs, sizes, schedules and mappings.")
@@ -117,6 +124,9 @@ def command(
     minutes: float | None,
     work: tuple[float, float],
     near: bool,
+    cutter: Cutter | None,
+    storage: StorageChoice | None,
+    storage_limit: int | None,
     on: Address | None,
     threads: int,
     seed: int,
@@ -124,7 +134,8 @@ def command(
 ) -> Answer:
     """Collect, and say what came of it."""
     limit = None if minutes is None else 60 * minutes
-    plan = CollectPlan(Choice.of(patterns, work), rows, each, threads, seed, limit, near)
+    recipe = recipe_of(cutter, storage, storage_limit)
+    plan = CollectPlan(Choice.of(patterns, work), rows, each, threads, seed, limit, near, recipe)
     stop = Stop()
     with ExitStack() as stack:
         fleet = None if on is None else stack.enter_context(fleet_on(on))

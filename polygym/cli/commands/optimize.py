@@ -134,7 +134,7 @@ def command(
     plot: bool,
     cutter: Cutter | None,
     storage: StorageChoice | None,
-    storage_limit: int,
+    storage_limit: int | None,
     mapping: Mapping | None,
     threads: int,
     timeout_factor: float,
@@ -151,7 +151,7 @@ def command(
     mapping = chosen_mapping(mapping, DEFAULT, threads)
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     source = source_in_pieces(source, cutter)
-    source = with_storage_of(source, storage, storage_limit)
+    source = with_storage_of(source, storage, storage_limit, mapping)
     setting = Setting(
         source=source,
         policy=policy_name,

@@ -68,10 +68,10 @@ def command(file: Path, no_run: bool, c_file: str | None, as_json: bool) -> Answ
     schedule = played.schedule
     violation = None
     if schedule is not None:
-        violation = decided_within(partial(find_violation, played.subject.program.scop, schedule))
+        violation = decided_within(partial(find_violation, played.program.scop, schedule))
     found = None
     if schedule is not None and violation is None and not no_run:
-        program = played.subject.program
+        program = played.program
         with Evaluator(program, played.measuring) as evaluator, working(f"running {program.name}"):
             (found,) = evaluator.evaluate_together((schedule,), _ROUNDS)
     holds = violation is None and (found is None or found.is_ok)
@@ -112,7 +112,7 @@ def _as_json(
     violation: Violation | None,
     found: Evaluation | None,
 ) -> dict[str, Any]:
-    program, episode = played.subject.program, played.episode
+    program, episode = played.program, played.episode
     return {
         "agrees": True,
         "program": program.name,
@@ -142,7 +142,7 @@ def _print(
     violation: Violation | None,
     found: Evaluation | None,
 ) -> None:
-    program = played.subject.program
+    program = played.program
     sizes = ", ".join(f"{name} = {value}" for name, value in program.parameters)
     heading(f"{program.name}: {program.scop.name}({sizes})")
     episode = played.episode

@@ -116,7 +116,7 @@ def command(
     parameters: dict[str, int],
     schedule_text: str,
     storage: StorageChoice | None,
-    storage_limit: int,
+    storage_limit: int | None,
     cutter: Cutter | None,
     mapping: Mapping | None,
     threads: int,
@@ -127,7 +127,8 @@ def command(
     """Compile the program, run it, and describe what it left."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
     program = program_in_pieces(program, cutter, schedule_text)
-    program = with_storage(program, storage, storage_limit, schedule_text)
+    asked = chosen_mapping(mapping, mapping_in(schedule_text) or DEFAULT, threads)
+    program = with_storage(program, storage, storage_limit, schedule_text, asked)
     given, mapping, is_original = _given(program, schedule_text, mapping, threads)
     schedule = given.schedule
     start = time.perf_counter()

@@ -18,7 +18,8 @@ from polygym.cli.options import (
     target_argument,
 )
 from polygym.cli.output import heading, say, seconds, working
-from polygym.cli.splitting import Cutter, scop_in_pieces, split_option
+from polygym.cli.splitting import Cutter, split_option
+from polygym.cli.storing import Changed, StorageChoice, changed, storage_option
 from polygym.cli.tables import print_table
 from polygym.cli.text import shorten
 from polygym.compiler.ir.scop import Scop
@@ -26,6 +27,7 @@ from polygym.compiler.poly.integers import Vector
 from polygym.compiler.poly.spaces.construct import Dimension, Space, space_of
 from polygym.compiler.poly.spaces.layout import Layout, Part
 from polygym.compiler.poly.spaces.polyhedra import Limits, Polyhedra
+from polygym.compiler.poly.splitting.cuts import WHOLE
 from polygym.measure.evaluation.patience import space_within
 from polygym.programs import load_scop
 
@@ -47,6 +49,7 @@ between two statements, as `polygym show` lists them. Dimensions that carry noth
 Examples:
   polygym space gemm
   polygym space my.c --carry 'S->T@3,T->T@4'
+  polygym space symm --storage auto -p m=100,n=100
   polygym space my.c --carry 'S->T#1@1,S->T#2@2' --generators
   polygym space deriche --limit 10000 --seconds 30 --json > space.json
 """
@@ -95,6 +98,7 @@ _LONGEST_CELL = 100
 )
 @click.option("--generators", "with_generators", is_flag=True, help="Show every vertex and ray.")
 @split_option
+@storage_option
 @parameters_option
 @json_option
 def command(
@@ -107,11 +111,15 @@ def command(
     most_seconds: float,
     with_generators: bool,
     cutter: Cutter | None,
+    storage: StorageChoice | None,
     parameters: dict[str, int],
     as_json: bool,
 ) -> Answer:
     """Construct the space and describe it."""
-    scop = scop_in_pieces(load_scop(target, region, parameters), cutter)
+    written = load_scop(target, region, parameters)
+    sizes = parameters if len(parameters) == len(written.parameters) else None
+    program = changed(written, cutter, storage, "original", sizes)
+    scop = program.scop
     limits = Limits(max_rays, max_vertices, limit, _UNLIMITED_WORK, most_seconds)
     start = time.perf_counter()
     with working(f"looking for the schedules of {scop.name}"):
@@ -120,9 +128,12 @@ def command(
         )
     passed = time.perf_counter() - start
     if as_json:
-        document = _as_json(polyhedra, space, passed, with_generators)
+        document = {
+            **_as_json(polyhedra, space, passed, with_generators),
+            **program.to_json(),
+        }
         return Answer(1 if reason else 0, {**document, "error": reason} if reason else document)
-    _print(polyhedra, space, wanted, passed)
+    _print(polyhedra, space, wanted, passed, program)
     if with_generators:
         _print_generators(scop, polyhedra.layout, space)
     if reason:
@@ -201,9 +212,15 @@ def _coordinates(scop: Scop, layout: Layout) -> list[str]:
     return found
 
 
-def _print(polyhedra: Polyhedra, space: Space, wanted: Selections, passed: float) -> None:
+def _print(
+    polyhedra: Polyhedra, space: Space, wanted: Selections, passed: float, program: Changed
+) -> None:
     labels = names(polyhedra.dependences)
     heading(f"{space.scop.name}: the rows of its schedules")
+    if program.cuts != WHOLE:
+        say(f"  split        {program.cuts}")
+    if not program.plan.keeps:
+        say(f"  storage      {program.plan}")
     say(f"  coordinates  {polyhedra.layout.width}", newline=False)
     say(f" ({shorten(' '.join(_coordinates(space.scop, polyhedra.layout)))})")
     say(f"  dependences  {len(labels)}")

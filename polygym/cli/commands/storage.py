@@ -16,12 +16,15 @@ from polygym.cli.options import (
     target_argument,
 )
 from polygym.cli.output import heading, say
+from polygym.cli.splitting import Cutter, program_in_pieces, split_option
 from polygym.cli.storing import StorageChoice, storage_figures, storage_options, with_storage
 from polygym.cli.tables import print_table
+from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.dependences import dependences
 from polygym.compiler.storage.describe import WebChoices, storage_choices
 from polygym.compiler.storage.obstacles import obstacles, source_loops
 from polygym.compiler.storage.price import in_words
+from polygym.episodes.recipes import Found
 from polygym.programs import Program, load_program
 
 _HELP = """List what may become of a program's arrays, what it takes, and what it frees.
@@ -43,6 +46,7 @@ Examples:
 @target_argument
 @function_option
 @size_options
+@split_option
 @storage_options
 @json_option
 def command(
@@ -50,20 +54,23 @@ def command(
     region: str | None,
     dataset: Dataset | None,
     parameters: dict[str, int],
+    cutter: Cutter | None,
     storage: StorageChoice | None,
-    storage_limit: int,
+    storage_limit: int | None,
     as_json: bool,
 ) -> Answer:
     """Describe a program's storage and what a plan makes of it."""
     program = load_program(target, function=region, dataset=dataset, parameters=parameters)
+    program = program_in_pieces(program, cutter)
     webs = storage_choices(program.scop, dict(program.parameters))
-    chosen = with_storage(program, storage or "auto", storage_limit)
+    chosen = with_storage(program, storage or Found.AUTO, storage_limit)
     document = {
         "program": program.name,
         "function": program.scop.name,
         "parameters": dict(program.parameters),
+        "splitting": str(program.splitting),
         "webs": [_as_json(web) for web in webs],
-        "plan": _plan(chosen),
+        "plan": _plan(program.scop, chosen),
     }
     if as_json:
         return Answer(document=document)
@@ -71,9 +78,8 @@ def command(
     return Answer()
 
 
-def _plan(program: Program) -> dict[str, Any]:
-    """Return what a plan costs, and what it frees."""
-    source = program.written
+def _plan(source: Scop, program: Program) -> dict[str, Any]:
+    """Return what a plan costs, and what it frees of the loops of the program before."""
     loops = source_loops(source)
     before, after = obstacles(source, loops), obstacles(program.scop, loops)
     free = before.freed(after)

@@ -30,7 +30,9 @@ from polygym.cli.options import (
     timeout_option,
 )
 from polygym.cli.output import say, working
+from polygym.cli.splitting import Cutter, split_option
 from polygym.cli.stopping import Stop, stoppable
+from polygym.cli.storing import StorageChoice, recipe_of, storage_options
 from polygym.cli.sweeping import print_summaries, ratio, resuming, sweeping
 from polygym.cli.text import listed, shorten
 from polygym.compiler.codegen.common.mapping import DEFAULT, TOLERANCE, Mapping
@@ -67,11 +69,12 @@ _HELP = """Search the schedules of many programs, and measure the best again at 
 
 Every program is searched with each policy, the policies in turn, at --search-dataset; then its
 --confirm best schedules are measured at --dataset, side by side with the original order, isl's
-schedule and what --against names. The first schedules of each policy are the --seeds. Every outcome
-is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the schedule in flight; the same
-command goes on, also after a crash, with a larger budget or with more programs. `polygym report
-DIR` draws what was found, at any time. Exit code 1: a program could not be searched, or a schedule
-computed something else than the original order, or crashed.
+schedule and what --against names. The first schedules of each policy are the --seeds. With --split
+or --storage each program is changed before; what was found is in the store, and schedules are of
+that program. Every outcome is in DIR/sweep.sqlite the moment it is known. Ctrl-C stops after the
+schedule in flight; the same command goes on, also after a crash, with a larger budget or with more
+programs. `polygym report DIR` draws what was found, at any time. Exit code 1: a program could not
+be searched, or a schedule computed something else than the original order, or crashed.
 
 \b
 Examples:
@@ -179,6 +182,8 @@ def _size(_: click.Context, __: click.Parameter, value: str) -> Dataset:
     metavar="J",
     help="Programs at a time, each on cores of its own; never more than fit.",
 )
+@split_option
+@storage_options
 @on_option
 @mapping_options
 @timeout_option
@@ -207,6 +212,9 @@ def command(
     confirm: int,
     minutes: float | None,
     jobs: int,
+    cutter: Cutter | None,
+    storage: StorageChoice | None,
+    storage_limit: int | None,
     on: Address | None,
     mapping: Mapping | None,
     threads: int,
@@ -224,6 +232,7 @@ def command(
         dataset=dataset,
         seeds=_listed(seeds, "--seeds") if seeds.strip() != "none" else (),
         seed=seed,
+        recipe=recipe_of(cutter, storage, storage_limit),
         options=TaskOptions(max_coefficient, max_dimensions, Limits(rays=max_rays)),
         measuring=EvaluationOptions(
             threads=threads,
@@ -331,6 +340,8 @@ def _print(found: Sequence[KernelSummary], out: Path, mapping: Mapping) -> None:
     if note := foreign_note(found):
         say(note, err=True)
     for one in found:
+        if one.home is not None:
+            say(f"{one.label}: {one.home}")
         if one.error:
             say(f"{one.label}: {one.error}", err=True)
         for name, reason in one.uncompared.items():

@@ -151,7 +151,7 @@ def command(
     on: Address | None,
     cutter: Cutter | None,
     storage: StorageChoice | None,
-    storage_limit: int,
+    storage_limit: int | None,
     mapping: Mapping | None,
     threads: int,
     as_json: bool,
@@ -164,7 +164,7 @@ def command(
         raise click.UsageError("--jobs is for one machine; with --on nodes use all their cores.")
     source = Source(lasting(target), region, dataset or Dataset.LARGE, tuple(parameters.items()))
     source = source_in_pieces(source, cutter)
-    source = with_storage_of(source, storage, storage_limit)
+    source = with_storage_of(source, storage, storage_limit, start)
     if search not in BY_MODEL and (model or acquisition != Acquisition.MEAN.value):
         raise click.UsageError("--model and --acquisition are for --search model and filter.")
     guide = Guide(ChosenModel(model), Acquisition(acquisition))

@@ -13,6 +13,7 @@
 ``obstacles``   what stands in the way of a program's loops, by flow or by memory
 ``choose``      which plan a program gets without a search
 ``describe``    what there is to choose from
+``offers``      what of that may free something and is proved to be right
 ``price``       how much memory new arrays take, and a limit
 ``texts``       isl's functions as the texts of a program
 ==============  ===================================================================================

@@ -57,19 +57,33 @@ def applied(scop: Scop, plan: StoragePlan) -> Scop:
         InputError: the plan does not fit the program, or would change what it computes.
         LimitError: it would take too long to find out.
     """
-    return scop if plan.keeps else _applied(scop, plan.entries)
+    return scop if plan.keeps else _applied(scop, plan.entries, plan.dead)
 
 
 @lru_cache(maxsize=64)
-def _applied(scop: Scop, entries: tuple[Entry, ...]) -> Scop:
-    plan = StoragePlan(entries)
+def _applied(scop: Scop, entries: tuple[Entry, ...], dead: tuple[str, ...]) -> Scop:
+    plan = StoragePlan(entries, dead=dead)
     expect_fitting(scop, plan)
+    unseen = _unseen(scop, dead)
     with bounded("changing where arrays are stored"):
         names = set(scop.names)
-        expanded = tuple(_expanded(scop, plan, names))
-        found = _rewritten(scop, expanded, names)
-        expect_same_values(scop, found, {one.array.name: one.web.array for one in expanded})
-    return verify(found)
+        expanded = tuple(_expanded(unseen, plan, names))
+        found = _rewritten(unseen, expanded, names)
+        expect_same_values(unseen, found, {one.array.name: one.web.array for one in expanded})
+    declared = {array.name: array for array in scop.arrays}
+    arrays = tuple(declared.get(array.name, array) for array in found.arrays)
+    return verify(replace(found, arrays=arrays))
+
+
+def _unseen(scop: Scop, dead: tuple[str, ...]) -> Scop:
+    """Return the program as if arrays were its function's own: nobody sees what is left in them."""
+    return replace(
+        scop,
+        arrays=tuple(
+            replace(array, storage=Storage.LOCAL, live_out=False) if array.name in dead else array
+            for array in scop.arrays
+        ),
+    )
 
 
 def expect_fitting(scop: Scop, plan: StoragePlan) -> None:
@@ -78,7 +92,7 @@ def expect_fitting(scop: Scop, plan: StoragePlan) -> None:
     Raises:
         InputError: an array, a statement or a loop is none of the program's.
     """
-    for entry in plan.entries:
+    for entry in (*plan.entries, *(Entry(array, ()) for array in plan.dead)):
         writers = [one for one in scop.statements if one.write.array == entry.array]
         if not writers:
             known = dict.fromkeys(one.write.array for one in scop.statements)
@@ -104,7 +118,8 @@ def expect_fitting(scop: Scop, plan: StoragePlan) -> None:
 def _expanded(scop: Scop, plan: StoragePlan, names: set[str]) -> Iterator[Expanded]:
     """Yield every web that the plan changes, with its new array."""
     for array in scop.arrays:
-        if not any(entry.array == array.name for entry in plan.entries):
+        is_named = any(entry.array == array.name for entry in plan.entries)
+        if not is_named and array.name not in plan.dead:
             continue
         for web in webs_of(scop, array.name):
             entry = plan.of(array.name, web.names)

@@ -11,9 +11,14 @@ some arrays another home; the text lists what differs from the source's::
     w=rename                  the parts of the program that share no value of w get one each
     S3:w=expand:i,j           the same for the group of w's values that statement S3 writes, alone
     w=expand contract         and what the schedule leaves unused is given up again
+    p=dead                    nobody looks at p when the region has run
 
 ``contract`` is said once and holds for all that is expanded: when the schedule is known, elements
 that are never alive at the same time share memory, as far as no loop loses anything by it.
+
+``dead`` is said of arguments and globals whose last values are of no use: they are compared with
+nothing, and live in an array of the program's own, which may be contracted, unless another word
+says more of them.
 
 Words stand apart by spaces; of two for one array (and statement) the later one counts. Every plan
 keeps the results bit for bit, or is refused: :mod:`polygym.compiler.storage.check` proves it.
@@ -75,14 +80,20 @@ class Entry:
 class StoragePlan:
     """What becomes of a program's arrays; those that no entry names are as the source has them.
 
+    ``dead`` names arrays, in order, whose last values nobody looks at.
     (:class:`polygym.compiler.ir.scop.Storage` says where one array comes from.)
     """
 
     entries: tuple[Entry, ...] = ()
     contracts: bool = False
+    dead: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse entries that have no meaning, or do not stand in their order."""
+        if list(self.dead) != sorted(set(self.dead)):
+            raise InputError(
+                f"storage: expected dead arrays in order, once each, found {', '.join(self.dead)}"
+            )
         keys = [(entry.array, entry.statement) for entry in self.entries]
         if keys != sorted(set(keys)):
             raise InputError(
@@ -99,7 +110,7 @@ class StoragePlan:
     @property
     def keeps(self) -> bool:
         """Whether nothing is changed."""
-        return not self.entries
+        return not self.entries and not self.dead
 
     def of(self, array: str, statements: frozenset[str]) -> Entry | None:
         """Return the entry for the values of an array that these statements write, or None.
@@ -110,11 +121,13 @@ class StoragePlan:
         for entry in own:
             if entry.statement in statements:
                 return entry
-        return next((entry for entry in own if not entry.statement), None)
+        usual = Entry(array, ()) if array in self.dead else None
+        return next((entry for entry in own if not entry.statement), usual)
 
     def __str__(self) -> str:
         """Return the text; :func:`parse_storage` reads it back to an equal value."""
-        words = [*map(str, self.entries), *(["contract"] if self.contracts else [])]
+        words = [*map(str, self.entries), *(f"{array}=dead" for array in self.dead)]
+        words += ["contract"] if self.contracts else []
         return " ".join(words) or "keep"
 
 
@@ -122,10 +135,12 @@ KEEP = StoragePlan()
 """Every array as the source has it."""
 
 
-def plan_of(entries: Iterable[Entry], *, contracts: bool = False) -> StoragePlan:
+def plan_of(
+    entries: Iterable[Entry], *, contracts: bool = False, dead: Iterable[str] = ()
+) -> StoragePlan:
     """Return a plan with these entries, of which the last one for an array counts."""
     found = {(entry.array, entry.statement): entry for entry in entries}
-    return StoragePlan(tuple(found[key] for key in sorted(found)), contracts)
+    return StoragePlan(tuple(found[key] for key in sorted(found)), contracts, tuple(sorted(dead)))
 
 
 def parse_storage(text: str) -> StoragePlan:
@@ -140,15 +155,19 @@ def parse_storage(text: str) -> StoragePlan:
     if len(text) > _LONGEST_TEXT:
         raise InputError(f"storage: expected at most {_LONGEST_TEXT:,} characters")
     entries: list[Entry] = []
-    contracts = False
+    contracts, dead = False, set[str]()
     for word in text.split():
         if word == "keep":
             entries.clear()
+            dead.clear()
         elif word == "contract":
             contracts = True
+        elif word.endswith("=dead") and word.removesuffix("=dead").isidentifier():
+            dead.add(word.removesuffix("=dead"))
         else:
             entries.append(_entry(word))
-    return plan_of(tuple(entries), contracts=contracts and bool(entries))
+    is_any = bool(entries or dead)
+    return plan_of(tuple(entries), contracts=contracts and is_any, dead=dead)
 
 
 def _entry(word: str) -> Entry:

@@ -34,7 +34,7 @@ def compile_problem(program: Program) -> measure.Problem:
                 name,
                 array.type,
                 prod(program.shape(array)),
-                _is_compared(array),
+                _is_compared(array) and name not in program.storage.dead,
                 constant=name not in written,
             )
             for name, array in _buffers(program)

@@ -16,7 +16,7 @@ from polygym.search.cluster.kinds import Kind
 
 Json: TypeAlias = dict[str, Any]
 
-PRELIMINARY = frozenset({"digest", "visit", "baseline", "spent", "disturbance"})
+PRELIMINARY = frozenset({"digest", "home", "visit", "baseline", "spent", "disturbance"})
 """Rows that say nothing of what was asked: a job that comes no further has come nowhere."""
 
 FAILED = "failed"

@@ -21,6 +21,7 @@ from polygym.search.sweep.rows import (
     Confirmation,
     Disturbance,
     Episode,
+    Home,
     Reference,
 )
 from polygym.search.sweep.store import Store
@@ -93,6 +94,8 @@ class Book:
                 self._keep_episode(row)
             case "digest":
                 store.keep_digest(kernel, row["digest"])
+            case "home":
+                store.keep_home(Home(kernel, row["splitting"], row["storage"]))
             case "spent":
                 self.spent += float(row["seconds"])
                 store.spend(kernel, float(row["seconds"]))

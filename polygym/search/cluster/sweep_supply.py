@@ -133,10 +133,17 @@ class Part(ABC):
             "program": program,
             "setting": self.setting.to_json(),
             "against": list(self.orders.against),
+            "home": self._home(kernel),
         }
         job = Job(self._count, kernel, {**common, **document})
         self._under_way[job] = taken
         return job
+
+    def _home(self, kernel: str) -> list[str] | None:
+        """Return how a program is changed, if that is known."""
+        homes = {one.kernel: one for one in reading.homes(self.store.connection)}
+        found = homes.get(kernel)
+        return None if found is None else [found.splitting, found.storage]
 
     @abstractmethod
     def _wants(self, kernel: str) -> bool:

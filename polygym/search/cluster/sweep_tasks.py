@@ -24,6 +24,7 @@ from polygym.search.sweep.rows import (
     Confirmation,
     Disturbance,
     Episode,
+    Home,
     Reference,
     Timing,
 )
@@ -46,7 +47,7 @@ def search_task(
     request = SearchRequest(
         policies, job["last"], job["seconds"], against, job["model"], job["first"]
     )
-    with _sending(emit, kernel) as store:
+    with _sending(emit, kernel, job["home"]) as store:
         for text in texts.told((job["sweep"], kernel), job["news"]):
             store.know(text)
         for policy, index in job["done"]:
@@ -62,7 +63,7 @@ def confirm_task(
     """Measure the best again, side by side; all of them are one flight."""
     setting = setting_from_json(job["setting"])
     kernel = texts.place(job["program"])
-    with _sending(emit, kernel) as store:
+    with _sending(emit, kernel, job["home"]) as store:
         for text, timing in job["best"]:
             store.know(text, timing_from_json(timing))
         if not is_stopped():
@@ -76,13 +77,17 @@ def _place(setting: SweepSetting) -> Place:
 
 
 @contextmanager
-def _sending(emit: Callable[[Json], None], kernel: str) -> Iterator[SendingStore]:
+def _sending(
+    emit: Callable[[Json], None], kernel: str, home: Sequence[str] | None
+) -> Iterator[SendingStore]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.executescript(TABLES)
     for table in LATER_TABLES:
         connection.execute(table)
     with SendingStore(connection, emit, kernel) as store:
         store.add_kernels([kernel])
+        if home is not None:
+            store.know_home(*home)
         yield store
 
 
@@ -111,6 +116,15 @@ class SendingStore(Store):
     def know_reference(self, dataset: str, name: str) -> None:
         """Add something to compare with that is measured already, or elsewhere."""
         super().set_reference(Reference(self._of, dataset, name, _ELSEWHERE))
+
+    def know_home(self, splitting: str, storage: str) -> None:
+        """Add how the program is changed, as the driver has it already."""
+        super().keep_home(Home(self._of, splitting, storage))
+
+    def keep_home(self, home: Home) -> None:
+        """Send how the program is changed."""
+        super().keep_home(home)
+        self._emit({"row": "home", "splitting": home.splitting, "storage": home.storage})
 
     def keep_digest(self, kernel: str, digest: str) -> None:
         """Send the fingerprint of the program's text."""

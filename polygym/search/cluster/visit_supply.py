@@ -64,10 +64,10 @@ class Visits:
         """Return the next visit for a kind of node."""
         key, plan = kind.machine.key, self._plan
         if key not in self._begun:
-            self._begun[key] = set(self._corpus.finished(key, plan.threads, plan.seed))
+            self._begun[key] = set(self._corpus.finished(key, plan.threads, plan.dice))
         number = next(one for one in range(10**9) if one not in self._begun[key])
         self._begun[key].add(number)
-        place = self._corpus.place_of((key, plan.threads, plan.seed, number))
+        place = self._corpus.place_of((key, plan.threads, plan.dice, number))
         known = () if place is None else tuple(self._corpus.known(place).values())
         self._count += 1
         document = {
@@ -78,6 +78,7 @@ class Visits:
             "threads": plan.threads,
             "seed": plan.seed,
             "near": plan.near,
+            "recipe": plan.recipe.to_json(),
             "visit": number,
             "known": [row_json(one) for one in known],
         }
@@ -137,9 +138,9 @@ class Visits:
         key, plan = at.kind.machine.key, self._plan
         self._corpus.add_machine(at.kind.machine, Machine(**row["planned_for"]))
         parameters = tuple((str(name), int(value)) for name, value in row["parameters"])
-        case = Case(str(row["program"]), parameters)
+        case = Case.named(str(row["program"]), parameters)
         visit = Visit(
-            case, at.number, plan.seed, plan.threads, key, float(row["moment"]), text=row["text"]
+            case, at.number, plan.dice, plan.threads, key, float(row["moment"]), text=row["text"]
         )
         before = self._corpus.begun_with(visit.key)
         if before not in (None, (visit.case, visit.text)):

@@ -14,6 +14,7 @@ from os import sched_getaffinity
 from pathlib import Path
 
 from polygym.compiler.codegen.common.machine import this_machine
+from polygym.episodes.recipes import recipe_from_json
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.jobs import Json
@@ -42,6 +43,7 @@ def visit_task(
         job["seed"],
         None,
         job["near"],
+        recipe_from_json(job["recipe"]),
     )
 
     @contextmanager
@@ -80,7 +82,7 @@ class SendingCorpus(Corpus):
         self._emit(
             {
                 "row": "visit",
-                "program": visit.case.program,
+                "program": visit.case.name,
                 "parameters": [list(one) for one in visit.case.parameters],
                 "text": visit.text,
                 "moment": visit.moment,

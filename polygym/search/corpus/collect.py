@@ -13,6 +13,7 @@ the original order beside its own; and each visit notes what other processes did
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -25,6 +26,7 @@ import numpy as np
 from polybench import Dataset
 from polygym.compiler.codegen.common.machine import this_machine
 from polygym.compiler.codegen.common.mapping import DEFAULT
+from polygym.episodes.recipes import AS_WRITTEN, Recipe
 from polygym.errors import InputError, InternalError, PolygymError
 from polygym.measure.evaluation import Evaluation, EvaluationOptions, Evaluator, trusted
 from polygym.measure.evaluation.compilers import Compilers
@@ -52,7 +54,8 @@ class CollectPlan:
     """How much is collected, and of what.
 
     ``rows`` counts those of all collections in the corpus together; ``each`` is how many candidates
-    a visit has, which stays ``near`` or does not. ``seconds`` limits this one.
+    a visit has, which stays ``near`` or does not. ``seconds`` limits this one. ``recipe`` says how
+    programs are changed before.
     """
 
     choice: Choice = USUAL
@@ -62,6 +65,7 @@ class CollectPlan:
     seed: int = 0
     seconds: float | None = None
     near: bool = False
+    recipe: Recipe = AS_WRITTEN
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -71,6 +75,14 @@ class CollectPlan:
                 raise InputError(f"{name}: expected a number from {least} on, found {found!r}")
         if self.seconds is not None and not self.seconds > 0:
             raise InputError(f"seconds: expected a number above 0, found {self.seconds!r}")
+
+    @property
+    def dice(self) -> int:
+        """The seed of the visits: its own for every recipe, so that no visit is of two of them."""
+        if self.recipe.changes_nothing:
+            return self.seed
+        text = f"{self.seed} {self.recipe}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +124,7 @@ class Collection:
         cores = sorted(os.sched_getaffinity(0))
         try:
             with closing(Compilers(COMPILE_SECONDS, cores)) as compilers:
-                done = self.corpus.finished(machine.key, self.plan.threads, self.plan.seed)
+                done = self.corpus.finished(machine.key, self.plan.threads, self.plan.dice)
                 number = barren = 0
                 while not self.is_over:
                     if number in done:
@@ -166,13 +178,14 @@ class Collection:
         """Sample one case on a machine; what cannot be run at all is left out, and said."""
         plan = self.plan
         try:
+            start = replace(DEFAULT, threads=plan.threads)
             with self.waiting():
-                found = chosen(plan.choice, plan.seed, number)
+                found = chosen(plan.choice, plan.dice, number, plan.recipe, start)
         except PolygymError as error:
             self.skipped.append(f"visit {number}: {error}")
             return
         visit = Visit(
-            found.case, number, plan.seed, plan.threads, machine, time.time(), text=found.text
+            found.case, number, plan.dice, plan.threads, machine, time.time(), text=found.text
         )
         before = self.corpus.begun_with(visit.key)
         if before not in (None, (visit.case, visit.text)):
@@ -182,8 +195,7 @@ class Collection:
         known = self.corpus.known(place)
         watch = LoadWatch()
         try:
-            start = replace(DEFAULT, threads=plan.threads)
-            dice = np.random.default_rng([plan.seed, number, 1])
+            dice = np.random.default_rng([plan.dice, number, 1])
             with self.waiting():
                 candidates = Candidates.of(found.program, start, dice, plan.each, near=plan.near)
             self._sample(place, visit, found.program, candidates, compilers, known)

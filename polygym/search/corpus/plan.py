@@ -24,9 +24,11 @@ import numpy as np
 
 import polybench
 from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import DEFAULT, Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.frontend.tc import library
 from polygym.cost.reach import reach
+from polygym.episodes.recipes import AS_WRITTEN, Recipe
 from polygym.errors import InputError, PolygymError
 from polygym.programs import Program, is_path, load_program
 from polygym.programs.comprehensions import PREFIX as COMPREHENSION
@@ -96,7 +98,13 @@ class Chosen:
     text: str
 
 
-def chosen(choice: Choice, seed: int, number: int) -> Chosen:
+def chosen(
+    choice: Choice,
+    seed: int,
+    number: int,
+    recipe: Recipe = AS_WRITTEN,
+    mapping: Mapping = DEFAULT,
+) -> Chosen:
     """Return what a visit is of.
 
     What cannot be read, is far too large at all sizes, or does what a test kernel does though
@@ -109,7 +117,10 @@ def chosen(choice: Choice, seed: int, number: int) -> Chosen:
             program = sized(name, dice, choice.work)
             if not choice.names and is_held_out(name, program):
                 raise InputError(f"{name}: does what a test kernel does")
-            return Chosen(program, Case(_short(name), program.parameters), _text(name))
+            program = recipe.of(program, mapping)
+            cuts, plan = str(program.splitting), str(program.storage)
+            case = Case(_short(name), program.parameters, cuts, plan)
+            return Chosen(program, case, _text(name))
         except PolygymError as error:
             last = error
     raise InputError(f"no program among the first {_ATTEMPTS} can be measured; the last: {last}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from polygym.compiler.storage.plan import KEEP
 from polygym.measure.worker.outcome import Status
 from polygym.pickles import pickled_by_name
 
 _DIGITS = 6
+_KEPT = str(KEEP)
 
 VisitKey: TypeAlias = tuple[str, int, int, int]
 """What a visit is known by: its machine, its threads, its seed, its number."""
@@ -17,14 +19,38 @@ VisitKey: TypeAlias = tuple[str, int, int, int]
 @pickled_by_name
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program at sizes: what candidates are compared within; a file has its name alone."""
+    """A program at sizes: what candidates are compared within; a file has its name alone.
+
+    One that is changed before is another program: ``splitting`` and ``storage`` are how, as texts.
+    """
 
     program: str
     parameters: tuple[tuple[str, int], ...]
+    splitting: str = ""
+    storage: str = _KEPT
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the program is another one than was written."""
+        return bool(self.splitting) or self.storage != _KEPT
+
+    @property
+    def name(self) -> str:
+        """The program's name, and lines that say how it is changed; :meth:`named` reads it."""
+        changes = (self.splitting, self.storage) if self.is_changed else ()
+        return "\n".join((self.program, *changes))
+
+    @staticmethod
+    def named(name: str, parameters: tuple[tuple[str, int], ...]) -> Case:
+        """Return the case of a name."""
+        program, *changes = name.rsplit("\n", 2)
+        return Case(program, parameters, *changes) if len(changes) == 2 else Case(name, parameters)
 
     def __str__(self) -> str:
         """Return both for people."""
-        return f"{self.program}({', '.join(f'{name}={value}' for name, value in self.parameters)})"
+        sizes = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        changes = filter(None, (self.splitting, self.storage if self.storage != _KEPT else ""))
+        return " ".join((f"{self.program}({sizes})", *(f"[{one}]" for one in changes)))
 
 
 @pickled_by_name

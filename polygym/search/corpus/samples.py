@@ -8,6 +8,7 @@ by how much faster the original order was there.
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -23,11 +24,15 @@ from polygym.compiler.codegen.common.mapping import parse_mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.legality import LegalSchedule
 from polygym.compiler.poly.schedule import parse
+from polygym.compiler.poly.splitting.cuts import parse_splitting
+from polygym.compiler.storage.plan import parse_storage
 from polygym.cost.candidate import Features, features
 from polygym.cost.loop_tree import Forest, LoopTree
 from polygym.cost.model import Samples
 from polygym.errors import InputError, PolygymError
 from polygym.programs import Program, load_program
+from polygym.programs.pieces import in_pieces
+from polygym.programs.stored import stored
 from polygym.search.corpus.held_out import is_held_out
 from polygym.search.corpus.rows import Row, Visit
 from polygym.search.corpus.statistics import outliers
@@ -114,7 +119,7 @@ def without_tests(found: Iterable[Group]) -> tuple[list[Group], int]:
 def _is_held_out(visit: Visit) -> bool:
     try:
         with TemporaryDirectory() as folder:
-            return is_held_out(visit.case.program, program_of(visit, folder))
+            return is_held_out(visit.case.program, _written(visit, folder))
     except PolygymError:
         return False  # what cannot be read any more teaches nothing
 
@@ -197,6 +202,14 @@ def target_of(visit: Visit, folder: str) -> str:
 
 def program_of(visit: Visit, folder: str) -> Program:
     """Return the program of a visit; a user's text is written into a folder to be read."""
+    case, program = visit.case, _written(visit, folder)
+    program = in_pieces(program, parse_splitting(case.splitting))
+    # Whoever chose the plan has looked at its price.
+    return stored(program, parse_storage(case.storage), sys.maxsize)
+
+
+def _written(visit: Visit, folder: str) -> Program:
+    """Return the program of a visit before it is changed."""
     return load_program(target_of(visit, folder), parameters=dict(visit.case.parameters))
 
 

@@ -6,7 +6,8 @@ table          one row for
 ``corpus``     the corpus: its format, its version, the polygym that began it
 ``machines``   a kind of machine, by its key, with its fingerprint, and for which vectors, registers
                and caches loops are planned there
-``programs``   a program, with its source text if that is a user's file
+``programs``   a program, with its source text if that is a user's file; one that is changed before
+               has two more lines in its name, where it is cut and where its values are
 ``cases``      a program at sizes
 ``visits``     a time that a case was sampled on a machine; ``done`` once all its rows are there;
                ``place`` is its number, below 0 where it comes from another corpus

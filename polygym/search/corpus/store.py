@@ -101,7 +101,7 @@ class Corpus(Closing):
     def begin(self, visit: Visit) -> int:
         """Begin a visit, or go on with the one that was begun, and return its number."""
         with self.transaction():
-            place = self._place("programs", "name, text", (visit.case.program, visit.text))
+            place = self._place("programs", "name, text", (visit.case.name, visit.text))
             parameters = json.dumps(dict(visit.case.parameters))
             case = self._place("cases", "program, parameters", (place, parameters))
             row = self.connection.execute(

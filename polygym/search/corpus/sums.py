@@ -84,7 +84,7 @@ def read_case(name: object, parameters: object) -> Case | None:
         return None
     if any(type(one) is not int for one in sizes.values()):
         return None
-    return Case(name, tuple(sizes.items()))
+    return Case.named(name, tuple(sizes.items()))
 
 
 def clock_of_values(values: Sequence[Any]) -> tuple[str, float, float] | None:

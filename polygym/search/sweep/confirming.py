@@ -17,7 +17,7 @@ from polygym.measure.worker.outcome import Status
 from polygym.search.explore import tried_again
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
-from polygym.search.sweep.keeping import noting_load
+from polygym.search.sweep.keeping import known_subject, noting_load
 from polygym.search.sweep.references import compiler_timings, isl_or_reason
 from polygym.search.sweep.rows import ISL, Baseline, Confirmation, Outcome, Reference, Timing
 from polygym.search.sweep.setting import SweepSetting
@@ -62,8 +62,7 @@ def confirm(
     Raises:
         PolygymError: the program cannot be read or does not run, or the machine fails.
     """
-    subject = setting.subject(kernel, setting.dataset)
-    store.keep_digest(kernel, subject.digest)
+    subject = known_subject(store, setting, kernel, setting.dataset)
     pin(place.measuring)
     program, options, dataset = subject.program, setting.measuring, str(setting.dataset)
     best = best_of(reading.outcomes(store.connection, kernel), count)

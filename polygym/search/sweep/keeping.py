@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from polybench import Dataset
+from polygym.episodes.kernels import Subject
 from polygym.measure.worker.foreign_load import LoadWatch
-from polygym.search.sweep.rows import Baseline, Disturbance, Timing
+from polygym.search.sweep import reading
+from polygym.search.sweep.rows import Baseline, Disturbance, Home, Timing
+from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.store import Store, now
 
 # The original order's samples come with every outcome; so many seconds lie between those kept.
@@ -17,6 +21,23 @@ _BASELINE_SECONDS = 10.0
 
 # What a process that is killed has not written down of the time that it took.
 _SPENDING_SECONDS = 5.0
+
+
+def known_subject(store: Store, setting: SweepSetting, kernel: str, dataset: Dataset) -> Subject:
+    """Return a program at a size, and keep what it is: its text, and how it is changed.
+
+    How it is changed is found once for a store; schedules are of that program.
+
+    Raises:
+        InputError: it was another one when its schedules were measured.
+    """
+    known = {one.kernel: one for one in reading.homes(store.connection)}
+    found = setting.subject(kernel, dataset, known.get(kernel))
+    store.keep_digest(kernel, found.digest)
+    if not setting.recipe.changes_nothing and kernel not in known:
+        source = found.source
+        store.keep_home(Home(kernel, str(source.splitting), str(source.storage)))
+    return found
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from polygym.episodes.recipes import AS_WRITTEN
 from polygym.errors import InputError
 from polygym.search.explore.conditions import differences
 from polygym.search.sweep.schema import LATER_TABLES, TABLES, WHOLE
@@ -35,7 +36,7 @@ def create_or_open(folder: Path, setting: SweepSetting) -> Store:
     if path.exists():
         store = open_store(path)
         before, now = stored_setting(path, store.connection), setting.to_json()
-        if found := differences(before, now):
+        if found := differences(AS_WRITTEN.words() | before, AS_WRITTEN.words() | now):
             store.close()
             raise InputError(
                 f"{path}: expected the sweep that is to be continued, found another one: "

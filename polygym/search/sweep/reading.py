@@ -22,6 +22,7 @@ from polygym.search.sweep.rows import (
     Confirmation,
     Disturbance,
     Episode,
+    Home,
     Kernel,
     Outcome,
     Reference,
@@ -46,6 +47,7 @@ class Contents:
     references: tuple[Reference, ...]
     runs: tuple[Run, ...] = ()
     disturbances: tuple[Disturbance, ...] = ()
+    homes: tuple[Home, ...] = ()
 
 
 def read(folder: Path) -> Contents:
@@ -70,6 +72,7 @@ def read(folder: Path) -> Contents:
                 _all(connection, "reference_times", _reference),
                 runs(connection),
                 disturbances(connection),
+                homes(connection),
             )
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(
@@ -88,6 +91,13 @@ def disturbances(connection: sqlite3.Connection) -> tuple[Disturbance, ...]:
     if not _has(connection, "disturbances"):
         return ()
     return _all(connection, "disturbances", lambda row: Disturbance(*row))
+
+
+def homes(connection: sqlite3.Connection) -> tuple[Home, ...]:
+    """Return how programs are changed; nothing where the store does not know."""
+    if not _has(connection, "homes"):
+        return ()
+    return _all(connection, "homes", lambda row: Home(*row))
 
 
 def kernels(connection: sqlite3.Connection) -> tuple[Kernel, ...]:

@@ -55,6 +55,19 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class Home:
+    """How a program is changed before there are schedules of it, as texts."""
+
+    kernel: str
+    splitting: str
+    storage: str
+
+    def __str__(self) -> str:
+        """Return how, for people."""
+        return f"split {self.splitting or 'none'}, storage {self.storage}"
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """A distinct schedule of a kernel, and what became of it at the size of the search."""
 

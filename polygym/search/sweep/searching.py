@@ -24,7 +24,7 @@ from polygym.search.explore.players import Player, player, schedule_of
 from polygym.search.sweep import reading
 from polygym.search.sweep.cores import Place
 from polygym.search.sweep.judging import Judge
-from polygym.search.sweep.keeping import Baselines, Spending, noting_load
+from polygym.search.sweep.keeping import Baselines, Spending, known_subject, noting_load
 from polygym.search.sweep.references import compiler_timings, isl_or_reason, seed_or_reason
 from polygym.search.sweep.requests import SearchRequest
 from polygym.search.sweep.rows import ISL, Episode, Reference, Timing
@@ -60,8 +60,7 @@ def search(
     Raises:
         PolygymError: the program cannot be read or does not run, or the machine fails.
     """
-    subject = setting.subject(kernel, setting.search_dataset)
-    store.keep_digest(kernel, subject.digest)
+    subject = known_subject(store, setting, kernel, setting.search_dataset)
     pin(place.measuring)
     options = setting.measuring
     with (

@@ -7,15 +7,21 @@ sweep may be continued with more of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from polybench import Dataset
+from polygym.compiler.codegen.common.mapping import Mapping
+from polygym.compiler.poly.splitting.cuts import parse_splitting
+from polygym.compiler.storage.plan import parse_storage
 from polygym.episodes.kernels import Source, Subject, subject
+from polygym.episodes.recipes import AS_WRITTEN, Recipe, recipe_from_json
 from polygym.errors import InputError
 from polygym.pickles import pickled_by_name
 from polygym.search.explore.conditions import Conditions, conditions_from_json
 from polygym.search.sweep.references import SEEDS
+from polygym.search.sweep.rows import Home
 
 FORMAT = "polygym sweep"
 VERSION = 2
@@ -27,11 +33,13 @@ class SweepSetting(Conditions):
     """Schedules are explored at ``search_dataset``; the best are confirmed at ``dataset``.
 
     ``seeds`` are orders with which every policy begins, before it makes choices of its own.
+    ``recipe`` says how programs are changed before.
     """
 
     search_dataset: Dataset = Dataset.MEDIUM
     dataset: Dataset = Dataset.LARGE
     seeds: tuple[str, ...] = ()
+    recipe: Recipe = AS_WRITTEN
 
     def __post_init__(self) -> None:
         """Refuse what cannot be searched with."""
@@ -39,9 +47,18 @@ class SweepSetting(Conditions):
         if unknown := [name for name in self.seeds if name not in SEEDS]:
             raise InputError(f"seeds: expected {' or '.join(SEEDS)}, found {unknown[0]!r}")
 
-    def subject(self, kernel: str, dataset: Dataset) -> Subject:
-        """Return a program at a size, with its processes."""
-        return subject(Source(kernel, None, dataset, ()), self.options)
+    def subject(self, kernel: str, dataset: Dataset, home: Home | None = None) -> Subject:
+        """Return a program at a size, with its processes.
+
+        It is changed as ``home`` says, or by the recipe, as at the larger size.
+        """
+        source = Source(kernel, None, self.dataset, ())
+        if home is None:
+            source = changed(source, self.recipe, self.measuring.mapping)
+        else:
+            cuts, plan = parse_splitting(home.splitting), parse_storage(home.storage)
+            source = replace(source, splitting=cuts, storage=plan)
+        return subject(replace(source, dataset=dataset), self.options)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; :func:`setting_from_json` reads it back."""
@@ -52,7 +69,17 @@ class SweepSetting(Conditions):
             "dataset": str(self.dataset),
             "seeds": list(self.seeds),
             **self.conditions_json(),
+            **self.recipe.to_json(),
         }
+
+
+@lru_cache(maxsize=64)
+def changed(source: Source, recipe: Recipe, mapping: Mapping) -> Source:
+    """Return what loads a program that is changed by a recipe; it is found out now."""
+    if recipe.changes_nothing:
+        return source
+    program = recipe.of(source.load(), mapping)
+    return replace(source, splitting=program.splitting, storage=program.storage)
 
 
 def setting_from_json(data: dict[str, Any]) -> SweepSetting:
@@ -67,6 +94,7 @@ def setting_from_json(data: dict[str, Any]) -> SweepSetting:
             search_dataset=Dataset.parse(data["search_dataset"]),
             dataset=Dataset.parse(data["dataset"]),
             seeds=tuple(data["seeds"]),
+            recipe=recipe_from_json(data),
             **conditions_from_json(data),
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -19,7 +19,7 @@ from polygym.pickles import pickled_by_name
 from polygym.programs import is_path
 from polygym.search.explore.means import geometric_mean
 from polygym.search.sweep.reading import Contents
-from polygym.search.sweep.rows import ISL, LIMIT, Episode, Outcome
+from polygym.search.sweep.rows import ISL, LIMIT, Episode, Home, Outcome
 
 # So many programs are named where there may be many.
 _NAMED = 5
@@ -37,6 +37,7 @@ class KernelSummary:
     best were confirmed. ``foreign`` is how many cores others had at most while it was
     measured. ``uncompared`` says of other compilers why they have no speedup. ``limit`` is the
     speedup of code that reaches the limit, at ``dataset``; ``bound_by`` says what it is due to.
+    ``home`` says how it is changed, of which its schedules are.
     """
 
     kernel: str
@@ -59,6 +60,7 @@ class KernelSummary:
     uncompared: Mapping[str, str] = field(default_factory=dict)
     limit: float | None = None
     bound_by: str = ""
+    home: Home | None = None
 
     @property
     def ok(self) -> int:
@@ -109,14 +111,24 @@ class KernelSummary:
             "of_limit": self.of_limit,
             "isl_of_limit": self.isl_of_limit,
             "bound_by": self.bound_by or None,
+            **(
+                {}
+                if self.home is None
+                else {"splitting": self.home.splitting, "storage": self.home.storage}
+            ),
         }
 
 
 def summaries(contents: Contents) -> tuple[KernelSummary, ...]:
     """Return what is known of every program, in their order."""
     labels = labels_of([one.name for one in contents.kernels])
+    homes = {one.kernel: one for one in contents.homes}
     return tuple(
-        replace(_summary(contents, one.name, one.error), label=labels[one.name])
+        replace(
+            _summary(contents, one.name, one.error),
+            label=labels[one.name],
+            home=homes.get(one.name),
+        )
         for one in contents.kernels
     )
 

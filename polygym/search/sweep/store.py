@@ -21,6 +21,7 @@ from polygym.search.sweep.rows import (
     Confirmation,
     Disturbance,
     Episode,
+    Home,
     Reference,
     Run,
     Timing,
@@ -110,6 +111,24 @@ class Store(Closing):
                     "another one; sweep it into another folder"
                 )
             self._update_kernel(kernel, "digest = ?, error = ''", digest)
+
+    def keep_home(self, home: Home) -> None:
+        """Keep how a program is changed.
+
+        Raises:
+            InputError: it was changed otherwise when its schedules were measured.
+        """
+        query = "SELECT kernel, splitting, storage FROM homes WHERE kernel = ?"
+        now = (home.kernel, home.splitting, home.storage)
+        with self._transaction():
+            before = self._connection.execute(query, (home.kernel,)).fetchone()
+            if before is None:
+                self._connection.execute("INSERT INTO homes VALUES (?, ?, ?)", now)
+            elif before != now:
+                raise InputError(
+                    f"{home.kernel}: expected it to be changed as it was when its schedules were "
+                    f"measured, {Home(*before)}, found {home}; sweep it into another folder"
+                )
 
     def fail(self, kernel: str, error: str) -> None:
         """Say why a program was left."""

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from polybench import Dataset
+from polygym.cli.storing import with_storage
+from polygym.compiler.storage.plan import parse_storage
 from polygym.episodes import record
 from polygym.errors import InputError
+from polygym.programs import load_program
 from tests.cli.calling import call, call_json
 
 MINI = ("symm", "-d", "mini")
@@ -92,3 +96,36 @@ def test_bench_says_which_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert found["storage"] == {"symm": PLAN}
     assert {one["schedule"]: one["status"] for one in found["entries"]}["isl"] == "ok"
+
+
+def test_a_file_has_had_its_price_looked_at(tmp_path: Path) -> None:
+    """What is asked for is limited; what a file says is not, unless a limit is said as well."""
+    symm, large = load_program("symm", dataset=Dataset.LARGE), parse_storage("temp2=expand")
+    path = tmp_path / "best.json"
+    path.write_text(json.dumps({"schedule": "", "program": {"storage": str(large)}}))
+    assert with_storage(symm, None, None, str(path)).storage == large
+    with pytest.raises(InputError, match="allow more with --storage-limit"):
+        with_storage(symm, None, 1000, str(path))
+    with pytest.raises(InputError, match="allow more with --storage-limit"):
+        with_storage(symm, large, None)
+
+
+def test_a_space_under_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [call_json(capsys, "space", "symm", *more)[1] for more in ((), ("--storage", PLAN))]
+    assert [one["storage"] for one in found] == ["keep", PLAN]
+    assert len(found[1]["dependences"]) < len(found[0]["dependences"])
+    code, out, _ = call(capsys, "space", "symm", "--storage", PLAN)
+    assert code == 0
+    assert f"storage      {PLAN}" in out
+
+
+def test_webs_of_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = call_json(capsys, "storage", *MINI, "--split", "S0: i = 0")
+    assert (code, found["splitting"]) == (0, "S0: i = 0")
+    assert found["webs"][0]["statements"] == ["S0_0", "S0_1", "S2"]
+
+
+def test_a_model_needs_sizes_and_a_mapping(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = call(capsys, "space", "symm", "--storage", "model")
+    assert code == 2
+    assert "--storage model: expected a command that runs a program" in " ".join(error.split())

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from polygym.compiler.codegen.contraction import contract
+from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.replacing import replace_accesses
 from polygym.compiler.ir.scop import Scop, Storage
+from polygym.compiler.poly.baselines import original
 from polygym.compiler.poly.dependences import Kind, dependences, relations_by_array
-from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import parse
 from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.check import expect_same_values
@@ -139,3 +142,38 @@ def test_a_value_that_is_not_left_does_not_go_unnoticed() -> None:
     assert len(kept) < len(after.statements)
     with pytest.raises(InputError, match="s would not be left with the values"):
         expect_same_values(before, replace(after, statements=kept), {"s_1": "s"})
+
+
+DEAD = """
+void f(int n, double A[n][n], double p[n][n], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    p[i][0] = A[i][0];
+    for (int j = 1; j < n; j++)
+      p[i][j] = p[i][j-1] * A[i][j];
+    y[i] = p[i][n-1];
+  }
+#pragma endscop
+}
+"""
+
+
+def test_what_is_dead_is_not_copied_out_and_may_be_contracted() -> None:
+    scop = parse_text(DEAD)
+    seen = applied(scop, parse_storage("p=rename"))
+    assert "p_1_out" in seen.names
+    found = applied(scop, parse_storage("p=dead contract"))
+    assert {one.write.array for one in found.statements} == {"p_1", "y"}
+    assert found.array("p") == scop.array("p")  # the argument stays what it was
+    small = contract(LegalSchedule(found, original(found))).scop
+    assert small.array("p_1").rank == 1  # rows may run at the same time, values of a row may not
+    with pytest.raises(InputError, match=r"expected an array that f writes, p, y, found A"):
+        applied(scop, parse_storage("A=dead"))
+    with pytest.raises(InputError, match="found x"):
+        applied(scop, parse_storage("x=dead"))
+
+
+def test_what_is_dead_and_more() -> None:
+    found = applied(parse_text(DEAD), parse_storage("p=dead p=expand:i"))
+    assert found.array("p_1").rank == 3
+    assert not [one.name for one in found.statements if "out" in one.name]

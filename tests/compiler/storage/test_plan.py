@@ -27,9 +27,12 @@ ENTRIES = st.builds(
     st.sampled_from(["", "S0", "S3"]),
 )
 PLANS = st.builds(
-    lambda entries, contracts: plan_of(entries, contracts=contracts and bool(entries)),
+    lambda entries, contracts, dead: plan_of(
+        entries, contracts=contracts and bool(entries or dead), dead=dead
+    ),
     st.lists(ENTRIES, max_size=5),
     st.booleans(),
+    st.sets(NAMES, max_size=2),
 )
 
 
@@ -46,6 +49,8 @@ def test_texts() -> None:
     assert parse_storage("w=rename w=expand") == parse_storage("w=expand")
     found = parse_storage("S3:w=expand:i%2,j w=rename contract")
     assert str(found) == "w=rename S3:w=expand:i%2,j contract"
+    assert str(parse_storage("q=dead contract p=dead")) == "p=dead q=dead contract"
+    assert parse_storage("p=dead keep") == KEEP
 
 
 @pytest.mark.parametrize(

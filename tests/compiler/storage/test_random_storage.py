@@ -34,3 +34,9 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"random:{seed}"
     monkeypatch.setitem(PROGRAMS, name, generate(seed))
     assert disagreement(name, seed) in (None, NOT_FITTING, REFUSED)
+
+
+@pytest.mark.parametrize("name", STORED_PROGRAMS)
+def test_what_is_not_dead_is_left_as_it_was(name: str) -> None:
+    found = [disagreement(name, seed, with_dead=True) for seed in (200, 201)]
+    assert [said for said in found if said not in (None, NOT_FITTING, REFUSED)] == []

@@ -13,6 +13,7 @@ from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule, original
 from polygym.compiler.poly.legality import is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
+from polygym.episodes.recipes import AS_WRITTEN, Found, Recipe
 from polygym.errors import InputError
 from polygym.measure.evaluation import Evaluation, Evaluator
 from polygym.measure.evaluation.answers import not_measured
@@ -32,7 +33,7 @@ from polygym.search.corpus.plan import (
     work,
 )
 from polygym.search.corpus.rows import Row
-from polygym.search.corpus.samples import groups, learnable
+from polygym.search.corpus.samples import groups, learnable, program_of
 from polygym.search.corpus.store import open_corpus
 
 SMALL = Choice(("mvt", "random:17", "tc:matmul"))
@@ -255,3 +256,20 @@ def test_a_visit_that_stays_near() -> None:
     assert all(is_legal(program.scop, schedule) for schedule, _ in everything)
     assert all(mapping.threads == 2 for _, mapping in everything[1:])
     assert len({mapping for _, mapping in everything}) > 5
+
+
+def test_a_program_that_is_changed_is_another_one(tmp_path: Path) -> None:
+    """It has visits and rows of its own, from which models learn of that program."""
+    symm = Choice(("symm",), (3e4, 3e5))
+    asked = CollectPlan(symm, 2, 2, recipe=Recipe(plan=Found.AUTO))
+    path = tmp_path / "c.sqlite"
+    assert asked.dice != replace(asked, recipe=AS_WRITTEN).dice == 0
+    found = chosen(symm, asked.dice, 0, asked.recipe)
+    assert found.case.storage == "S0:temp2=expand:i,j contract"
+    with open_corpus(path, begin=True) as corpus:
+        Collection(corpus, asked).run()
+        (group,) = groups(corpus, fewest=1)
+        assert (group.visit.case, group.visit.seed) == (found.case, asked.dice)
+        program = program_of(group.visit, str(tmp_path))
+        assert str(program.storage) == found.case.storage
+        assert is_legal(program.scop, parse(group.rows[0].schedule, program.scop))

@@ -308,3 +308,12 @@ def test_a_machine_that_does_not_say_so_is_damage(tmp_path: Path) -> None:
         document = json.dumps(asdict(HERE))
         corpus.connection.execute("UPDATE machines SET document = ?", (document,))
         assert corpus.check() == [f"machines: {HERE.key!r} is damaged"]
+
+
+def test_a_case_says_how_it_is_changed() -> None:
+    for case in (CASE, Case("gemm", (), "S0: i = 0"), Case("a\nb", (), "", "C=rename")):
+        assert Case.named(case.name, case.parameters) == case
+    assert (
+        str(Case("gemm", (("n", 2),), "S0: i = 0", "C=rename"))
+        == "gemm(n=2) [S0: i = 0] [C=rename]"
+    )

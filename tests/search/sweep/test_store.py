@@ -12,12 +12,15 @@ import pytest
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import parse_mapping
+from polygym.episodes.recipes import Found, Recipe
 from polygym.errors import InputError
 from polygym.measure.evaluation import EvaluationOptions
 from polygym.search.sweep import reading
 from polygym.search.sweep.claims import claimed
+from polygym.search.sweep.keeping import known_subject
 from polygym.search.sweep.opening import STORE, create_or_open, open_store
-from polygym.search.sweep.rows import ISL, Confirmation, Disturbance, Episode, Run
+from polygym.search.sweep.rows import ISL, Confirmation, Disturbance, Episode, Home, Run
+from polygym.search.sweep.statistics import summaries
 from polygym.search.sweep.store import Store
 from tests.search.sweep.pretending import SETTING, fill, timing
 
@@ -239,3 +242,39 @@ def test_what_a_killed_beginning_has_left_is_replaced(tmp_path: Path) -> None:
     (tmp_path / f".{STORE}.999999999.new").write_text("half a store")
     create_or_open(tmp_path, SETTING).close()
     assert [path.name for path in tmp_path.iterdir()] == [STORE]
+
+
+def test_programs_that_are_changed_are_other_programs(tmp_path: Path) -> None:
+    """How they are changed is found once, kept, and part of the setting."""
+    changed = replace(SETTING, recipe=Recipe(plan=Found.AUTO))
+    written = tmp_path / "as-written"
+    written.mkdir()
+    create_or_open(written, SETTING).close()
+    with pytest.raises(InputError, match="storage: keep before, auto now"):
+        create_or_open(written, changed)
+    with create_or_open(tmp_path, changed) as store:
+        store.add_kernels(["symm", "mvt"])
+        for kernel, plan in (("symm", "S0:temp2=expand:i,j contract"), ("mvt", "keep")):
+            for dataset in (SETTING.search_dataset, SETTING.dataset):
+                subject = known_subject(store, changed, kernel, dataset)
+                assert str(subject.program.storage) == plan
+                assert subject.source.dataset is dataset
+        with pytest.raises(InputError, match="storage keep; sweep it into another folder"):
+            store.keep_home(Home("symm", "", "keep"))
+    with pytest.raises(InputError, match="storage: auto before, keep now"):
+        create_or_open(tmp_path, SETTING)
+    contents = reading.read(tmp_path)
+    assert contents.setting == changed
+    symm, mvt = summaries(contents)
+    assert symm.to_json()["storage"] == "S0:temp2=expand:i,j contract"
+    assert str(mvt.home) == "split none, storage keep"
+
+
+def test_what_is_kept_of_a_change_counts(tmp_path: Path) -> None:
+    """Another version might find another plan; schedules are of the program that there was."""
+    changed = replace(SETTING, recipe=Recipe(plan=Found.AUTO))
+    with create_or_open(tmp_path, changed) as store:
+        store.add_kernels(["symm"])
+        store.keep_home(Home("symm", "", "temp2=rename"))
+        subject = known_subject(store, changed, "symm", SETTING.dataset)
+        assert str(subject.program.storage) == "temp2=rename"

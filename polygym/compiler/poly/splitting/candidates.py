@@ -37,8 +37,10 @@ from polygym.compiler.poly.splitting.cuts import WHOLE, Cut, Relation, Splitting
 _MOST_SUGGESTED = 16
 
 
-def suggested(scop: Scop) -> tuple[Splitting, ...]:
+def suggested(scop: Scop, *, ranges: bool = True) -> tuple[Splitting, ...]:
     """Return splittings that may be worth it, each different from all before it.
+
+    Without ``ranges`` these are cut in the middle only where some iterator is reflected.
 
     Cuts in the middle come together, one splitting for each depth of loops and one for all: half a
     ring is no use where the other array of it stays whole. Those of hyperplanes come before those
@@ -46,7 +48,7 @@ def suggested(scop: Scop) -> tuple[Splitting, ...]:
     """
     found = dependences(scop)
     alone = [*_alone(_hyperplanes(scop, found)), *_alone(_borders(scop, found))]
-    several = [*_in_the_middle(scop, found), *alone]
+    several = [*_in_the_middle(scop, found, ranges=ranges), *alone]
     return tuple(dict.fromkeys(one for one in several if one.statements))[:_MOST_SUGGESTED]
 
 
@@ -85,7 +87,7 @@ def _borders(scop: Scop, found: Iterable[Dependence]) -> Iterator[tuple[str, Cut
                 yield statement.name, one
 
 
-def _in_the_middle(scop: Scop, found: Iterable[Dependence]) -> Iterator[Splitting]:
+def _in_the_middle(scop: Scop, found: Iterable[Dependence], *, ranges: bool) -> Iterator[Splitting]:
     """Yield splittings in the middle: all reflections, all ranges, ranges at one depth."""
     reflections = WHOLE
     for one in found:
@@ -94,7 +96,7 @@ def _in_the_middle(scop: Scop, found: Iterable[Dependence]) -> Iterator[Splittin
             cuts = list(_reflections(isl.BasicMap(one.relation), statement))
             reflections = reflections.with_first(one.source, cuts)
     yield reflections
-    if len(scop.statements) == 1:
+    if len(scop.statements) == 1 or not (ranges or reflections.statements):
         return
     deepest = [one for one in scop.statements if one.depth == scop.depth]
     for places in (range(scop.depth), *([place] for place in range(scop.depth))):

@@ -291,6 +291,8 @@ def _conditions(page: Page) -> str:
         ("seed", str(setting.seed)),
         ("threads", str(setting.measuring.threads)),
         ("mapping", str(setting.measuring.mapping)),
+        ("changed before", "" if setting.recipe.changes_nothing else str(setting.recipe)),
+        *((f"of {one.label}", str(one.home)) for one in page.summaries if one.home),
         ("outputs", setting.measuring.mapping.caveat or "compared bit for bit"),
         ("outputs of other compilers", _tolerance(page.summaries)),
         ("cut off after", f"{setting.measuring.timeout_factor:g} times the original order's time"),
