@@ -109,6 +109,14 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
     return _diagonal(band, around)
 
 
+def parted(band: Band, around: Surroundings, setting: Setting) -> Arrangement | None:
+    """Return the arrangement in which every statement has all members for itself, if it may."""
+    if len(band.statements) == 1:
+        return _holding(_together(band, around, (), setting), setting)
+    found = _apart(band, around, (), setting)
+    return None if found is None else _holding(found, setting)
+
+
 def arranged(band: Band, chosen: Arrangement, setting: Setting) -> Band:
     """Return the points as arranged; annotations are given, but for parallel loops."""
     outer = tuple(band.members[place] for place in chosen.outer)

@@ -20,6 +20,7 @@ from polygym.compiler.poly.innermost import equations, independent
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
 _SWEEP = 512
+_FREE = 64
 _COPIES = 8
 
 
@@ -58,6 +59,18 @@ def sizes_of_points(
         size = _SWEEP if first == chosen.vector else SINKING
         return tuple(size if place == first else 1 for place in range(len(members)))
     return sizes
+
+
+def sizes_with_free(
+    band: Band,
+    arrangement: Arrangement,
+    tiled: tuple[int, ...],
+    around: Surroundings,
+    setting: Setting,
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums."""
+    sizes = setting.mapping.tile_for(len(band.members)) or (_FREE,) * len(band.members)
+    return _fresh(band, sizes, tiled, around, setting.scop)
 
 
 def sizes_of_free(found: Reduction, mapping: Mapping, *, parallel: bool) -> tuple[int, ...]:
