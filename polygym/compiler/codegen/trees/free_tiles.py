@@ -144,10 +144,10 @@ def _sums(band: Band, around: Surroundings, setting: Setting) -> dict[str, tuple
         )
         moves = setting.moves((name,), around.rows, members)
         held = [place for place, row in enumerate(moves) if row[name].write is Move.SAME]
-        if len(held) != 1:
+        if not held:
             continue
         chosen = roles(members, moves, has_vectors=True, registers=True)
-        found[name] = held[0], chosen.is_product
+        found[name] = held[-1], chosen.is_product and chosen.held == held[-1]
     return found
 
 
