@@ -48,8 +48,8 @@ from polygym.compiler.codegen.loops.tiles import lengths_of
 from polygym.compiler.ir.scop import Array
 
 _MOST_TIMES = 2
-_MOST_BYTES = 256 << 10
-_MOST_ALTOGETHER = 512 << 10
+MOST_BYTES = 256 << 10
+MOST_ALTOGETHER = 512 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def planned_tiles(program: LoopProgram) -> tuple[NestPlan, ...]:
     The stack has room for so many bytes altogether, which the first ones take.
     """
     guarded = frozenset(name for name, _ in program.guarded)
-    room = _MOST_ALTOGETHER
+    room = MOST_ALTOGETHER
     plans = []
     for nest in nests_in(program):
         plan = _plan(nest, program, guarded, room)
@@ -215,7 +215,7 @@ def _tile(
             continue
         if any(isinstance(loop.annotation, Jam | Vector) for loop in outer):
             continue  # its iterations run together, and there is one tile
-        counts = {loop.variable: _length(loop) for loop in inner}
+        counts = {loop.variable: iterations(loop) for loop in inner}
         if not all(counts.values()):
             continue  # unknown, or a loop that never runs
         sizes = tuple(counts[loop.variable] or 0 for loop in loops)
@@ -223,7 +223,7 @@ def _tile(
             continue
         used = {loop.variable for loop in loops}
         again = prod(count or 0 for name, count in counts.items() if name not in used)
-        if again < OFTEN or prod(sizes) * array.type.size > _MOST_BYTES:
+        if again < OFTEN or prod(sizes) * array.type.size > MOST_BYTES:
             continue
         if is_written and not _is_steady(nest, depth, array, subscripts, loops, program):
             continue
@@ -265,7 +265,7 @@ def _times(outer: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[In
         if any(mentions(index, loop.variable) for index in needed):
             needed += (loop.lower, loop.upper)
         else:
-            times *= _length(loop) or inf
+            times *= iterations(loop) or inf
     return times
 
 
@@ -301,7 +301,7 @@ def _is_box(inner: Sequence[Loop]) -> bool:
     )
 
 
-def _length(loop: Loop) -> int | None:
+def iterations(loop: Loop) -> int | None:
     """Return how many iterations a loop has at most; None where that is not known."""
     found = [length + 1 for _, _, length in spans(loop)]
     return max(0, min(found)) if found else None

@@ -20,7 +20,7 @@ from polygym.compiler.poly.innermost import equations, independent
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
 _SWEEP = 512
-_FREE = 64
+_FREE, _LEAST_FREE = 64, 16
 _COPIES = 8
 
 
@@ -68,8 +68,18 @@ def sizes_with_free(
     around: Surroundings,
     setting: Setting,
 ) -> tuple[int, ...]:
-    """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums."""
-    sizes = setting.mapping.tile_for(len(band.members)) or (_FREE,) * len(band.members)
+    """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums.
+
+    All are the same, so that few tiles are on a diagonal, where they wait; and there are eight
+    along each loop, unless that makes them too small.
+    """
+    count, names = len(band.members), band.statements
+    sizes = setting.mapping.tile_for(count)
+    if sizes is None:
+        assert setting.sizes is not None
+        found = lengths(setting.scop, names, band.members, around.parameters, setting.sizes)
+        eighth = max(found) // 8 // _LEAST_FREE * _LEAST_FREE
+        sizes = (max(2 * _LEAST_FREE, min(_FREE, eighth)),) * count
     return _fresh(band, sizes, tiled, around, setting.scop)
 
 

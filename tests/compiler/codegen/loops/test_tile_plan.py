@@ -66,7 +66,7 @@ def test_without_vectors_nothing_is_planned() -> None:
 def test_what_does_not_fit_is_not_planned(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     program = product()
     (size,) = {tile.size for one in planned_tiles(program) for tile in one.tiles}
-    monkeypatch.setattr(tile_plan, "_MOST_ALTOGETHER", size - 1 + left)
+    monkeypatch.setattr(tile_plan, "MOST_ALTOGETHER", size - 1 + left)
     assert sum(len(one.tiles) for one in planned_tiles(program)) == left
 
 
