@@ -46,8 +46,8 @@ _MOST_BYTES = 512 << 20
 class Packing:
     """Says which reads of a program may be packed, at unknown or at known sizes.
 
-    ``parts`` are the statements of each of the program's parts. Where it ``is_steady``, what is read
-    is known not to be written meanwhile.
+    ``parts`` are the statements of each of the program's parts. Where it ``is_steady``, what is
+    read is known not to be written meanwhile.
     """
 
     scop: Scop

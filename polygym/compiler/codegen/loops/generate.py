@@ -270,8 +270,7 @@ def _node(node: isl.AstNode, instances: list[Instance], places: dict[int, int]) 
         children = node.block_get_children()
         return Block(
             tuple(
-                _node(children.get_at(k), instances, places)
-                for k in range(children.n_ast_node())
+                _node(children.get_at(k), instances, places) for k in range(children.n_ast_node())
             )
         )
     if kind == isl.ast_node_type.user:

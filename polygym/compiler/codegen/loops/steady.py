@@ -7,15 +7,16 @@ they are others than those that are written::
     for b: for c < b: for i: for j in 64b .. 64b + 63: for k in 64c .. 64c + 63:
       A[i][j] -= A[i][k] * A[j][k]
 
-From the loop i on inwards, b and c stand still. A[j][k] is of a column up to 64c + 63, which is less
-than the 64b from which on columns are written. So the difference of two subscripts in the same
+From the loop i on inwards, b and c stand still. A[j][k] is of a column up to 64c + 63, which is
+less than the 64b from which on columns are written. So the difference of two subscripts in the same
 place, at any two iterations of the loops inside, is at least 1: the elements are others. It is
 bounded as subscripts are that have to stay in their array
 (:mod:`polygym.compiler.codegen.loops.extremes`).
 
 The *hull* of loops is a box around their iterations: bounds that depend on each other are taken at
-their widest. With j <= min(64b + 63, i - 1) and i <= 64a + 63 it is j <= min(64b + 63, 64a + 62). It may
-be larger than the smallest one, so that nothing is copied unless all of it is inside of the array.
+their widest. With j <= min(64b + 63, i - 1) and i <= 64a + 63 it is j <= min(64b + 63, 64a + 62).
+It may be larger than the smallest one, so that nothing is copied unless all of it is inside of the
+array.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ class Place:
         """Return what is known here."""
         context = Context({}, {}, Effort(left=_MOST_STEPS))
         context.names = {
-            name: context.variable(Bounds()) if self.sizes is None else number_form(self.sizes[name])
+            name: context.variable(Bounds())
+            if self.sizes is None
+            else number_form(self.sizes[name])
             for name in self.parameters
         }
         for place in range(len(self.outer) + 1):

@@ -4,13 +4,13 @@
 
     for i (jammed): for j (vectors): for k (held):  C[i][j] += alpha * A[i][k] * B[k][j]
 
-        →   for i: for k:                   T[i][k] = alpha * A[i][k]
-            for i: for j: for k:            C[i][j] += T[i][k] * B[k][j]
+        →   for k: for i:                   T[k][i] = alpha * A[i][k]
+            for i: for j: for k:            C[i][j] += T[k][i] * B[k][j]
 
-The product alpha · A[i][k] is the same for every block of vectors, and is computed and spread to all
-lanes again for each. A processor that adds two vectors' products in a cycle needs as many of its
-cycles for these factors as for a third of the products themselves, in blocks of eight rows by three
-vectors. An element of a tile is spread as it is loaded, at no such price.
+The product alpha · A[i][k] is the same for every block of vectors, and is computed and spread to
+all lanes again for each. An element of a tile is spread as it is loaded, and those of the rows that run
+together are neighbours there. (Products of matrices of 1000 to 1200 rows: 1.15 to 1.3 times as fast
+in one thread.)
 
 A factor is what stands in a product or a quotient, is computed from elements that do not depend on
 the vector loop, and depends on the loop that holds the sum. Nothing in this part of the program
@@ -29,10 +29,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, Hold, Jam, Parallel, Vector
+from polygym.compiler.codegen.common.loop_annotation import (
+    SEQUENTIAL,
+    Hold,
+    Jam,
+    LoopAnnotation,
+    Parallel,
+    Vector,
+)
 from polygym.compiler.codegen.common.packable import LINE, OFTEN, spare
 from polygym.compiler.codegen.loops.index import coefficient, mentions
-from polygym.compiler.codegen.loops.ir import Block, Index, Instance, Loop, LoopProgram, Node
+from polygym.compiler.codegen.loops.ir import (
+    Block,
+    Index,
+    Instance,
+    Loop,
+    LoopProgram,
+    Node,
+    Number,
+)
 from polygym.compiler.codegen.loops.lanes import is_vectorisable
 from polygym.compiler.codegen.loops.names import Names
 from polygym.compiler.codegen.loops.nests import around
@@ -67,6 +82,7 @@ from polygym.compiler.ir.expr import (
 )
 from polygym.compiler.ir.scop import Statement, Storage
 from polygym.compiler.ir.types import ScalarType
+from polygym.errors import Place as SourcePlace
 
 _FACTORS = (BinaryOperator.MULTIPLY, BinaryOperator.DIVIDE)
 _TYPES = (ScalarType.FLOAT, ScalarType.DOUBLE)
@@ -104,12 +120,11 @@ def compute_tiles(program: LoopProgram) -> LoopProgram:
     """Return the program with the shared factors of its sums in tiles."""
     nests = tuple(nests_in(program))
     scop = program.scop
-    used = [
-        prod(length.value for length in extents) * array.type.size  # type: ignore[union-attr]
+    room = MOST_ALTOGETHER - sum(
+        prod(one.value if isinstance(one, Number) else 1 for one in extents) * array.type.size
         for array, extents in zip(scop.arrays, program.extents, strict=True)
         if array.storage is Storage.TILE
-    ]
-    room = MOST_ALTOGETHER - sum(used)
+    )
     plans: list[_Planned | None] = []
     for nest in nests:
         found = _planned(nest, program)
@@ -184,10 +199,11 @@ def _is_shared(
     )
 
 
-def _tile(
-    factor: _Factor, instance: Instance, nest: Nest, program: LoopProgram
-) -> _Planned | None:
-    """Return the tile of a factor, made as far inside as it can be."""
+def _tile(factor: _Factor, instance: Instance, nest: Nest, program: LoopProgram) -> _Planned | None:
+    """Return the tile of a factor, made before the loops whose iterations run together.
+
+    Rows that run together are its last dimension.
+    """
     subscripts = [index for number in factor.reads for index in instance.reads[number]]
     depth = next(
         place
@@ -196,7 +212,10 @@ def _tile(
     ) + len(nest.outer)
     inner = nest.around[depth:]
     loops = tuple(
-        loop for loop in inner if any(mentions(index, loop.variable) for index in subscripts)
+        sorted(
+            (one for one in inner if any(mentions(index, one.variable) for index in subscripts)),
+            key=lambda loop: isinstance(loop.annotation, Jam),
+        )
     )
     bounds = [bound for loop in loops for bound in (loop.lower, loop.upper)]
     if depth < nest.certain or any(
@@ -243,62 +262,57 @@ def _made(nest: Nest, found: _Planned | None, program: LoopProgram, names: Names
     if found is None:
         return Packed(around(nest.loops, _inside(nest.instances)), (), ())
     (instance,) = nest.instances
-    scop = program.scop
-    statement = scop.statement(instance.statement)
-    own = [number for number in found.factor.reads if scop.array(statement.reads[number].array).rank]
-    array = scop.array(statement.reads[own[0]].array)
-    tile = Tile(
-        replace(array, type=found.factor.value.type),
-        names.unused(f"{array.name}_term"),
-        found.loops,
-        found.lengths,
-        (),
-    )
-    filling = Statement(
+    statement = program.scop.statement(instance.statement)
+    reads = found.factor.reads
+    one = next(statement.reads[number] for number in reads if instance.reads[number])
+    tile = _tile_of(found, one, program, names)
+    copy = _filling(found, tile, nest, statement.place)
+    name = names.unused(f"{statement.name}_packed")
+    read = Load(Access(tile.name, one.relation, tile.name), tile.array.type)
+    body = _with(statement.body, found.factor.value, read)
+    before, after = instance.reads[: reads.start], instance.reads[reads.stop :]
+    inside: Node = replace(instance, statement=name, reads=(*before, tile.place, *after))
+    for place in reversed(range(len(nest.loops))):
+        loop = holding(nest.loops[place], {statement.name: name})
+        inside = filled_before(replace(loop, body=inside), place + len(nest.outer), [copy])
+    return Packed(inside, (replace(statement, name=name, body=body),), (copy,))
+
+
+def _tile_of(found: _Planned, one: Access, program: LoopProgram, names: Names) -> Tile:
+    """Return a tile, named after one of the arrays that its factor is computed from."""
+    array = replace(program.scop.array(one.array), type=found.factor.value.type)
+    return Tile(array, names.unused(f"{one.array}_term"), found.loops, found.lengths, ())
+
+
+def _filling(found: _Planned, tile: Tile, nest: Nest, place: SourcePlace) -> Copy:
+    """Return a tile with the loops that fill it."""
+    (instance,) = nest.instances
+    corner = ", ".join("0" for _ in found.loops)  # instances say where an element goes
+    statement = Statement(
         tile.name,
         (),
         f"{{ {tile.name}[] }}",
-        Access(tile.name, f"{{ {tile.name}[] -> {tile.name}[{', '.join('0' for _ in found.loops)}] }}", tile.name),
+        Access(tile.name, f"{{ {tile.name}[] -> {tile.name}[{corner}] }}", tile.name),
         found.factor.value,
         f"{tile.name} = ...",
-        statement.place,
+        place,
     )
     reads = tuple(instance.reads[number] for number in found.factor.reads)
     node: Node = Instance(tile.name, (), tile.place, reads)
     for loop in reversed(found.loops):
-        is_last = loop is found.loops[-1]
-        node = replace(loop, body=node, annotation=SEQUENTIAL)
-        if is_last and _runs_in_vectors(loop, reads, filling):
-            (bits,) = (o.annotation.bits for o in nest.loops if isinstance(o.annotation, Vector))
-            node = replace(node, annotation=Vector(bits, 1))
-    read = Load(Access(tile.name, statement.reads[own[0]].relation, tile.name), tile.array.type)
-    reading = replace(
-        statement,
-        name=names.unused(f"{statement.name}_packed"),
-        body=_with(statement.body, found.factor.value, read),
-    )
-    first, last = found.factor.reads[0], found.factor.reads[-1]
-    inside: Node = replace(
-        instance,
-        statement=reading.name,
-        reads=(*instance.reads[:first], tile.place, *instance.reads[last + 1 :]),
-    )
-    for place in reversed(range(len(nest.loops))):
-        inside = replace(
-            holding(nest.loops[place], {statement.name: reading.name}), body=inside
-        )
-        if place + len(nest.outer) == found.depth:
-            inside = filled_before(inside, found.depth, [Copy(found.depth, tile, filling, node)])
-    return Packed(inside, (reading,), (Copy(found.depth, tile, filling, node),))
+        annotation: LoopAnnotation = SEQUENTIAL
+        if loop is found.loops[-1] and _runs_in_vectors(loop, reads, statement):
+            bits = (one.annotation.bits for one in nest.loops if isinstance(one.annotation, Vector))
+            annotation = Vector(next(bits), 1)
+        node = replace(loop, body=node, annotation=annotation)
+    return Copy(found.depth, tile, statement, node)
 
 
 def _inside(instances: Sequence[Instance]) -> Node:
     return Block(tuple(instances)) if len(instances) > 1 else instances[0]
 
 
-def _runs_in_vectors(
-    loop: Loop, reads: Sequence[tuple[Index, ...]], statement: Statement
-) -> bool:
+def _runs_in_vectors(loop: Loop, reads: Sequence[tuple[Index, ...]], statement: Statement) -> bool:
     """Whether what a tile is computed from are neighbours along a loop, or the same."""
     steps = [[coefficient(index, loop.variable) for index in one] for one in reads]
     return is_vectorisable(statement) and all(
@@ -312,9 +326,7 @@ def _with(body: Expression, old: Expression, new: Expression) -> Expression:
         return new
     match body:
         case Binary():
-            return replace(
-                body, left=_with(body.left, old, new), right=_with(body.right, old, new)
-            )
+            return replace(body, left=_with(body.left, old, new), right=_with(body.right, old, new))
         case Unary():
             return replace(body, operand=_with(body.operand, old, new))
         case _:

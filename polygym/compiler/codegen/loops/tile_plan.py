@@ -252,9 +252,7 @@ def _is_steady(
     sizes = None if program.sizes is None else dict(program.sizes)
     around = Place(nest.around[:depth], nest.conditions, names, sizes)
     extents = program.extents[scop.arrays.index(array)]
-    return around.are_in(extents, subscripts, box) and around.are_others(
-        written, subscripts, inner
-    )
+    return around.are_in(extents, subscripts, box) and around.are_others(written, subscripts, inner)
 
 
 def _times(outer: Sequence[Loop], loops: Sequence[Loop], subscripts: Sequence[Index]) -> float:

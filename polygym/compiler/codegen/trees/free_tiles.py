@@ -21,7 +21,8 @@ tiles, the tiles are
     F = N(all instances) - { N(s) : (s, t) holds up, N(s) = N(t) }.
 
 What is held up is taken too large where isl's sets would need more variables; then fewer tiles are
-free. In the example, S(i, j, k) → S(i, j', j) has k = j' in its sink's tile: N(s) = N(t) means b = c.
+free. In the example S(i, j, k) → S(i, j', j) has the tiles (a, b, c) and (a, b', b): where they are
+one, b = c.
 
 Side conditions: none beyond those of tiles. An instance is in one tile, so whatever runs there may
 run in any order that the pairs inside allow, and for the tiles of F those are the pairs of sums.

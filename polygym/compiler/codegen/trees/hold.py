@@ -14,8 +14,8 @@ A[i][j] only if k = j, but k < j in the domain: held. In Floyd–Warshall's path
 min(path[i][j], path[i][k] + path[k][j]) the domain has k = j, and k is the outermost loop anyway.
 
 Copies of a loop around the innermost one hold an element each, all at the same time. If the
-iterations of that loop, with row r, wait for each other, two more sets must be empty. With ρ without
-r, and W_S(s) = W_S(t) or W_S(s) = A(t) for a read A of S that is not of its own element,
+iterations of that loop, with row r, wait for each other, two more sets must be empty. Now ρ is
+without r, and A a read of S that is not of its own element:
 
     { (s, t) : ρ(s) = ρ(t), W_S(s) = W_S(t), r(s) ≠ r(t) }   two copies would hold one element
     { (s, t) : ρ(s) = ρ(t), W_S(s) = A(t), r(s) < r(t) }     t would miss what s has in a register
