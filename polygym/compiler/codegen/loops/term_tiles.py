@@ -120,11 +120,11 @@ def compute_tiles(program: LoopProgram) -> LoopProgram:
     """Return the program with the shared factors of its sums in tiles."""
     nests = tuple(nests_in(program))
     scop = program.scop
-    room = MOST_ALTOGETHER - sum(
-        prod(one.value if isinstance(one, Number) else 1 for one in extents) * array.type.size
-        for array, extents in zip(scop.arrays, program.extents, strict=True)
-        if array.storage is Storage.TILE
-    )
+    room = MOST_ALTOGETHER
+    for array, extents in zip(scop.arrays, program.extents, strict=True):
+        if array.storage is Storage.TILE:
+            lengths = [one.value for one in extents if isinstance(one, Number)]
+            room -= prod(lengths) * array.type.size
     plans: list[_Planned | None] = []
     for nest in nests:
         found = _planned(nest, program)

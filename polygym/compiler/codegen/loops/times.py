@@ -7,6 +7,7 @@ sequence: (⌊i/32⌋, 1, i, j).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import assert_never
 
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
@@ -45,13 +46,12 @@ def times_along(
                 for number, branch in enumerate(parts):
                     if statement not in branch.statements:
                         continue
-                    own = f"({f'{number},' * branches}) + {entries(branch.child)}"
+                    below = f"({f'{number},' * branches}) + {entries(branch.child)}"
                     if branch.where is None or branch.where.is_other:
-                        others = own
+                        others = below
                         continue
-                    place = branch.statements.index(statement)
-                    condition = branch.where.text(lambda part, place=place: value(part, place))
-                    text += f"{own} if {condition} else "
+                    number_text = partial(value, place=branch.statements.index(statement))
+                    text += f"{below} if {branch.where.text(number_text)} else "
                 return f"({text}{others})"
             case _:
                 assert_never(tree)

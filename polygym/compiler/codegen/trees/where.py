@@ -33,14 +33,14 @@ class Where:
     conditions: tuple[tuple[Inequality, ...], ...]
     is_other: bool = False
 
-    def text(self, number_text: Callable[[Part], str], *, negation: str = "not") -> str:
+    def text(self, number_text: Callable[[Part], str]) -> str:
         """Return the condition as text, given that of a number."""
         names = [number_text(part) for part in self.numbers]
         either = " or ".join(
             f"({' and '.join(_inequality(one, names) for one in every)})"
             for every in self.conditions
         )
-        return f"{negation} ({either})" if self.is_other else f"({either})"
+        return f"not ({either})" if self.is_other else f"({either})"
 
 
 def _inequality(one: Inequality, names: Sequence[str]) -> str:
