@@ -197,7 +197,7 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
     Pass(
         "pack_tiles",
         Form.LOOPS,
-        "what one tile reads down columns, or computes for all vectors, goes into a copy (pack=on)",
+        "what one tile reads down columns, or multiplies by, goes into a copy (pack=on)",
         _pack_tiles,
         lambda mapping: mapping.pack,
     ),
