@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from polygym.compiler.codegen.trees.hold import holdable, holdable_in_copies
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.streaming import in_rows
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.schedule import Row
@@ -38,6 +39,14 @@ class Group:
         return self.roles.vector is not None
 
     @property
+    def in_rows(self) -> bool:
+        """Whether rows run together that wait for each other, and nothing is held meanwhile."""
+        jammed, chosen = self.roles.jammed, self.roles
+        if jammed is None or chosen.vector is None or chosen.held is not None:
+            return False
+        return not self.members[jammed].coincident
+
+    @property
     def holds(self) -> bool:
         """Whether what could be held in registers is."""
         return self.roles.held is None or bool(self.held)
@@ -52,6 +61,7 @@ def group_of(
     chosen = roles(
         members, moves, has_vectors=setting.has_vectors, registers=setting.mapping.registers
     )
+    chosen = in_rows(chosen, statements, members, moves, around, setting)
     return Group(statements, members, around, moves, chosen)
 
 

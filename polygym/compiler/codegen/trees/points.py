@@ -67,6 +67,12 @@ class Arrangement:
         return self.diagonal or self.has_vectors
 
     @property
+    def swept(self) -> int | None:
+        """The member along which some group runs through memory row by row, if one does."""
+        places = (group.roles.vector for group in self.groups if group.in_rows)
+        return next((self.inner[place] for place in places if place is not None), None)
+
+    @property
     def roles(self) -> Roles:
         """The roles of the busiest group, as positions in the whole band."""
         busiest = max(
