@@ -2,9 +2,10 @@
 
 In ``y[j] += A[i][j] * x[i]`` vectors run along j, and y[j] could stay in a register while i runs.
 Then A is read in stripes, three vectors of a row and on to the next one: each from another page,
-before the processor has foreseen where it goes on. What a cache holds bears that. What comes from
-farther away does not: nothing of A is read twice, so its way through memory is all that the time
-depends on. Several rows together, from one end to the other, are read as they lie::
+before the processor has foreseen where it goes on. What a cache holds bears that, and where a few
+vectors are a whole row nothing is amiss. What comes from farther away does not bear it: nothing of
+A is read twice, so its way through memory is all that the time depends on. Several rows together,
+from one end to the other, are read as they lie::
 
     for j by 3 vectors:                   for i by 4:
       for i:                       →        for j by vectors:
@@ -23,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.model import MOST_VECTORS
+from polygym.compiler.codegen.trees.moves import Move, shares_vectors
 from polygym.compiler.codegen.trees.roles import Roles, Table
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
@@ -40,14 +42,18 @@ def in_rows(
     setting: Setting,
 ) -> Roles:
     """Return the roles with which what comes from memory comes row by row, where that matters."""
-    vector, held = chosen.vector, chosen.held
-    if vector is None or held is None or chosen.jammed is not None or len(statements) > 1:
+    vector, held, jammed = chosen.vector, chosen.held, chosen.jammed
+    if vector is None or held is None or len(statements) > 1 or setting.sizes is None:
         return chosen
-    if setting.sizes is None or not _streams(statements[0], table, vector, held):
+    (name,) = statements
+    if not _streams(name, table, vector, held):
+        return chosen
+    if jammed is not None and shares_vectors(table[jammed][name], table[vector][name]):
         return chosen
     found = lengths(setting.scop, statements, members, around.parameters, setting.sizes)
     touched = prod(found) * setting.scop.widest(statements)
-    if touched <= setting.machine.level_2:
+    is_short = found[vector] <= MOST_VECTORS * setting.lanes(statements)
+    if touched <= setting.machine.level_2 or is_short:
         return chosen
     return Roles(vector, None, held)
 
