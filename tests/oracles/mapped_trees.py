@@ -2,8 +2,10 @@
 
 All pairs of dependent instances of a small run go down the tree together, as long as they have the
 same values. A sequential member may only separate a pair forwards. A member whose iterations run
-in parallel, jammed or in lanes must not separate any. At a leaf nothing may be left. What a
-loop holds in registers nothing else may touch while it runs.
+in parallel, jammed or in lanes must not separate any, but for a jammed one around a single
+statement, if the loops inside separate the same pairs forwards, too. At a leaf nothing may be left.
+What a loop holds in registers nothing else may touch while it runs, but for reads by a jammed
+iteration before the one that writes it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from polygym.compiler.codegen.common.loop_annotation import Hold, Jam, Parallel, Sequential, Vector
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Tree
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Tree
 from polygym.compiler.codegen.trees.tree import Sequence as SequenceTree
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import original
@@ -82,12 +84,11 @@ def _check(
         case Leaf():
             assert not dependent, f"nothing orders {min(dependent)}"
         case SequenceTree(branches):
-            group = {name: k for k, branch in enumerate(branches) for name in branch.statements}
-            assert {name for name, _ in instances} <= set(group)
+            group = {i: _branch(branches, i, sizes) for i in instances}
             for source, sink in dependent:
-                assert group[source[0]] <= group[sink[0]], f"{sink} before {source}"
+                assert group[source] <= group[sink], f"{sink} before {source}"
             for k, branch in enumerate(branches):
-                inside = frozenset(i for i in instances if group[i[0]] == k)
+                inside = frozenset(i for i in instances if group[i] == k)
                 _check(branch.child, run, sizes, inside, _among(dependent, inside))
         case Band(statements, members, child):
             assert {name for name, _ in instances} <= set(statements)
@@ -98,6 +99,13 @@ def _check(
                     match member.annotation:
                         case Sequential() | Hold():
                             assert apart >= 0, f"{sink} before {source} at {place}"
+                        case Jam() if len(statements) == 1 and isinstance(child, Leaf):
+                            for inner in members[place:]:
+                                before, after = (
+                                    member_value(inner, statements, i, sizes)
+                                    for i in (source, sink)
+                                )
+                                assert apart == 0 or after >= before, f"{sink} before {source}"
                         case Parallel() | Jam() | Vector():
                             assert apart == 0, f"{source} and {sink} run together at {place}"
                         case _:
@@ -105,11 +113,43 @@ def _check(
                 if isinstance(member.annotation, Hold):
                     assert place == len(members) - 1, "held inside another loop"
                     # The loops around stand still, but for copies that run together.
+                    jammed = [one for one in members if isinstance(one.annotation, Jam)]
+                    copy = {
+                        i: tuple(member_value(one, statements, i, sizes) for one in jammed)
+                        for i in instances
+                    }
                     for group_ in _standing(members, statements, instances, sizes):
-                        _check_held(run, member.annotation.statements, group_)
+                        _check_held(run, member.annotation.statements, group_, copy)
                 dependent = frozenset(p for p in dependent if value[p[0]] == value[p[1]])
             for same in _groups(members, statements, instances, sizes):
                 _check(child, run, sizes, same, _among(dependent, same))
+
+
+def _branch(branches: Sequence[Branch], instance: Instance, sizes: tuple[int, ...]) -> int:
+    """Return the number of the one branch that an instance is in."""
+    name, point = instance
+    found = []
+    for number, branch in enumerate(branches):
+        if name not in branch.statements:
+            continue
+        where = branch.where
+        if where is not None:
+            place = branch.statements.index(name)
+            numbers = [
+                row_value(part.rows[place], point, sizes) // part.size for part in where.numbers
+            ]
+            is_there = any(
+                all(
+                    sum(a * b for a, b in zip(factors, numbers, strict=True)) + constant >= 0
+                    for factors, constant in every
+                )
+                for every in where.conditions
+            )
+            if is_there == where.is_other:
+                continue
+        found.append(number)
+    (only,) = found
+    return only
 
 
 def _among(
@@ -142,23 +182,30 @@ def _standing(
     return _groups(standing, statements, instances, sizes)
 
 
-def _check_held(run: Run, held: frozenset[str], instances: frozenset[Instance]) -> None:
-    """Assert that what ``held`` statements write is touched by nobody else."""
-    written: dict[Element, set[str]] = defaultdict(set)
+def _check_held(
+    run: Run,
+    held: frozenset[str],
+    instances: frozenset[Instance],
+    copy: Mapping[Instance, tuple[int, ...]],
+) -> None:
+    """Assert that what ``held`` statements write is touched by nobody else, in a ``copy`` each."""
+    written: dict[Element, set[tuple[str, tuple[int, ...]]]] = defaultdict(set)
     for instance in instances:
         if instance[0] in held:
             for element in run.trace.writes[instance]:
-                written[element].add(instance[0])
+                written[element].add((instance[0], copy[instance]))
     for name, point in instances:
         statement = run.scop.statement(name)
+        mine = {(name, copy[name, point])}
         for element in run.trace.writes[name, point]:
-            assert written.get(element, {name}) == {name}, f"{name} writes the held {element}"
+            assert written.get(element, mine) == mine, f"{name} writes the held {element}"
         own = {name} if name in held else set()
         for position, _ in enumerate(statement.reads):
             if own and position in statement.own_reads:
                 continue
             for element in _read(run, name, position, point):
-                assert element not in written, f"{name}{point} reads the held {element}"
+                later = all(number > copy[name, point] for _, number in written.get(element, ()))
+                assert later, f"{name}{point} reads the held {element}"
 
 
 def _read(run: Run, name: str, position: int, point: tuple[int, ...]) -> set[Element]:

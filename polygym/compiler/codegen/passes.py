@@ -31,6 +31,7 @@ from polygym.compiler.codegen.loops.move_initialisers import move_initialisers
 from polygym.compiler.codegen.loops.pack import pack
 from polygym.compiler.codegen.loops.peel import peel
 from polygym.compiler.codegen.loops.separate import separate
+from polygym.compiler.codegen.loops.term_tiles import compute_tiles
 from polygym.compiler.codegen.loops.tile_pack import pack_tiles
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
@@ -104,7 +105,7 @@ def _peel(program: LoopProgram, _: Goal) -> LoopProgram:
 
 
 def _pack_tiles(program: LoopProgram, _: Goal) -> LoopProgram:
-    return pack_tiles(program)
+    return compute_tiles(pack_tiles(program))
 
 
 def _move_initialisers(program: LoopProgram, _: Goal) -> LoopProgram:
@@ -196,7 +197,7 @@ LOOPS: tuple[Pass[LoopProgram, LoopProgram], ...] = (
     Pass(
         "pack_tiles",
         Form.LOOPS,
-        "what one tile reads down columns goes through a small turned copy (pack=on)",
+        "what one tile reads down columns, or multiplies by, goes into a copy (pack=on)",
         _pack_tiles,
         lambda mapping: mapping.pack,
     ),

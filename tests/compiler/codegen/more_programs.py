@@ -331,4 +331,42 @@ void f(int n, int m, double C[n][m], double A[n][n][n], double B[n][n][m], doubl
 #pragma endscop
 }
 """,
+    "triangle_times": """
+void f(int n, int m, double A[n][n], double B[n][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      for (int k = i + 1; k < n; k++)
+        B[i][j] += A[k][i] * B[k][j];
+      B[i][j] *= 1.5;
+    }
+#pragma endscop
+}
+""",
+    "triangle_solved": """
+void f(int n, int m, float A[n][n], float B[n][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < i; k++)
+      for (int j = 0; j < m; j++)
+        B[i][j] -= A[i][k] * B[k][j];
+#pragma endscop
+}
+""",
+    "cholesky": """
+void f(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < i; j++) {
+      for (int k = 0; k < j; k++)
+        A[i][j] -= A[i][k] * A[j][k];
+      A[i][j] /= A[j][j];
+    }
+    for (int k = 0; k < i; k++)
+      A[i][i] -= A[i][k] * A[i][k];
+    A[i][i] = sqrt(A[i][i]);
+  }
+#pragma endscop
+}
+""",
 }

@@ -30,7 +30,10 @@ class Parallel:
 
 @dataclass(frozen=True, slots=True)
 class Jam:
-    """Iterations are independent; ``copies`` of them run together, inside the loops below."""
+    """``copies`` of the iterations run together, inside the loops below.
+
+    They are independent, or may be permuted with those loops, around a single statement.
+    """
 
     copies: int
 

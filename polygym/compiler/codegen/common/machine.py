@@ -52,6 +52,23 @@ class Host:
     features: str
     llvm: str
 
+    @property
+    def target(self) -> str:
+        """What LLVM makes code for: the features, and what it does not know of the processor.
+
+        AMD's Zen takes a gather apart, into more operations than the loads that it stands for.
+        LLVM counts it as if it were cheap, and makes gathers of rows that are summed up together:
+        sums along the rows of 2000 by 2000 numbers took 5.8 ms with them and take 1.4 without.
+
+        >>> Host("znver4", "+avx512f", "22.1.0").target
+        '+avx512f,+prefer-no-gather'
+        >>> Host("sapphirerapids", "+avx512f", "22.1.0").target
+        '+avx512f'
+        """
+        if self.processor.startswith("znver"):
+            return f"{self.features},+prefer-no-gather"
+        return self.features
+
 
 @cache
 def host() -> Host:

@@ -46,19 +46,21 @@ _MOST_BYTES = 512 << 20
 class Packing:
     """Says which reads of a program may be packed, at unknown or at known sizes.
 
-    ``parts`` are the statements of each of the program's parts.
+    ``parts`` are the statements of each of the program's parts. Where it ``is_steady``, what is
+    read is known not to be written meanwhile.
     """
 
     scop: Scop
     sizes: tuple[tuple[str, int], ...] | None
     parts: tuple[frozenset[str], ...]
-    _decided: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False)
+    is_steady: bool = False
+    _decided: dict[tuple[str, str, bool], bool] = field(default_factory=dict, compare=False)
 
     def allows(self, statement: Statement, access: Access) -> bool:
         """Whether a read of a statement may go to a copy of its array, and often enough to pay."""
-        if access.gathered:
+        if access.gathered or (self.is_steady and access.relation == statement.write.relation):
             return False
-        key = (statement.name, access.array)
+        key = (statement.name, access.array, self.is_steady)
         if key not in self._decided:
             self._decided[key] = self._decide(statement, access)
         return self._decided[key]
@@ -67,6 +69,8 @@ class Packing:
         array = self.scop.array(access.array)
         if array.rank < 2 or array.initial is not None or statement.depth <= array.rank:
             return False
+        if self.is_steady:
+            return True
         beside = frozenset().union(*(part for part in self.parts if statement.name in part))
         if any(self.scop.statement(name).write.array == access.array for name in beside):
             return False

@@ -29,6 +29,7 @@ from polygym.compiler.codegen.llvm.kinds import I32, I64, LLVM_TYPE, LaneType, s
 from polygym.compiler.codegen.llvm.lane_set import LaneSet
 from polygym.compiler.codegen.loops.index import coefficient, mentions
 from polygym.compiler.codegen.loops.ir import Instance, Loop, Number
+from polygym.compiler.ir.expr import Load
 from polygym.compiler.ir.scop import Storage
 
 
@@ -38,6 +39,8 @@ def emit_turn(emitter: Accessing, down: Loop, environment: Environment) -> bool:
     if not (isinstance(along, Loop) and isinstance(copy, Instance)):
         return False
     statement = emitter.statements[copy.statement]
+    if not isinstance(statement.body, Load):
+        return False  # what fills the tile is computed
     array = emitter.program.scop.array(statement.write.array)
     width = LINE // array.type.size
     if array.storage is not Storage.TILE or width > 16 or copy.lanes is not None:

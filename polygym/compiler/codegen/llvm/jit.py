@@ -14,6 +14,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from polygym.compiler.codegen.common.machine import host
 from polygym.errors import InternalError
 
 
@@ -52,8 +53,8 @@ def _target_machine() -> Any:
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=host().processor,
+        features=host().target,
         opt=3,
         reloc="pic",
         codemodel="default",

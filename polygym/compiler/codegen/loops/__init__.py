@@ -15,8 +15,10 @@
 ----------------------  ---------------------------------------------------------------------------
 ``peel``                iterations in which subscripts wrap around, apart
 ``tile_plan``           which tiles go through small turned copies, and where these are made
+``steady``              does a nest write what it reads of an array elsewhere?
 ``tiles``               such a copy: its rows, and the loops that fill it
 ``tile_pack``           the plan carried out
+``term_tiles``          factors that the vectors of a sum share, computed once, in tiles
 ``move_initialisers``   what sets an element of a sum, right before its terms
 ``separate``            full tiles apart from partial ones
 ``jam``                 iterations of a loop together, inside the loops below it

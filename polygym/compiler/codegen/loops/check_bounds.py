@@ -96,7 +96,7 @@ class _Walk:
                     self.node(child, context)
             case Loop(variable, body=body):
                 inside = context.inside({})
-                self.node(body, inside.inside({variable: _counter(inside, node)}))
+                self.node(body, inside.inside({variable: counter_of(inside, node)}))
             case Guard(condition, then, otherwise):
                 inside = context.inside({})
                 inside.assume(condition, holds=True)
@@ -147,7 +147,7 @@ def _has_lanes(lanes: Lanes, context: Context) -> bool:
     return inside.is_at_least(inside.form(lanes.active), 1)
 
 
-def _counter(context: Context, loop: Loop) -> Form:
+def counter_of(context: Context, loop: Loop) -> Form:
     """Return a loop's counter: a variable, or in steps the lower bound and a multiple of one.
 
     In steps it may end before the upper bound: from 3 to 9 by 4 it is 3 + 4k with k <= 6/4, or 7.

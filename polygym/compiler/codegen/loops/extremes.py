@@ -8,6 +8,7 @@ bounds::
     i - j  <=  i - (i - 3)  =  3          and          i - j  >=  i - i  =  0
 
 Each upper piece of a counter's bound gives a valid upper end of the form, so the smallest counts.
+A guard bounds a variable too: where i <= j, and i = j does not hold, i is at most j - 1.
 What is no linear form becomes a variable with bounds of its own: ⌊e/d⌋ lies between (e - d + 1)/d
 and e/d; min(a, b) is at most a and at most b, and at least the smaller one of what a and b give.
 Ends are rationals, and a subscript is an integer: 3.5 as greatest value is 3.
@@ -267,8 +268,16 @@ class Context:
                 difference = self.form(left).plus(self.form(right), -1)
                 for sign, least in _ORDERS[operator][holds]:
                     self._learn(difference.times(sign).shifted(-least))
+                if operator is IndexOperator.EQUAL and not holds:
+                    self._learn_unequal(difference)
             case _:
                 return
+
+    def _learn_unequal(self, form: Form) -> None:
+        """Note that an integer form is not 0: at least 1, if it is known not to be negative."""
+        for sign in (1, -1):
+            if self.is_at_least(form.times(sign), 0):
+                self._learn(form.times(sign).shifted(-1))
 
     def _learn(self, form: Form) -> None:
         """Note that a form is not negative: a bound of its innermost variable."""

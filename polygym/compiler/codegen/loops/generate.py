@@ -9,6 +9,7 @@ Subscripts that are computed are 0 here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 import islpy as isl
@@ -30,7 +31,7 @@ from polygym.compiler.codegen.loops.ir import (
     Variable,
 )
 from polygym.compiler.codegen.loops.names import counter_names, counter_place
-from polygym.compiler.codegen.trees.isl_tree import to_isl
+from polygym.compiler.codegen.trees.isl_tree import PLACE, to_isl
 from polygym.compiler.codegen.trees.tree import Tree, depth, path
 from polygym.compiler.ir.expr import Access
 from polygym.compiler.ir.scop import Scop, Statement
@@ -98,10 +99,11 @@ def generate_loops(
         if annotate.failure is not None:
             raise annotate.failure
         with unbounded():  # reading what is there; isl would leave out numbers at its bound
-            read = _node(ast, instances)
+            places: dict[int, int] = {}
+            read = _node(ast, instances, places)
         numbers = {id(instance): number for number, instance in enumerate(instances)}
         check_legal_order(read, annotate.released(), numbers, scop, sizes)
-    body = with_annotations(read, tree)
+    body = with_annotations(read, tree, places)
     known = None if sizes is None else tuple(sizes.items())
     return LoopProgram(scop, body, extents, _guarded_reads(scop, sizes), sizes=known)
 
@@ -113,44 +115,49 @@ def _id_list(names: tuple[str, ...]) -> isl.IdList:
     return identifiers
 
 
-def with_annotations(node: Node, tree: Tree) -> Node:
+def with_annotations(node: Node, tree: Tree, places: Mapping[int, int] | None = None) -> Node:
     """Give every loop the annotation of the member that it stands for.
+
+    ``places`` has the number of the branch for nodes, by their id, that are for some tiles alone.
 
     Loop number k around a statement is member number k on the statement's way down the tree, and
     isl names its counter so. A loop of a single iteration may have vanished, and its annotation
     with it.
     """
-    annotations: dict[str, tuple[LoopAnnotation, ...]] = {}
+    annotations: dict[tuple[str, int | None], tuple[LoopAnnotation, ...]] = {}
+    known = places or {}
 
-    def annotation(statement: str, position: int) -> LoopAnnotation:
-        if statement not in annotations:
-            annotations[statement] = tuple(member.annotation for member in path(tree, statement))
-        own = annotations[statement]
+    def annotation(statement: str, branch: int | None, position: int) -> LoopAnnotation:
+        if (statement, branch) not in annotations:
+            members = path(tree, statement, branch)
+            annotations[statement, branch] = tuple(member.annotation for member in members)
+        own = annotations[statement, branch]
         return own[position] if position < len(own) else SEQUENTIAL
 
-    def walk(node: Node) -> tuple[Node, str]:
+    def walk(node: Node, branch: int | None) -> tuple[Node, str]:
         """Return the node with annotations, and the name of a statement in it."""
+        branch = known.get(id(node), branch)
         match node:
             case Block(()):  # at these sizes nothing runs
                 return node, ""
             case Block(children):
-                walked = [walk(child) for child in children]
+                walked = [walk(child, branch) for child in children]
                 return Block(tuple(child for child, _ in walked)), walked[0][1]
             case Loop(variable, lower, upper, step, body):
-                body, statement = walk(body)
-                own = annotation(statement, counter_place(variable))
+                body, statement = walk(body, branch)
+                own = annotation(statement, branch, counter_place(variable))
                 return Loop(variable, lower, upper, step, body, own), statement
             case Guard(condition, then, otherwise):
-                then, statement = walk(then)
+                then, statement = walk(then, branch)
                 return Guard(
-                    condition, then, None if otherwise is None else walk(otherwise)[0]
+                    condition, then, None if otherwise is None else walk(otherwise, branch)[0]
                 ), statement
             case Instance():
                 return node, node.statement
             case _:
                 assert_never(node)
 
-    return walk(node)[0]
+    return walk(node, None)[0]
 
 
 class _Annotator:
@@ -246,31 +253,40 @@ def _guarded_reads(scop: Scop, sizes: Sizes | None) -> frozenset[tuple[str, int]
     )
 
 
-def _node(node: isl.AstNode, instances: list[Instance]) -> Node:
-    """Convert one node of isl's AST."""
+def _node(node: isl.AstNode, instances: list[Instance], places: dict[int, int]) -> Node:
+    """Convert one node of isl's AST; ``places`` gets the branches that nodes are marked with."""
     kind = node.get_type()
     if kind == isl.ast_node_type.for_:
-        return _loop(node, instances)
+        return _loop(node, instances, places)
     if kind == isl.ast_node_type.if_:
-        otherwise = _node(node.if_get_else_node(), instances) if node.if_has_else_node() else None
+        else_node = node.if_get_else_node() if node.if_has_else_node() else None
+        otherwise = None if else_node is None else _node(else_node, instances, places)
         return Guard(
-            _index(node.if_get_cond()), _node(node.if_get_then_node(), instances), otherwise
+            _index(node.if_get_cond()),
+            _node(node.if_get_then_node(), instances, places),
+            otherwise,
         )
     if kind == isl.ast_node_type.block:
         children = node.block_get_children()
         return Block(
-            tuple(_node(children.get_at(k), instances) for k in range(children.n_ast_node()))
+            tuple(
+                _node(children.get_at(k), instances, places) for k in range(children.n_ast_node())
+            )
         )
     if kind == isl.ast_node_type.user:
         return instances[int(node.get_annotation().get_name().removeprefix("instance_"))]
+    if kind == isl.ast_node_type.mark:
+        marked = _node(node.mark_get_node(), instances, places)
+        places[id(marked)] = int(node.mark_get_id().get_name().removeprefix(PLACE))
+        return marked
     raise InternalError(f"an isl AST node of a kind that is never asked for: {isl_c_text(node)}")
 
 
-def _loop(node: isl.AstNode, instances: list[Instance]) -> Node:
+def _loop(node: isl.AstNode, instances: list[Instance], places: dict[int, int]) -> Node:
     """Convert a loop; a degenerate one (a single iteration) keeps its counter as a constant."""
     variable = node.for_get_iterator().get_id().get_name()
     lower = _index(node.for_get_init())
-    body = _node(node.for_get_body(), instances)
+    body = _node(node.for_get_body(), instances, places)
     if node.for_is_degenerate():
         return Loop(variable, lower, lower, 1, body)
     condition = _index(node.for_get_cond())

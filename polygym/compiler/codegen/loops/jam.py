@@ -9,7 +9,10 @@
 
 What one iteration loaded the next one finds in a register, and independent chains of operations
 fill the processor's pipelines. Side condition: the iterations of the loop are independent, so any
-interleaving of them that keeps the order within each is right.
+interleaving of them that keeps the order within each is right. Or the loop and those inside it may
+be permuted with each other, and there is one statement in them: then what runs together runs in the
+order (k, i), a block of i's in place of one, as in a tile. Pairs that depend on each other have
+δ ≥ 0 along both loops, and the instances keep their order at equal k.
 
 Where the bounds of an inner loop depend on the jammed one, the copies have only part of their
 iterations in common. With lower bounds l(i) and upper bounds u(i), and the copies i, …, i + c - 1::
@@ -21,6 +24,10 @@ Both parts may be long (a triangle's), but only the last c or so iterations are.
 bound over the copies is found at the first or the last of them when l is a maximum of affine
 pieces, and likewise the smallest upper bound of a minimum; other bounds are left alone, and the
 copies then run one after the other.
+
+That order is right for iterations that wait for each other too: δ ≥ 0 along k, so that no pair goes
+from what is shared to what comes first, or from the end to either, and within these parts the loops
+run as they did.
 
 Example, c = 2, ``for i: for k = i .. n``: at i = 4 the copies share k = 5 .. n, and copy 4 runs
 k = 4 alone before.

@@ -45,7 +45,7 @@ from polygym.compiler.ir.scop import Scop, Statement
 
 
 @dataclass(frozen=True, slots=True)
-class _Copy:
+class Copy:
     """A tile, and the loops that fill it before the loop number ``depth`` of those around."""
 
     depth: int
@@ -55,7 +55,7 @@ class _Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Packed:
+class Packed:
     """What became of a nest: the ``node``, statements that read from ``copies``, and these.
 
     Copies that are made outside of the nest wait for the loop that they stand before.
@@ -63,7 +63,7 @@ class _Packed:
 
     node: Node
     reading: tuple[Statement, ...]
-    copies: tuple[_Copy, ...]
+    copies: tuple[Copy, ...]
 
 
 def pack_tiles(program: LoopProgram) -> LoopProgram:
@@ -76,6 +76,11 @@ def pack_tiles(program: LoopProgram) -> LoopProgram:
         _packed(nest, plan, program.scop, names)
         for nest, plan in zip(nests_in(program), plans, strict=True)
     ]
+    return with_copies(program, made)
+
+
+def with_copies(program: LoopProgram, made: Sequence[Packed]) -> LoopProgram:
+    """Return a program with what became of its nests, which are in their order in the text."""
     left = iter(made)
     body = Block(tuple(_inserted(part, left, 0)[0] for part in parts_of(program.body)))
     copies = [copy for packed in made for copy in packed.copies]
@@ -94,7 +99,7 @@ def pack_tiles(program: LoopProgram) -> LoopProgram:
     return replace(program, scop=scop, body=body, extents=(*program.extents, *lengths))
 
 
-def _inserted(node: Node, made: Iterator[_Packed], depth: int) -> tuple[Node, tuple[_Copy, ...]]:
+def _inserted(node: Node, made: Iterator[Packed], depth: int) -> tuple[Node, tuple[Copy, ...]]:
     """Return a node with its nests packed, and the copies that wait for loops further out.
 
     ``made`` has what became of the nests, in their order in the text; ``depth`` loops are around.
@@ -120,22 +125,22 @@ def _inserted(node: Node, made: Iterator[_Packed], depth: int) -> tuple[Node, tu
                 return packed.node, tuple(copy for copy in packed.copies if copy.depth < depth)
             walked, waiting = _inserted(inside, made, depth + len(loops))
             for place in reversed(range(len(loops))):
-                walked = _filled_before(replace(loops[place], body=walked), depth + place, waiting)
+                walked = filled_before(replace(loops[place], body=walked), depth + place, waiting)
             return walked, tuple(copy for copy in waiting if copy.depth < depth)
         case _:
             assert_never(node)
 
 
-def _filled_before(node: Node, depth: int, copies: Sequence[_Copy]) -> Node:
+def filled_before(node: Node, depth: int, copies: Sequence[Copy]) -> Node:
     """Return the loop number ``depth`` after the tiles that are filled before it."""
     fills = tuple(copy.loops for copy in copies if copy.depth == depth)
     return Block((*fills, node)) if fills else node
 
 
-def _packed(nest: Nest, plan: NestPlan, scop: Scop, names: Names) -> _Packed:
+def _packed(nest: Nest, plan: NestPlan, scop: Scop, names: Names) -> Packed:
     """Carry out the plan of a nest."""
     if not plan.tiles:
-        return _Packed(around(nest.loops, _inside(nest.instances)), (), ())
+        return Packed(around(nest.loops, _inside(nest.instances)), (), ())
     tiles = [
         Tile(
             one.array,
@@ -163,22 +168,22 @@ def _packed(nest: Nest, plan: NestPlan, scop: Scop, names: Names) -> _Packed:
     }
     node = _inside(instances)
     for place in reversed(range(len(nest.loops))):
-        loop = replace(_holding(nest.loops[place], renamed), body=node)
-        node = _filled_before(loop, border + place, copies)
-    return _Packed(node, reading, copies)
+        loop = replace(holding(nest.loops[place], renamed), body=node)
+        node = filled_before(loop, border + place, copies)
+    return Packed(node, reading, copies)
 
 
 def _inside(instances: Sequence[Instance]) -> Node:
     return Block(tuple(instances)) if len(instances) > 1 else instances[0]
 
 
-def _copy(depth: int, tile: Tile, nest: Nest, names: Names) -> _Copy:
+def _copy(depth: int, tile: Tile, nest: Nest, names: Names) -> Copy:
     """Return a tile with the loops that fill it."""
     statement = tile.copying(names)
-    return _Copy(depth, tile, statement, tile.filled(nest.around[depth:], statement, names))
+    return Copy(depth, tile, statement, tile.filled(nest.around[depth:], statement, names))
 
 
-def _holding(loop: Loop, renamed: dict[str, str]) -> Loop:
+def holding(loop: Loop, renamed: dict[str, str]) -> Loop:
     """Return a loop that holds what the statements by their new names write."""
     if not isinstance(loop.annotation, Hold):
         return loop

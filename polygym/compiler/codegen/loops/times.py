@@ -7,6 +7,8 @@ sequence: (⌊i/32⌋, 1, i, j).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import assert_never
 
 from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
 from polygym.compiler.poly.legality import LegalSchedule
@@ -30,21 +32,32 @@ def times_along(
         total = " + ".join([*terms, str(row.constant)])
         return f"({total})" if part.size == 1 else f"({total})//{part.size}"
 
-    entries: list[str] = []
-    while not isinstance(tree, Leaf):
+    def entries(tree: Tree) -> str:
+        """Return the values along a tree, as an expression for a tuple."""
         match tree:
+            case Leaf():
+                return "()"
             case Band(statements, members, child):
                 place = statements.index(statement)
-                entries += [
-                    " + ".join(value(part, place) for part in member.parts) for member in members
-                ]
-                tree = child
+                found = (" + ".join(value(part, place) for part in one.parts) for one in members)
+                return f"({''.join(f'{one}, ' for one in found)}) + {entries(child)}"
             case Sequence(parts):
-                number = next(k for k, part in enumerate(parts) if statement in part.statements)
-                entries += [str(number)] if branches else []
-                tree = parts[number].child
+                text, others = "", ""
+                for number, branch in enumerate(parts):
+                    if statement not in branch.statements:
+                        continue
+                    below = f"({f'{number},' * branches}) + {entries(branch.child)}"
+                    if branch.where is None or branch.where.is_other:
+                        others = below
+                        continue
+                    number_text = partial(value, place=branch.statements.index(statement))
+                    text += f"{below} if {branch.where.text(number_text)} else "
+                return f"({text}{others})"
+            case _:
+                assert_never(tree)
+
     scop_names = [parameter.name for parameter in legal.scop.parameters]
     arguments = [*own, *(sizes.get(name, f"_{name}") for name in scop_names)]
-    text = f"lambda {', '.join(arguments)}: ({''.join(f'{entry}, ' for entry in entries)})"
+    text = f"lambda {', '.join(arguments)}: {entries(tree)}"
     found: Callable[..., tuple[int, ...]] = eval(text, {})
     return found

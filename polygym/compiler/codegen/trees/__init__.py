@@ -2,6 +2,7 @@
 
 ========================  =========================================================================
 ``tree``                  the types: bands of loops that may be permuted, sequences, leaves
+``where``                 for which tiles a branch is
 ``printer``               trees as text
 ``build``                 the tree of a schedule, found from the dependences
 ``isl_tree``              a tree as isl's, which makes loops of it
@@ -22,8 +23,10 @@
 ``tile_choice``           how large the tiles of a band are
 ``sink``, ``through``     points that move down, into the branches or through the band below
 ``roles``                 which loop of a band runs in vectors, in copies, with registers
+``streaming``             sums that run through memory row by row instead
 ``group``                 the statements that share innermost loops: their roles, what they hold
 ``copy_choice``           how many iterations run together
+``free_tiles``            tiles in which nothing is waited for but terms of sums
 ``points``                which members run innermost, and whether statements part ways first
 ``vector_choice``         which loop around a sum runs in vectors: the fewest cycles
 ``sum_choice``            what one statement does around the loops of its sum

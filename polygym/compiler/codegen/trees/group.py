@@ -7,13 +7,16 @@ how accesses move, and are decided when a group is made. What is *held* is decid
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from polygym.compiler.codegen.trees.hold import holdable
+from polygym.compiler.codegen.trees.hold import holdable, holdable_in_copies
 from polygym.compiler.codegen.trees.roles import Roles, Table, roles
 from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.streaming import in_rows
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Member
+from polygym.compiler.poly.schedule import Row
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,14 @@ class Group:
         return self.roles.vector is not None
 
     @property
+    def in_rows(self) -> bool:
+        """Whether rows run together that wait for each other, and nothing is held meanwhile."""
+        jammed, chosen = self.roles.jammed, self.roles
+        if jammed is None or chosen.vector is None or chosen.held is not None:
+            return False
+        return not self.members[jammed].coincident
+
+    @property
     def holds(self) -> bool:
         """Whether what could be held in registers is."""
         return self.roles.held is None or bool(self.held)
@@ -50,6 +61,7 @@ def group_of(
     chosen = roles(
         members, moves, has_vectors=setting.has_vectors, registers=setting.mapping.registers
     )
+    chosen = in_rows(chosen, statements, members, moves, around, setting)
     return Group(statements, members, around, moves, chosen)
 
 
@@ -58,13 +70,37 @@ def holding(group: Group, setting: Setting) -> Group:
     place = group.roles.held
     if place is None or not setting.mapping.registers:
         return group
-    others = [member for position, member in enumerate(group.members) if position != place]
-    standing = {
-        name: (*group.around.rows[name], *(member.rows[number] for member in others))
-        for number, name in enumerate(group.statements)
-    }
+    standing = _standing(group, {place})
     found = setting.memory.of(
         ("held", group.statements, tuple(standing.items())),
         lambda: holdable(setting.scop, group.statements, group.statements, standing),
     )
+    if found and not _is_held_in_copies(group, setting):
+        group = replace(group, roles=replace(group.roles, jammed=None))
     return replace(group, held=found)
+
+
+def _standing(group: Group, moving: Set[int]) -> dict[str, tuple[Row, ...]]:
+    """Return the rows of all loops around each statement but those of some members."""
+    others = [member for position, member in enumerate(group.members) if position not in moving]
+    return {
+        name: (*group.around.rows[name], *(member.rows[number] for member in others))
+        for number, name in enumerate(group.statements)
+    }
+
+
+def _is_held_in_copies(group: Group, setting: Setting) -> bool:
+    """Whether an element may stay in a register though iterations that wait run together.
+
+    Those of a coincident member do not touch each other's elements.
+    """
+    jammed, held = group.roles.jammed, group.roles.held
+    if jammed is None or held is None or group.members[jammed].coincident:
+        return True
+    (name,) = group.statements
+    (row,) = group.members[jammed].rows
+    standing = _standing(group, {jammed, held})[name]
+    return setting.memory.of(
+        ("held in copies", name, standing, row),
+        lambda: holdable_in_copies(setting.scop, name, standing, row),
+    )

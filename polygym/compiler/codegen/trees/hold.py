@@ -12,6 +12,17 @@ statement X that is not S's own write or its reads of the very same element, is
 Example, LU: A[i][j] -= A[i][k] * A[k][j] with k innermost and ρ = (i, j). The read A[i][k] touches
 A[i][j] only if k = j, but k < j in the domain: held. In Floyd–Warshall's path[i][j] =
 min(path[i][j], path[i][k] + path[k][j]) the domain has k = j, and k is the outermost loop anyway.
+
+Copies of a loop around the innermost one hold an element each, all at the same time. If the
+iterations of that loop, with row r, wait for each other, two more sets must be empty. Now ρ is
+without r, and A a read of S that is not of its own element:
+
+    { (s, t) : ρ(s) = ρ(t), W_S(s) = W_S(t), r(s) ≠ r(t) }   two copies would hold one element
+    { (s, t) : ρ(s) = ρ(t), W_S(s) = A(t), r(s) < r(t) }     t would miss what s has in a register
+
+Where r(s) > r(t) the band is permutable, so t comes before s whatever is jammed, and finds in
+memory what was there before the copies began. Example, B[i][j] += A[k][i] * B[k][j] with k > i:
+W(i, j, k) is row i, A(t) row k(t), so equal rows are r(s) = i(s) = k(t) > i(t) = r(t): held.
 """
 
 from __future__ import annotations
@@ -38,6 +49,36 @@ def holdable(
     """
     with bounded("looking for what registers can hold"):
         return frozenset(name for name in candidates if _is_alone(scop, name, statements, standing))
+
+
+def holdable_in_copies(scop: Scop, name: str, standing: Sequence[Row], row: Row) -> bool:
+    """Whether copies of a loop with a row may hold the elements of a statement at the same time.
+
+    ``standing`` holds the rows of all loops but this one and the innermost.
+    """
+    statement = scop.statement(name)
+    with bounded("looking for what registers can hold"):
+        written = _rows_at(scop, statement, statement.write, standing, row)
+        twice = written.reverse().apply_range(written)
+        if not twice.is_subset(isl.Map.identity(twice.get_space())):
+            return False
+        for number, access in enumerate(statement.reads):
+            if access.array != statement.write.array or number in statement.own_reads:
+                continue
+            touched = _rows_at(scop, statement, access, standing, row)
+            pairs = written.reverse().apply_range(touched)
+            if not pairs.is_disjoint(isl.Map.lex_lt(pairs.get_space().domain())):
+                return False
+    return True
+
+
+def _rows_at(
+    scop: Scop, statement: Statement, access: Access, standing: Sequence[Row], row: Row
+) -> isl.Map:
+    """Return the map from (ρ, element) to the values of a row."""
+    places = _at(scop, statement, access, standing)
+    values = _loops(scop, statement, [row]).intersect_domain(places.domain())
+    return places.reverse().apply_range(values)
 
 
 def _is_alone(
@@ -68,11 +109,16 @@ def _is_alone(
 
 def _at(scop: Scop, statement: Statement, access: Access, rows: Sequence[Row]) -> isl.Map:
     """Return the map from instances to (ρ, element)."""
+    loops = _loops(scop, statement, rows)
+    domain = isl.Set(statement.domain)
+    element = isl.Map(access.relation).reset_tuple_id(isl.dim_type.out)
+    return loops.intersect_domain(domain).flat_range_product(element.intersect_domain(domain))
+
+
+def _loops(scop: Scop, statement: Statement, rows: Sequence[Row]) -> isl.Map:
+    """Return the map from instances to ρ."""
     names = [parameter.name for parameter in scop.parameters]
     values = ", ".join(row.text(statement.iterators, names) for row in rows)
     head = f"[{', '.join(names)}] -> " if names else ""
     iterators = ", ".join(statement.iterators)
-    loops = isl.Map(f"{head}{{ {statement.name}[{iterators}] -> [{values}] }}")
-    domain = isl.Set(statement.domain)
-    element = isl.Map(access.relation).reset_tuple_id(isl.dim_type.out)
-    return loops.intersect_domain(domain).flat_range_product(element.intersect_domain(domain))
+    return isl.Map(f"{head}{{ {statement.name}[{iterators}] -> [{values}] }}")

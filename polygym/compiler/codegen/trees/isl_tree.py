@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Part, Sequence, Tree
 from polygym.compiler.poly.legality import LegalSchedule
+
+PLACE = "branch_"
+"""What marks branches that are for some tiles alone are called, before their numbers."""
 
 
 def to_isl(
@@ -61,12 +64,36 @@ def _insert(tree: Tree, node: isl.ScheduleNode, making: _Making) -> isl.Schedule
                 group = making.domains[branch.statements[0]]
                 for name in branch.statements[1:]:
                     group = group.union(making.domains[name])
-                filters = filters.add(group.universe())
+                filters = filters.add(_filtered(group.universe(), branch, making))
             node = node.insert_sequence(filters)
             for position, branch in enumerate(tree.branches):
-                below = _insert(branch.child, node.child(position).child(0), making)
-                node = below.parent().parent()
+                inside = node.child(position).child(0)
+                if branch.where is None:
+                    node = _insert(branch.child, inside, making).parent().parent()
+                    continue
+                inside = inside.insert_mark(isl.Id(f"{PLACE}{position}"))
+                below = _insert(branch.child, inside.child(0), making)
+                node = below.parent().parent().parent()
             return node
+
+
+def _filtered(group: isl.UnionSet, branch: Branch, making: _Making) -> isl.UnionSet:
+    """Return those of a branch's statements' instances that it is for."""
+    where = branch.where
+    if where is None:
+        return group
+    schedule = making.legal.schedule
+    parameters, own = schedule.parameters, {one.statement: one for one in schedule.statements}
+    pieces = []
+    for place, name in enumerate(branch.statements):
+        iterators = own[name].iterators
+
+        def number(part: Part, place: int = place, names: tuple[str, ...] = iterators) -> str:
+            row = row_at_sizes(part.rows[place], parameters, making.sizes)
+            return _part_text(row.text(names, parameters), part.size)
+
+        pieces.append(f"{name}[{', '.join(iterators)}] : {where.text(number)}")
+    return group.intersect(isl.UnionSet(f"{{ {'; '.join(pieces)} }}"))
 
 
 def _partial_schedule(band: Band, making: _Making) -> isl.MultiUnionPwAff:

@@ -11,7 +11,8 @@ does to a band depends on what stands below:
   their points run *through* the others into the band below
   (:mod:`polygym.compiler.codegen.trees.through`);
 * nothing but statements: it is tiled, its points get their order and their annotations
-  (:mod:`polygym.compiler.codegen.trees.points`);
+  (:mod:`polygym.compiler.codegen.trees.points`), others in tiles in which nothing but sums waits
+  (:mod:`polygym.compiler.codegen.trees.free_tiles`);
 * anything else: it is tiled if sizes are asked for, or if a wavefront gives threads what they need;
   its points stay above what is below.
 
@@ -29,6 +30,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.packable import packing_of
 from polygym.compiler.codegen.common.sizes import Sizes, known_sizes
+from polygym.compiler.codegen.trees.free_tiles import FreeTiles, free_tiles, may_have_free_tiles
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.memory import NOTHING, Memory, Nothing
 from polygym.compiler.codegen.trees.points import arranged, arrangement
@@ -43,6 +45,7 @@ from polygym.compiler.codegen.trees.tile_choice import (
     sizes_above,
     sizes_of_free,
     sizes_of_points,
+    sizes_with_free,
 )
 from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree, parts
 from polygym.compiler.poly.distance import all_pairs
@@ -144,10 +147,28 @@ class _Planner:
     def _points(self, band: Band, tiled: tuple[int, ...], around: Surroundings) -> Tree:
         """Map a band below which there are no more loops."""
         found = arrangement(band, around, self.setting)
+        points: Tree = arranged(band, found, self.setting)
+        if may_have_free_tiles(band, around, self.setting):
+            sizes = sizes_with_free(band, found, tiled, around, self.setting)
+            tiles = self._tiles(band, sizes, around)
+            free = tiles.levels and free_tiles(band, tiles.levels[-1], around, self.setting)
+            if free:
+                return tiles.around(self._apart(points, band.statements, free, tiles.parallel))
         sizes = sizes_of_points(band, found, tiled, around, self.setting)
         tiles = self._tiles(band, sizes, around)
-        points = arranged(band, found, self.setting)
         return tiles.around(self.threads.inside(points, parallel=tiles.parallel))
+
+    def _apart(
+        self, points: Tree, statements: tuple[str, ...], free: FreeTiles, parallel: bool
+    ) -> Tree:
+        """Return the loops of tiles that wait for something, and those of the free ones."""
+        other = replace(free.where, numbers=free.numbers, is_other=True)
+        own = arranged(free.band, free.arrangement, free.setting)
+        branches = (
+            Branch(statements, points, other),
+            Branch(free.band.statements, own, free.where),
+        )
+        return self.threads.inside(Sequence(branches), parallel=parallel)
 
     def _sunk(
         self, band: Band, branches: tuple[Sunk, ...], tiled: tuple[int, ...], around: Surroundings

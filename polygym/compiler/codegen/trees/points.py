@@ -67,6 +67,12 @@ class Arrangement:
         return self.diagonal or self.has_vectors
 
     @property
+    def swept(self) -> int | None:
+        """The member along which some group runs through memory row by row, if one does."""
+        places = (group.roles.vector for group in self.groups if group.in_rows)
+        return next((self.inner[place] for place in places if place is not None), None)
+
+    @property
     def roles(self) -> Roles:
         """The roles of the busiest group, as positions in the whole band."""
         busiest = max(
@@ -107,6 +113,14 @@ def _arrangement(band: Band, around: Surroundings, setting: Setting) -> Arrangem
     if setting.mapping.has_one_row or not is_chain(band, around):
         return _holding(together, setting)
     return _diagonal(band, around)
+
+
+def parted(band: Band, around: Surroundings, setting: Setting) -> Arrangement | None:
+    """Return the arrangement in which every statement has all members for itself, if it may."""
+    if len(band.statements) == 1:
+        return _holding(_together(band, around, (), setting), setting)
+    found = _apart(band, around, (), setting)
+    return None if found is None else _holding(found, setting)
 
 
 def arranged(band: Band, chosen: Arrangement, setting: Setting) -> Band:

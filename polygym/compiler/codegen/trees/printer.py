@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, annotation_text
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, Tree
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Member, Sequence, Tree
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.schedule import Schedule
 
@@ -34,7 +34,7 @@ def _lines(tree: Tree, scop: Scop, schedule: Schedule, indent: str) -> Iterator[
             return
         case Sequence(branches):
             for branch in branches:
-                yield f"{indent}- {', '.join(branch.statements)}"
+                yield f"{indent}- {', '.join(branch.statements)}{_tiles(branch)}"
                 yield from _lines(branch.child, scop, schedule, f"{indent}  ")
         case Band(statements, members, child):
             for member in members:
@@ -53,6 +53,14 @@ def _value(member: Member, place: int, iterators: tuple[str, ...], schedule: Sch
         for part in member.parts
         for text in (part.rows[place].text(iterators, schedule.parameters),)
     )
+
+
+def _tiles(branch: Branch) -> str:
+    """Return for which tiles a branch is, ``t0`` being the number of the first loop over tiles."""
+    if branch.where is None:
+        return ""
+    names = {part: f"t{place}" for place, part in enumerate(branch.where.numbers)}
+    return f"   where {branch.where.text(names.__getitem__)}"
 
 
 def _said(member: Member) -> str:

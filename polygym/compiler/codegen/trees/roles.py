@@ -8,7 +8,14 @@ loops:
 * *held*: a member, not the vector, with which statements keep writing the same element. It runs
   innermost, and the element stays in a register;
 * *jammed*: another coincident member, with which some read stays where it is: its iterations share
-  that read, and are independent chains of operations.
+  that read, and are independent chains of operations. Around an element that is held, and where
+  there is no such member, it may be one that is not coincident, of a single statement, if its
+  iterations need the same vectors.
+
+That last case is a block of a permutable band: with copies c of member i, held member k and other
+members o, the order (o, i, k) becomes (o, ⌊i/c⌋, k, i), that of tiles of c by one, and δ ≥ 0 on
+every member is all that tiles need. In B[i][j] += A[k][i] * B[k][j] with k > i, say, the vectors
+B[k][j] serve eight rows i, though row k is changed later on.
 
     members in the schedule's order:  others, jammed, vector, held
     without a held member:            others, jammed, vector
@@ -25,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polygym.compiler.codegen.trees.moves import Move, Moves
+from polygym.compiler.codegen.trees.moves import Move, Moves, shares_vectors
 from polygym.compiler.codegen.trees.tree import Member
 
 Table = Sequence[Mapping[str, Moves]]
@@ -65,6 +72,12 @@ def roles(members: Sequence[Member], table: Table, *, has_vectors: bool, registe
             return Roles(None, None, None)
         return Roles(None, waiting[-1], free[-1])
     useful = [place for place in free if held is not None or _shares(table[place])]
+    if not useful and vector is not None and held is not None:
+        useful = [
+            place
+            for place in range(count)
+            if place not in (vector, held) and _needs_same_vectors(table[place], table[vector])
+        ]
     return Roles(vector, held, useful[-1] if useful else None)
 
 
@@ -94,6 +107,14 @@ def _held(count: int, table: Table, vector: int | None) -> int | None:
         if same >= max(most, 1):
             best, most = place, same
     return best
+
+
+def _needs_same_vectors(rows: Mapping[str, Moves], columns: Mapping[str, Moves]) -> bool:
+    """Whether there is one statement, and the iterations of a loop need the same vectors of it."""
+    return len(rows) == 1 and all(
+        moves.write is not Move.SAME and shares_vectors(moves, columns[name])
+        for name, moves in rows.items()
+    )
 
 
 def _shares(moves: Mapping[str, Moves]) -> bool:

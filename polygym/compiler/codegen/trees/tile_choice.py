@@ -13,14 +13,16 @@ from polygym.compiler.codegen.trees.reduction import Reduction
 from polygym.compiler.codegen.trees.setting import Setting
 from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.tree import Band
-from polygym.compiler.codegen.trees.trips import lengths
+from polygym.compiler.codegen.trees.trips import length, lengths
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.innermost import equations, independent
 
 SINKING = 64
 """The default size of the tiles of a band whose points move elsewhere."""
 _SWEEP = 512
+_FREE, _LEAST_FREE = 64, 16
 _COPIES = 8
+_LONGEST = 2048
 
 
 def sizes_of_points(
@@ -33,6 +35,8 @@ def sizes_of_points(
     """Return the tile sizes of a band below which there are no more loops; 1 leaves one whole."""
     mapping, members, chosen = setting.mapping, band.members, arrangement.roles
     sizes = mapping.tile_for(len(members))
+    if sizes is None and arrangement.swept is not None:
+        sizes = _swept(band, arrangement.swept, around, setting)
     if sizes is None:
         sizes = tile_sizes(
             members,
@@ -58,6 +62,47 @@ def sizes_of_points(
         size = _SWEEP if first == chosen.vector else SINKING
         return tuple(size if place == first else 1 for place in range(len(members)))
     return sizes
+
+
+def _swept(
+    band: Band, swept: int, around: Surroundings, setting: Setting
+) -> tuple[int, ...] | None:
+    """Return the tile sizes of rows that run through memory: as long as threads leave them.
+
+    What is added up along a part of a row stays near meanwhile, so there is an end to it.
+    """
+    mapping, member = setting.mapping, band.members[swept]
+    if setting.sizes is None:
+        return None
+    others = (one.coincident for place, one in enumerate(band.members) if place != swept)
+    alone = not (around.parallel or any(others))
+    names, parameters = band.statements, around.parameters
+    long = length(setting.scop, names, member, parameters, setting.sizes)
+    share = -(-long // (2 * mapping.threads)) if alone and mapping.shares else long
+    size = min(_LONGEST, max(SINKING, -(-share // _COPIES) * _COPIES))
+    return tuple(size if place == swept else 1 for place in range(len(band.members)))
+
+
+def sizes_with_free(
+    band: Band,
+    arrangement: Arrangement,
+    tiled: tuple[int, ...],
+    around: Surroundings,
+    setting: Setting,
+) -> tuple[int, ...]:
+    """Return the tile sizes of a band of which some tiles may hold nothing that waits but sums.
+
+    All are the same, so that few tiles are on a diagonal, where they wait; and there are eight
+    along each loop, unless that makes them too small.
+    """
+    count, names = len(band.members), band.statements
+    sizes = setting.mapping.tile_for(count)
+    if sizes is None:
+        assert setting.sizes is not None
+        found = lengths(setting.scop, names, band.members, around.parameters, setting.sizes)
+        eighth = max(found) // 8 // _LEAST_FREE * _LEAST_FREE
+        sizes = (max(2 * _LEAST_FREE, min(_FREE, eighth)),) * count
+    return _fresh(band, sizes, tiled, around, setting.scop)
 
 
 def sizes_of_free(found: Reduction, mapping: Mapping, *, parallel: bool) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.schedule import Row
 
 
@@ -69,10 +70,14 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One group of statements in a sequence and what happens to it."""
+    """One group of statements in a sequence and what happens to it.
+
+    With ``where`` it is for the instances in some tiles alone, and another branch for the others.
+    """
 
     statements: tuple[str, ...]
     child: Tree
+    where: Where | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,9 @@ class Sequence:
 
     def rebuilt(self, change: Callable[[Branch], Tree]) -> Sequence:
         """Return the same groups with what becomes of what happens to each."""
-        return Sequence(tuple(Branch(one.statements, change(one)) for one in self.branches))
+        return Sequence(
+            tuple(Branch(one.statements, change(one), one.where) for one in self.branches)
+        )
 
 
 Tree: TypeAlias = Leaf | Band | Sequence
@@ -131,7 +138,10 @@ def depth(tree: Tree) -> int:
 def paths(
     tree: Tree, statements: tuple[str, ...], around: tuple[tuple[Member, ...], ...] | None = None
 ) -> Iterator[tuple[str, tuple[Member, ...]]]:
-    """Yield every statement with the loops around it, outermost first; ``around`` are known."""
+    """Yield every statement with the loops around it, outermost first; ``around`` are known.
+
+    One that is in several branches comes once for each, last for the tiles that nothing holds up.
+    """
     outer = around or ((),) * len(statements)
     match tree:
         case Leaf():
@@ -157,18 +167,26 @@ def _of_one(member: Member, place: int) -> Member:
     return Member(parts, member.coincident, member.annotation)
 
 
-def path(tree: Tree, statement: str) -> tuple[Member, ...]:
-    """Return the loops around a statement, outermost first."""
+def path(tree: Tree, statement: str, place: int | None = None) -> tuple[Member, ...]:
+    """Return the loops around a statement, outermost first.
+
+    Where branches are for some tiles alone, it is that with number ``place``, or else the first.
+    """
     match tree:
         case Leaf():
             return ()
         case Band(statements, members, child):
-            place = statements.index(statement)
-            own = tuple(_of_one(member, place) for member in members)
-            return own + path(child, statement)
+            position = statements.index(statement)
+            own = tuple(_of_one(member, position) for member in members)
+            return own + path(child, statement, place)
         case Sequence(branches):
-            below = next(branch for branch in branches if statement in branch.statements)
-            return path(below.child, statement)
+            below = next(
+                branch
+                for number, branch in enumerate(branches)
+                if statement in branch.statements
+                and (branch.where is None or place in (None, number))
+            )
+            return path(below.child, statement, place)
 
 
 def without_annotations(tree: Tree) -> Tree:

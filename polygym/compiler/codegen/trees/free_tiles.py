@@ -1,0 +1,261 @@
+"""Tiles in which nothing is waited for but terms of one sum: they have loops of their own.
+
+In a factorisation of a matrix no loop is coincident, since what is computed is used further on. But
+most tiles use only what other tiles have computed::
+
+    for i, j: for k < j: S: A[i][j] -= A[i][k] * A[j][k];  T: A[i][j] /= A[j][j]      (j < i)
+
+    Band(⌊i/32⌋, ⌊j/32⌋, ⌊k/32⌋) → Band(i, j, k) → {S, T}
+        →   Band(⌊i/32⌋, ⌊j/32⌋, ⌊k/32⌋) → Sequence{ where ⌊k/32⌋ < ⌊j/32⌋: S: Band(i, j, k: held)
+                                                      else: Band(i, j, k) → {S, T} }
+
+In a tile (a, b, c) with c < b the reads A[i][k] and A[j][k] are of columns in c, and what is
+written is in columns of b: only S at (i, j) waits, for S at the same (i, j) and a smaller k. So
+there i and j are coincident, and S is a product: vectors, copies, its element in a register.
+
+*Which tiles.* A pair (s, t) that no loop around orders *holds up* its tile if both ends are in it,
+unless it is one of a sum: s and t of one statement, δ = 0 on all members but the one along which
+that statement keeps writing one element. With N the map from instances to the numbers of their
+tiles, the tiles are
+
+    F = N(all instances) - { N(s) : (s, t) holds up, N(s) = N(t) }.
+
+What is held up is taken too large where isl's sets would need more variables; then fewer tiles are
+free. In the example S(i, j, k) → S(i, j', j) has the tiles (a, b, c) and (a, b', b): where they are
+one, b = c.
+
+Side conditions: none beyond those of tiles. An instance is in one tile, so whatever runs there may
+run in any order that the pairs inside allow, and for the tiles of F those are the pairs of sums.
+Nothing that a tile of F reads, other than its own elements, is written in it; so reads may be
+turned there that could not be anywhere else (codegen/loops/tile_plan.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
+from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.points import Arrangement, parted
+from polygym.compiler.codegen.trees.roles import roles
+from polygym.compiler.codegen.trees.setting import Setting
+from polygym.compiler.codegen.trees.surroundings import Surroundings
+from polygym.compiler.codegen.trees.tree import (
+    Band,
+    Branch,
+    Leaf,
+    Member,
+    Part,
+    Sequence,
+    Tree,
+    restricted,
+)
+from polygym.compiler.codegen.trees.where import Inequality, Where
+from polygym.compiler.ir.scop import Scop
+from polygym.compiler.poly.distance import Pairs
+from polygym.compiler.poly.isl_numbers import coefficients, constant
+
+_MOST_CONDITIONS = 4
+
+
+@dataclass(frozen=True)
+class FreeTiles:
+    """The ``band`` of those statements that run in free tiles, and what they do there.
+
+    ``where`` says which tiles these are, whose ``numbers`` are those of all statements around.
+    """
+
+    band: Band
+    numbers: tuple[Part, ...]
+    where: Where
+    arrangement: Arrangement
+    setting: Setting
+
+
+def may_have_free_tiles(band: Band, around: Surroundings, setting: Setting) -> bool:
+    """Whether a statement of a band would be a product if its sum were all there is to wait for."""
+    if setting.sizes is None or len(band.members) < 3 or not setting.mapping.registers:
+        return False
+    if any(member.coincident for member in band.members) or not setting.has_vectors:
+        return False
+    return any(product for _, product in _sums(band, around, _turning(setting)).values())
+
+
+def free_tiles(
+    band: Band, level: tuple[Member, ...], around: Surroundings, setting: Setting
+) -> FreeTiles | None:
+    """Return what is done in the free tiles of a band; None where there are none of use.
+
+    ``level`` are the loops over tiles right around its points.
+    """
+    numbers = tuple(dict.fromkeys(part for member in level for part in member.parts))
+    setting = _turning(setting)
+    sums = {name: held for name, (held, _) in _sums(band, around, setting).items()}
+    if not numbers or setting.sizes is None:
+        return None
+    tiles = _Tiles(setting.scop, band, numbers, around.parameters, setting.sizes)
+    inside = {name: tiles.of(name) for name in band.statements}
+    free = isl.Set.empty(tiles.space)
+    for name in sums:
+        free = free.union(inside[name])
+    for pair in around.pairs:
+        free = free.subtract(tiles.held_up(pair, sums, around)).coalesce()
+        if free.is_empty():
+            return None
+    conditions = _conditions(free, inside)
+    if conditions is None:
+        return None
+    there = isl.Set(tiles.where_text(conditions))
+    names = tuple(n for n in band.statements if not inside[n].is_disjoint(there))
+    places = [band.statements.index(name) for name in names]
+    own = tuple(Part(tuple(one.rows[k] for k in places), one.size) for one in numbers)
+    members = tuple(restricted(one, band.statements, names) for one in band.members)
+    child: Tree = Leaf()
+    if len(names) > 1:
+        child = Sequence(tuple(Branch((name,), Leaf()) for name in names))
+    pairs = tuple(tiles.sum_pairs(pair, sums, around) for pair in around.pairs)
+    below = replace(
+        around, pairs=tuple(one for one in pairs if not one.is_empty), parallel=True
+    ).within(names)
+    alone = Band(names, below.reviewed(members, names), child)
+    found = parted(alone, below, setting)
+    if found is None or not any(one.roles.is_product and one.held for one in found.groups):
+        return None
+    return FreeTiles(alone, numbers, Where(own, conditions), found, setting)
+
+
+def _turning(setting: Setting) -> Setting:
+    """Return the setting of tiles in which nothing that is read is written."""
+    if setting.packing is None:
+        return setting
+    return replace(setting, packing=replace(setting.packing, is_steady=True))
+
+
+def _sums(band: Band, around: Surroundings, setting: Setting) -> dict[str, tuple[int, bool]]:
+    """Return the member along which a statement adds up, and whether it would be a product."""
+    found: dict[str, tuple[int, bool]] = {}
+    for name in band.statements:
+        if not setting.scop.statement(name).own_reads:
+            continue
+        members = tuple(
+            replace(restricted(one, band.statements, (name,)), coincident=True)
+            for one in band.members
+        )
+        moves = setting.moves((name,), around.rows, members)
+        held = [place for place, row in enumerate(moves) if row[name].write is Move.SAME]
+        if not held:
+            continue
+        chosen = roles(members, moves, has_vectors=True, registers=True)
+        found[name] = held[-1], chosen.is_product and chosen.held == held[-1]
+    return found
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """The numbers of tiles of a band, as isl's maps and sets, at known sizes."""
+
+    scop: Scop
+    band: Band
+    numbers: tuple[Part, ...]
+    parameters: tuple[str, ...]
+    sizes: Sizes
+
+    @property
+    def space(self) -> isl.Space:
+        """The space of the numbers."""
+        return isl.Set(f"{{ [{', '.join(f't{k}' for k in range(len(self.numbers)))}] }}").space
+
+    def of(self, name: str) -> isl.Set:
+        """Return the tiles with an instance of a statement, or a few more."""
+        statement = self.scop.statement(name)
+        place = self.band.statements.index(name)
+        own = [f"i{k}" for k in range(statement.depth)]
+        numbers = isl.Map(f"{{ [{', '.join(own)}] -> [{self._texts(place, own)}] }}")
+        points = at_sizes(isl.Set(statement.domain), self.sizes).reset_tuple_id()
+        return _simple(points.apply(numbers))
+
+    def held_up(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> isl.Set:
+        """Return the tiles that a pair of instances holds up, or a few more."""
+        points = pair.points
+        alike = self._of_a_sum(pair, sums, around)
+        if alike is not None:
+            points = points.subtract(alike.points)
+        numbers = at_sizes(points, self.sizes).apply(self._both(pair))
+        count = len(self.numbers)
+        for place in range(count):
+            numbers = numbers.equate(isl.dim_type.set, place, isl.dim_type.set, count + place)
+        return _simple(numbers.project_out(isl.dim_type.set, count, count))
+
+    def sum_pairs(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> Pairs:
+        """Return what is left of a pair in free tiles: what belongs to a sum."""
+        alike = self._of_a_sum(pair, sums, around)
+        if alike is not None:
+            return alike
+        return Pairs(pair.dependence, isl.Set.empty(pair.points.get_space()))
+
+    def where_text(self, conditions: tuple[tuple[Inequality, ...], ...]) -> str:
+        """Return the tiles of some conditions as isl's text."""
+        names = {part: f"t{place}" for place, part in enumerate(self.numbers)}
+        found = Where(self.numbers, conditions).text(names.__getitem__)
+        return f"{{ [{', '.join(names.values())}] : {found} }}"
+
+    def _of_a_sum(self, pair: Pairs, sums: dict[str, int], around: Surroundings) -> Pairs | None:
+        """Return those pairs that are of one sum."""
+        name = pair.dependence.source
+        if name != pair.dependence.sink or name not in sums:
+            return None
+        place = self.band.statements.index(name)
+        for number, member in enumerate(self.band.members):
+            if number != sums[name]:
+                row = member.rows[place]
+                pair = pair.untouched_by(pair.distance(row, row, around.parameters))
+        return pair
+
+    def _both(self, pair: Pairs) -> isl.Map:
+        """Return the map from pairs to the numbers of the source's tile and the sink's."""
+        ends = (pair.dependence.source, pair.dependence.sink)
+        names, texts = [], []
+        for end, letter in zip(ends, "st", strict=True):
+            own = [f"{letter}{k}" for k in range(self.scop.statement(end).depth)]
+            names += own
+            texts.append(self._texts(self.band.statements.index(end), own))
+        return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(texts)}] }}")
+
+    def _texts(self, place: int, iterators: list[str]) -> str:
+        """Return the numbers of the tiles of a statement's instances."""
+        rows = [
+            (row_at_sizes(part.rows[place], self.parameters, self.sizes), part.size)
+            for part in self.numbers
+        ]
+        return ", ".join(
+            f"floor(({row.text(iterators, self.parameters)})/{size})" for row, size in rows
+        )
+
+
+def _simple(tiles: isl.Set) -> isl.Set:
+    """Return a set without variables of its own, as large or larger."""
+    return tiles.remove_divs().coalesce()
+
+
+def _conditions(
+    free: isl.Set, inside: dict[str, isl.Set]
+) -> tuple[tuple[Inequality, ...], ...] | None:
+    """Return what tells free tiles from the others with instances; None where that is much."""
+    every = isl.Set.empty(free.get_space())
+    for tiles in inside.values():
+        every = every.union(tiles)
+    free = free.gist(every.convex_hull()).coalesce()
+    if free.n_basic_set() > _MOST_CONDITIONS:
+        return None
+    found = []
+    for piece in free.get_basic_sets():
+        every_one: list[Inequality] = []
+        for constraint in piece.get_constraints():
+            factors = coefficients(constraint, isl.dim_type.set)
+            every_one.append((factors, constant(constraint)))
+            if constraint.is_equality():
+                every_one.append((tuple(-one for one in factors), -constant(constraint)))
+        found.append(tuple(every_one))
+    return tuple(found) if all(found) else None
