@@ -19,6 +19,7 @@ from polygym.errors import InputError
 from polygym.rewrite.term import Term
 from polygym.search.planning import Plan, ValueFunction
 from polygym.search.planning.astar import astar
+from polygym.search.planning.memory import collecting_rarely
 from polygym.terms.cost import StaticCost
 from polygym.terms.parts import Part, PartCost, parts_of
 from polygym.terms.rewriter import Rewriter, Step
@@ -122,4 +123,5 @@ def by_parts(
 
     A way has ``plan.horizon`` steps at most in each part; ``plan.states`` are looked at in all.
     """
-    return _Search(rules, plan, value, most).run(root)
+    with collecting_rarely():
+        return _Search(rules, plan, value, most).run(root)

@@ -93,15 +93,16 @@ def _expand(
     known = seen.children.get(number)
     if known is None:
         found: list[int] = []
+        key, numbers, budgets = seen.system.key, seen.numbers, seen.left
         for step, state in enumerate(seen.system.successors(seen.states[number])):
-            other = seen.number_of(state)
+            other = numbers.get(key(state))
             if other is None:
-                if len(seen.states) >= most:
+                if len(budgets) >= most:
                     seen.children[number] = tuple(found)
                     return False
                 other = seen.add(state, left, number, step)
                 new.append(other)
-            elif seen.left[other] < left:
+            elif budgets[other] < left:
                 seen.reach(other, left, number, step)
                 again.append(other)
             found.append(other)
