@@ -2,8 +2,9 @@
 
 Searches take a value function where they can use one; :class:`~polygym.terms.fusion.Expecting` is
 what they take if nothing else is said. Beside those of :mod:`polygym.search.planning` there is one
-for large terms, by their parts (:mod:`polygym.terms.piecewise`). Several sets of rules are phases: what the search finds with
-the first is where it begins with the second, as the paper has it for linear algebra.
+for large terms, by their parts (:mod:`polygym.terms.piecewise`). Several sets of rules are phases:
+what the search finds with the first is where it begins with the second, as the paper has it for
+linear algebra.
 """
 
 from __future__ import annotations

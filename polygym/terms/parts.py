@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polygym.rewrite.term import Term, term
 from polygym.terms.cost import StaticCost
@@ -63,8 +64,9 @@ class PartCost(StaticCost):
 
 
 def parts_of(root: Term, most: int) -> Iterator[Part]:
-    """Yield parts of a term, of not much more than so many nodes: pairs, those that meet lowest
-    first, then pieces, from the left and from below.
+    """Yield parts of a term, of not much more than so many nodes: pairs, then pieces.
+
+    Pairs that meet lowest come first, pieces from the left and from below.
     """
     if facts(root).nodes > _LARGEST:
         return
@@ -146,8 +148,9 @@ class _Cutting:
 
 
 def _leaves(one: Term, binders: int) -> list[Term]:
-    """Return the variables in a node that the innermost binders around it bind, as often as they
-    are there, three times at most each.
+    """Return the variables in a node that so many binders around it bind.
+
+    Each as often as it is there, but three times at most.
     """
     found: list[Term] = []
     stack = [(one, 0)]
@@ -201,7 +204,7 @@ def _pairs(root: Term, most: int) -> list[tuple[Place, frozenset[Place]]]:
     """
     found: list[tuple[Place, frozenset[Place]]] = []
     for places in _repeated(root).values():
-        for one, other in zip(places, places[1:], strict=False):
+        for one, other in pairwise(places):
             meet = common_length(one, other)
             ways = {way[:length] for way in (one, other) for length in range(meet, len(way) + 1)}
             if len(ways) <= most:

@@ -6,8 +6,13 @@ most of what can be saved is saved in one place: so parts (:mod:`polygym.terms.p
 by A* one by one, each as if there were nothing else; a way that saves something is gone in the
 whole term, which has other parts then. Parts in which nothing was found are not searched again.
 
+Pairs are searched by the rules of binding alone, and what is expected of them is counted
+(:mod:`polygym.terms.sharing`): there is nothing else to be found. Pieces are searched by all rules
+under the value function that is given, which has to know of terms of their size alone.
+
 First little is tried everywhere, then four times as much, and so on until all states are used:
-whenever it is stopped, what has been found is the best until then.
+whenever it is stopped, what has been found is the best until then. Pairs have four times as much as
+pieces, since of what they promise more comes true.
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from polygym.terms.parts import Part, PartCost, parts_of
 from polygym.terms.rewriter import Rewriter, Step
 from polygym.terms.rules.pattern import Let
 from polygym.terms.rules.rule import Binding, Lifting, Rewriting, Rule
+from polygym.terms.sharing import Sharing
 from polygym.terms.system import TermSystem
 
 __all__ = ["Piecewise", "by_parts"]
@@ -69,22 +75,24 @@ class _Search:
         """Whether a part was found that something could be saved in, which was done."""
         for part in parts_of(at.term, self._most):
             key = (part.is_pair, part.shown, *part.holes.values())
-            if self._failed.get(key, 0) >= effort:
+            most = effort * _MORE if part.is_pair else effort
+            if self._failed.get(key, 0) >= most:
                 continue
             if at.looked_at >= self._plan.states:
                 return False
-            if self._searched(at, part, effort):
+            if self._searched(at, part, most):
                 return True
-            self._failed[key] = effort
+            self._failed[key] = most
         return False
 
     def _searched(self, at: Piecewise, part: Part, effort: int) -> bool:
-        rewriter = self._binding if part.is_pair else self._rewriter
-        system = TermSystem(cost=PartCost(part.holes), rewriter=rewriter)
-        states = min(effort, self._plan.states - at.looked_at)
-        batch = _BATCH if part.is_pair else self._plan.batch
-        plan = replace(self._plan, states=max(1, states), batch=batch)
-        seen, _ = astar(system, part.shown, plan, self._value, is_eager=part.is_pair)
+        cost = PartCost(part.holes)
+        states = max(1, min(effort, self._plan.states - at.looked_at))
+        plan, rewriter, value = replace(self._plan, states=states), self._rewriter, self._value
+        if part.is_pair:
+            plan, rewriter, value = replace(plan, batch=_BATCH), self._binding, Sharing(cost)
+        system = TermSystem(cost=cost, rewriter=rewriter)
+        seen, _ = astar(system, part.shown, plan, value, is_eager=part.is_pair)
         at.looked_at += len(seen.states)
         at.searches += 1
         if seen.costs[seen.best] > seen.costs[0] - _LEAST:

@@ -2,7 +2,8 @@
 
 What is bound has the number of binders between, so one and the same thing is written differently
 at two places, and two things alike. Here every variable has the name of its binder's place instead:
-parts are the same term if they are the same thing.
+parts are the same term if they are the same thing. What is bound outside of the term has the number
+that it has there.
 
     >>> from polygym.terms.language.reading import parse_program
     >>> root = parse_program("(add (let (a x) (log a)) (let (b y) (log b)))").body
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import binds, facts, index_of
+from polygym.terms.language.substitution import renumbered
 from polygym.terms.rewriter import Place
 
 __all__ = ["by_binders", "common_length"]
@@ -34,13 +36,15 @@ def by_binders(root: Term) -> dict[Place, Term]:
             stack.append((one.children[at], (*place, at), inner))
     named: dict[Place, Term] = {place: one for one, place, _ in nodes}
     for one, place, scope in reversed(nodes):
-        if not scope or not facts(one).free & ((1 << len(scope)) - 1):
+        if not scope or not facts(one).free:
             continue
         if one.children:
             below = [named[*place, at] for at in range(len(one.children))]
             named[place] = term(one.head, *below)
         else:
-            named[place] = scope[-1 - index_of(one)]
+            index = index_of(one)
+            within = index < len(scope)
+            named[place] = scope[-1 - index] if within else renumbered(one, index - len(scope))
     return named
 
 

@@ -68,6 +68,13 @@ def test_what_is_under_other_binders_is_a_pair() -> None:
     assert [saved for saved, _ in shares(root, StaticCost())] == [pytest.approx(3.9)]
 
 
+def test_what_is_bound_outside_is_the_same_under_binders() -> None:
+    inner = body("(let (a x) (add (log a) (let (b y) (mul (log a) b))))").children[1]
+    named = by_binders(inner)
+    assert named[0,] is named[1, 1, 0]
+    assert [saved for saved, _ in shares(inner, StaticCost())] == [pytest.approx(3.9)]
+
+
 def test_names_of_holes_are_new() -> None:
     one = pairs(body(FAR.replace(" x)", " hole0)")))[0]
     assert sorted(free_variables(one.shown)) == ["hole_0", "hole_1", "y"]

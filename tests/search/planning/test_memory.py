@@ -20,6 +20,8 @@ def as_usual() -> Iterator[None]:
 
 
 class Counting:
+    """A chain of numbers, and how often the collector was to look as they were made."""
+
     def __init__(self) -> None:
         self.seen: set[int] = set()
 
