@@ -165,18 +165,17 @@ def _restore(model: ValueModel, checkpoint: Path) -> None:
         InputError: the checkpoint is of another network.
     """
     kept, trainer = Weights.load(checkpoint), model.trainer
+    mean = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
     present = {
         name.removeprefix(_PRESENT): torch.from_numpy(one.copy())
         for name, one in kept.more.items()
         if name.startswith(_PRESENT)
     }
     try:
-        trainer.network.load_state_dict(present)
+        trainer.network.load_state_dict(present or mean)  # of a training that is over, the mean
     except RuntimeError as error:
         raise InputError(f"{checkpoint}: expected the network that is trained: {error}") from None
-    trainer.average = {
-        name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()
-    }
+    trainer.average = mean
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, value in kept.more.items():
         if name.startswith(_ADAM):
