@@ -297,7 +297,7 @@ def _compared(found: dict[str, Any]) -> list[str]:
     lines.append(
         "Rules `simple`, 10 steps and 5,000 terms for A*; the rules of arithmetic, 600 nodes and "
         "30 seconds for the e-graph. Sums of costs; on how many expressions which of the two finds "
-        "less; seconds are medians."
+        "less; seconds are medians, by the clock on a busy machine."
     )
     lines += ["", "| expressions | how many | at first | A* | e-graph | A* less | alike |"]
     lines[-1] += " e-graph less | A*, s | e-graph, s |"

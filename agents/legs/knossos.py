@@ -24,7 +24,7 @@ from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.search.planning import explore
 from polygym.terms.language.printing import text_of
-from polygym.terms.learning.network import Shape, plain
+from polygym.terms.learning.network import Shape
 from polygym.terms.learning.training import Teaching, Trainer
 from polygym.terms.learning.weights import Arrays, Weights
 from polygym.terms.rules.sets import rules_named
@@ -33,7 +33,7 @@ from polygym.terms.system import TermSystem
 if TYPE_CHECKING:
     from agents.experiments import Experiment
 
-_ADAM = "adam/"
+_ADAM, _PRESENT = "adam/", "present/"
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class ValueModel:
     def save(self, path: Path) -> None:
         """Write the weights, and as long as the training goes on, what goes with them."""
         more = _going_on(self.trainer) if self._goes_on else {}
-        Weights(plain(self.trainer.network), self._card(), more).save(path)
+        Weights(self.trainer.averaged, self._card(), more).save(path)
 
     @property
     def _goes_on(self) -> bool:
@@ -142,17 +142,20 @@ def _teaching(experiment: Experiment, seed: int) -> Teaching:
         kept=options.kept,
         memory=options.memory,
         updates=options.updates,
+        averaging=options.averaging,
         seed=seed,
     )
 
 
 def _going_on(trainer: Trainer) -> Arrays:
     """Return what the next epoch depends on beside the weights."""
-    return {
+    own = {f"{_PRESENT}{name}": one.numpy() for name, one in trainer.network.state_dict().items()}
+    held = {
         f"{_ADAM}{number}/{name}": value.numpy()
         for number, held in trainer.optimizer.state_dict()["state"].items()
         for name, value in held.items()
     }
+    return {**own, **held}
 
 
 def _restore(model: ValueModel, checkpoint: Path) -> None:
@@ -162,15 +165,22 @@ def _restore(model: ValueModel, checkpoint: Path) -> None:
         InputError: the checkpoint is of another network.
     """
     kept, trainer = Weights.load(checkpoint), model.trainer
-    weights = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
+    mean = {name: torch.from_numpy(one.copy()) for name, one in kept.network.weights.items()}
+    present = {
+        name.removeprefix(_PRESENT): torch.from_numpy(one.copy())
+        for name, one in kept.more.items()
+        if name.startswith(_PRESENT)
+    }
     try:
-        trainer.network.load_state_dict(weights)
+        trainer.network.load_state_dict(present or mean)  # of a training that is over, the mean
     except RuntimeError as error:
         raise InputError(f"{checkpoint}: expected the network that is trained: {error}") from None
+    trainer.average = mean
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, value in kept.more.items():
-        number, _, word = name.removeprefix(_ADAM).partition("/")
-        state.setdefault(int(number), {})[word] = torch.from_numpy(value.copy())
+        if name.startswith(_ADAM):
+            number, _, word = name.removeprefix(_ADAM).partition("/")
+            state.setdefault(int(number), {})[word] = torch.from_numpy(value.copy())
     groups = trainer.optimizer.state_dict()["param_groups"]
     trainer.optimizer.load_state_dict({"state": state, "param_groups": groups})
     trainer.number, model.seconds = int(kept.card.notes["epochs"]), kept.card.seconds

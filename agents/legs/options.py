@@ -87,6 +87,7 @@ class KnossosOptions:
     kept: int = 1000
     memory: int = 36
     updates: int = 64
+    averaging: float = 0.998
     evaluation_search: str = "astar"
     evaluation_states: int = 5000
 
@@ -94,6 +95,7 @@ class KnossosOptions:
         """Refuse numbers that make no sense."""
         _expect("learning_rate", self.learning_rate, more_than=0)
         _expect("rounds", self.rounds, least=0)
+        _expect("averaging", self.averaging, least=0, most=1)
         for name in (
             "batch_size", "expressions", "states", "search_batch", "kept", "memory", "updates",
             "evaluation_states",

@@ -8,7 +8,8 @@
 ``language`` has text, types, values and what a term computes; ``cost`` says what it costs; the
 ``library`` has expressions and programs. Rewriting: ``rules`` are tables, the ``rewriter`` finds
 all rewrites of a term, ``system`` has the searches of :mod:`polygym.search.planning` take terms,
-and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned.
+and ``sharing``, ``fusion`` and ``directed`` are what they expect if nothing was learned. Large
+terms are searched ``piecewise``, by ``parts`` that are cut out; ``places`` says what stands where.
 ``optimize`` makes a ``derivation``, which can be followed again; ``envs`` has this as an
 environment. ``learning`` has value functions that learn and names for all of these;
 ``saturation`` is another way to the same, by an e-graph, with records of its own (``saturated``).

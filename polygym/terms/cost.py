@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import Final, Protocol
 
 from polygym.rewrite.term import Term, remembered
 from polygym.terms.language.nodes import facts
@@ -53,6 +53,11 @@ OF_OPERATORS: Mapping[str, float] = MappingProxyType(
 )
 _OF_LOOPS = ("build", "sumbuild")
 _BY_PARTS = ("add", "sub", "mul", "neg", "sum")
+
+
+_OF_TWO: Final = frozenset(
+    ("add", "sub", "mul", "div", "let", "index", "max", "min", "pow", "gt", "lt", "eq")
+)
 
 
 class Cost(Protocol):
@@ -93,10 +98,15 @@ class StaticCost:
         return remembered(root, self._known, self._of)
 
     def _of(self, one: Term) -> float:
-        parts = [self._known[child] for child in one.children]
+        known, head, children = self._known, one.head, one.children
+        if len(children) == 2 and head in _OF_TWO:
+            left, right = children
+            below = known[left] + known[right]
+            if head in _BY_PARTS and facts(one).type is not FLOAT:
+                return below + operator_cost(one)
+            return below + OF_OPERATORS[head]
+        parts = [known[child] for child in children]
         own = operator_cost(one)
-        if len(parts) == 2 and one.head not in _OF_LOOPS:
-            return own + parts[0] + parts[1]
         if one.head == "if":
             return own + parts[0] + max(parts[1:]) + _OTHER_ARM * min(parts[1:])
         if one.head in _OF_LOOPS:

@@ -86,6 +86,7 @@ class Rewriter:
         self._work: dict[str, Work] = {
             rule.name: compiled(rule) for several in self._by_head.values() for rule in several
         }
+        self._ruled = frozenset(self.rules)
         self._by_children: dict[tuple[object, ...], tuple[Rewriting | Selection, ...]] = {}
         self._own: dict[Term, tuple[tuple[Rewriting | Selection, Term], ...]] = {}
         self._links: dict[Term, tuple[tuple[tuple[Rule, Term], ...], ...]] = {}
@@ -202,6 +203,8 @@ class Rewriter:
                 raise InputError(f"{step}: expected a part of the term, found all of it")
             work = bound_at if isinstance(rule, Binding) else lifted_at
             made, place = work(path[-2], place[-1]), place[:-1]
+        elif rule in self._ruled:
+            made = next((result for own, result in self._at(path[-1]) if own is rule), None)
         else:
             made = applied(rule, path[-1])
         if made is None:

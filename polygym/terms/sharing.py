@@ -23,6 +23,7 @@ from polygym.rewrite.term import Term, postorder
 from polygym.search.planning.protocol import Values
 from polygym.terms.cost import ELEMENTS, LET, Cost, StaticCost, operator_cost
 from polygym.terms.language.nodes import facts
+from polygym.terms.places import by_binders
 
 __all__ = ["Sharing", "shared_cost", "shares"]
 
@@ -61,14 +62,18 @@ def shares(root: Term, cost: Cost) -> list[tuple[float, int]]:
     if facts(root).nodes > _LARGEST:
         return []
     counts: dict[Term, int] = {}
+    origin: dict[Term, Term] = {}
     found: dict[Term, list[tuple[tuple[int, ...], bool]]] = {}
     stack: list[tuple[Term, tuple[int, ...], bool]] = [(root, (), False)]
-    for one in _written_out(root):
-        counts[one] = counts.get(one, 0) + 1
+    named = by_binders(root)
+    for one in named.values():
+        if one.children:
+            counts[one] = counts.get(one, 0) + 1
     while stack:
         one, place, is_bound = stack.pop()
-        if counts[one] > 1 and one.head != "tuple":
-            found.setdefault(one, []).append((place, is_bound))
+        if counts[same := named[place]] > 1 and one.head != "tuple":
+            origin[same] = one
+            found.setdefault(same, []).append((place, is_bound))
             continue
         for at, child in enumerate(one.children):
             if child.children:
@@ -78,7 +83,7 @@ def shares(root: Term, cost: Cost) -> list[tuple[float, int]]:
         if len(places) < 2:
             continue
         lets = sum(is_bound for _, is_bound in places)
-        saved = (len(places) - 1) * cost(one) - LET * (1 - lets)
+        saved = (len(places) - 1) * cost(origin[one]) - LET * (1 - lets)
         if saved > 0.0:
             ways = [place[:-1] if is_bound else place for place, is_bound in places]
             top = len(_common(ways))
@@ -86,15 +91,6 @@ def shares(root: Term, cost: Cost) -> list[tuple[float, int]]:
             lifted -= {(*place[:-1], 1) for place, is_bound in places if is_bound}
             answer.append((saved, len(lifted) + len(places) - lets + len(places) - 1))
     return answer
-
-
-def _written_out(root: Term) -> list[Term]:
-    found, stack = list[Term](), [root]
-    while stack:
-        one = stack.pop()
-        found.append(one)
-        stack.extend(child for child in one.children if child.children)
-    return found
 
 
 def _common(places: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -27,9 +27,19 @@ __all__ = ["TermSystem"]
 class TermSystem:
     """What terms become by a set of rules, and what they cost."""
 
-    def __init__(self, rules: Sequence[Rule] | None = None, cost: Cost | None = None) -> None:
-        """Take the rules of Table 3 and the static cost, if nothing else is said."""
-        self.rewriter = Rewriter(rules_named("simple") if rules is None else rules)
+    def __init__(
+        self,
+        rules: Sequence[Rule] | None = None,
+        cost: Cost | None = None,
+        rewriter: Rewriter | None = None,
+    ) -> None:
+        """Take the rules of Table 3 and the static cost, if nothing else is said.
+
+        A rewriter may be shared: it has rules of its own, and remembers what it has found.
+        """
+        if rewriter is None:
+            rewriter = Rewriter(rules_named("simple") if rules is None else rules)
+        self.rewriter = rewriter
         self._cost: Cost = StaticCost() if cost is None else cost
 
     def successors(self, state: Term) -> Sequence[Term]:

@@ -16,7 +16,7 @@ from polygym.cli.small_files import read_small_file
 from polygym.cli.text import shorten
 from polygym.errors import InputError
 from polygym.files import write_atomically
-from polygym.search.planning import SEARCHES, Plan
+from polygym.search.planning import Plan
 from polygym.terms.code.record import measured, measured_again
 from polygym.terms.derivation import Derivation, replayed
 from polygym.terms.gradient import gradient
@@ -24,7 +24,7 @@ from polygym.terms.language.printing import text_of, text_of_program
 from polygym.terms.language.program import Program
 from polygym.terms.language.reading import parse_program
 from polygym.terms.learning.policies import POLICIES, policy_named
-from polygym.terms.optimize import WITH_A_VALUE, optimized
+from polygym.terms.optimize import METHODS, WITH_A_VALUE, optimized
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import SETS, joined, rules_named
 from polygym.terms.rules.table import parse_rules
@@ -100,11 +100,11 @@ def command() -> None:
 @click.option(
     "--search",
     "method",
-    type=click.Choice([*SEARCHES, _EGRAPH]),
+    type=click.Choice([*METHODS, _EGRAPH]),
     default="astar",
     show_default=True,
     help="How to search: "
-    + "; ".join(f"{name}, {does}" for name, does in (*SEARCHES.items(), (_EGRAPH, _ALL_AT_ONCE)))
+    + "; ".join(f"{name}, {does}" for name, does in (*METHODS.items(), (_EGRAPH, _ALL_AT_ONCE)))
     + ".",
 )
 @click.option(
@@ -112,7 +112,7 @@ def command() -> None:
     default="counted",
     show_default=True,
     metavar="NAME|FILE",
-    help="What astar, beam and mcts expect of a term: "
+    help="What astar, beam, mcts and parts expect of a term: "
     + "; ".join(f"{name}, {does}" for name, does in POLICIES.items())
     + "; or a file of weights.",
 )
@@ -145,7 +145,7 @@ def command() -> None:
     default=10,
     show_default=True,
     metavar="N",
-    help="How many steps a derivation may have, at most.",
+    help="How many steps a derivation may have, at most; of parts, each of its searches.",
 )
 @click.option(
     "--out",

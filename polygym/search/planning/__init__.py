@@ -2,7 +2,8 @@
 
 ``protocol`` says what a system is, ``searches`` calls them by name: ``astar`` (with a value
 function, or greedy without), ``mcts``, ``beam``, random ``walks``, ``breadth`` first. What each saw
-is ``explored``, of which value functions learn. ``episodes`` has environments searched.
+is ``explored``, of which value functions learn. ``episodes`` has environments searched; ``memory``
+keeps Python's collector from looking at all of it again and again.
 """
 
 from __future__ import annotations

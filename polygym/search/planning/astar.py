@@ -31,8 +31,13 @@ def astar(
     start: State,
     plan: Plan | None = None,
     value: ValueFunction[State] | None = None,
+    *,
+    is_eager: bool = False,
 ) -> tuple[Explored[State], bool]:
-    """Return what was explored from a state on, and whether that is all there is in the horizon."""
+    """Return what was explored from a state on, and whether that is all there is in the horizon.
+
+    An eager search ends where something has been saved, and no state that waits promises more.
+    """
     plan = Plan() if plan is None else plan
     seen = Explored(system, plan.horizon)
     waiting: list[tuple[float, int, int, int]] = []
@@ -58,6 +63,10 @@ def astar(
     put_new([seen.add(start, plan.horizon)])
     is_complete = True
     while waiting:
+        saved = seen.costs[0] - seen.costs[seen.best]
+        if is_eager and saved > 0.0 and saved >= -waiting[0][0]:
+            is_complete = False
+            break
         new: list[int] = []
         again: list[int] = []
         while waiting and len(new) < plan.batch:
@@ -84,15 +93,16 @@ def _expand(
     known = seen.children.get(number)
     if known is None:
         found: list[int] = []
+        key, numbers, budgets = seen.system.key, seen.numbers, seen.left
         for step, state in enumerate(seen.system.successors(seen.states[number])):
-            other = seen.number_of(state)
+            other = numbers.get(key(state))
             if other is None:
-                if len(seen.states) >= most:
+                if len(budgets) >= most:
                     seen.children[number] = tuple(found)
                     return False
                 other = seen.add(state, left, number, step)
                 new.append(other)
-            elif seen.left[other] < left:
+            elif budgets[other] < left:
                 seen.reach(other, left, number, step)
                 again.append(other)
             found.append(other)

@@ -12,6 +12,7 @@ from polygym.search.planning.beam import beam
 from polygym.search.planning.breadth import breadth_first
 from polygym.search.planning.explored import Explored
 from polygym.search.planning.mcts import mcts
+from polygym.search.planning.memory import collecting_rarely
 from polygym.search.planning.protocol import Found, Plan, RewriteSystem, ValueFunction
 from polygym.search.planning.walks import random_walks
 
@@ -43,7 +44,18 @@ def explore(
         InputError: there is no such search.
     """
     plan = Plan() if plan is None else plan
-    dice = np.random.default_rng(seed)
+    with collecting_rarely():
+        return _explored(name, system, start, plan, value, np.random.default_rng(seed))
+
+
+def _explored(
+    name: str,
+    system: RewriteSystem[State],
+    start: State,
+    plan: Plan,
+    value: ValueFunction[State] | None,
+    dice: np.random.Generator,
+) -> tuple[Explored[State], bool]:
     match name:
         case "astar":
             return astar(system, start, plan, value)

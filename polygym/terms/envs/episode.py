@@ -31,12 +31,15 @@ _PART_OF, _PLACE = COLUMNS.index("part_of"), COLUMNS.index("place")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A term written out: the rows of its nodes, and the actions that it allows, as numbers."""
+    """A term written out: the rows of its nodes, and the actions that it allows, as numbers.
+
+    ``mask`` is the same for each action there is, 1 for those allowed.
+    """
 
     rows: Array
     values: Array
     actions: Array
-    offered: frozenset[int]
+    mask: Array
 
     def place(self, row: int) -> Place:
         """Return the place of a node."""
@@ -86,9 +89,10 @@ class Task:
     def _written_out(self, one: Term) -> Layout:
         rows, values, where, offers = self.pieces.layout(one)
         actions = 1 + where * len(self.rewriter.rules) + offers[:, 0]
-        fitting = set(actions[offers[:, 1] <= self.max_nodes - len(rows)].tolist())
-        fitting.add(STOP)
-        return Layout(rows, values, np.array(sorted(fitting), np.int64), frozenset(fitting))
+        mask = np.zeros(self.actions, np.int8)
+        mask[actions[offers[:, 1] <= self.max_nodes - len(rows)]] = 1
+        mask[STOP] = 1
+        return Layout(rows, values, np.flatnonzero(mask), mask)
 
     def step(self, one: Term, action: int) -> Step:
         """Return the step that an action other than stopping is."""
@@ -142,7 +146,8 @@ class Episode:
             return replace(
                 self, actions=(*self.actions, action), status="stopped", reward=0.0, refused=""
             )
-        if action not in self.task.layout(self.term).offered:
+        mask = self.task.layout(self.term).mask
+        if not (0 <= action < len(mask) and mask[action]):
             return self._refusing(action)
         step = self.task.step(self.term, action)
         made = self.task.rewriter.after(self.term, step)

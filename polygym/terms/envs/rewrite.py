@@ -182,9 +182,7 @@ class RewriteEnv(Forking[Observation, np.int64]):
         """Return which actions are allowed now, as booleans; after the end, all of them."""
         if self.episode.is_over:
             return np.ones(self.action_space.n, bool)
-        found = np.zeros(self.action_space.n, bool)
-        found[self.episode.allowed()] = True
-        return found
+        return self.episode.task.layout(self.episode.term).mask.astype(bool)
 
     def render(self) -> Any:
         """Return the term as a text or a picture, with its cost and the last rewrite's place."""
@@ -263,10 +261,13 @@ class RewriteEnv(Forking[Observation, np.int64]):
 
     def _seen(self) -> tuple[Observation, Info]:
         """Return what the agent sees, and what is said beside it; the keys are always the same."""
-        episode, mask = self.episode, self.action_masks()
+        episode = self.episode
+        mask = np.ones(self.action_space.n, np.int8)
+        if not episode.is_over:
+            mask = episode.task.layout(episode.term).mask
         first, now = float(episode.initial_cost), float(episode.cost)
         info = {
-            "action_mask": mask.astype(np.int8),
+            "action_mask": mask.copy(),
             "program": episode.task.program.name,
             "status": episode.status,
             "refused": episode.refused,

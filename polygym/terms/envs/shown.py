@@ -49,5 +49,5 @@ def observed(episode: Episode, mask: Array, cost: float) -> Observation:
         "progress": np.array(progress, np.float32),
         "nodes": nodes.reshape(-1),
         "constants": values,
-        "action_mask": mask.astype(np.int8),
+        "action_mask": mask.copy(),
     }

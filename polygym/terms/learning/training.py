@@ -26,8 +26,8 @@ from polygym.search.planning import Plan, ValueFunction, explore
 from polygym.terms.language.program import Program
 from polygym.terms.learning.examples import Example, Examples, seen_by
 from polygym.terms.learning.graphs import Graphs
-from polygym.terms.learning.inference import NetworkValue
-from polygym.terms.learning.network import Shape, ValueNetwork, plain
+from polygym.terms.learning.inference import NetworkValue, PlainNetwork
+from polygym.terms.learning.network import Shape, ValueNetwork
 from polygym.terms.rules.rule import Rule
 from polygym.terms.rules.sets import rules_named
 from polygym.terms.system import TermSystem
@@ -41,7 +41,9 @@ class Teaching:
 
     ``rules`` are sets by name, the last one with all rules; ``search`` is how they are explored;
     ``kept`` is how many examples a search leaves, ``memory`` of how many searches they are
-    remembered, ``updates`` how many batches the network is fitted to after each.
+    remembered, ``updates`` how many batches the network is fitted to after each. Weights swing from
+    batch to batch: what searches ask, and what is kept, is their mean, in which those of one batch
+    before count ``averaging`` times as much.
     """
 
     expressions: int = 6
@@ -54,6 +56,7 @@ class Teaching:
     kept: int = 1000
     memory: int = 36
     updates: int = 64
+    averaging: float = 0.998
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -89,6 +92,7 @@ class Trainer:
         torch.manual_seed(teaching.seed)
         self.network = ValueNetwork(teaching.shape)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=teaching.rate, fused=True)
+        self.average = {name: one.clone() for name, one in self.network.state_dict().items()}
         self.examples = Examples(teaching.kept * teaching.memory)
         self.number = self.steps = 0
         self._graphs = Graphs()
@@ -96,8 +100,14 @@ class Trainer:
 
     @property
     def value(self) -> ValueFunction[Term] | None:
-        """The value function of the network as it is; None before it has learned anything."""
-        return NetworkValue(plain(self.network), self._graphs) if len(self.examples) else None
+        """The value function of what was learned; None before there was anything to learn."""
+        return NetworkValue(self.averaged, self._graphs) if len(self.examples) else None
+
+    @property
+    def averaged(self) -> PlainNetwork:
+        """The network with its mean weights."""
+        weights = {name: one.numpy().copy() for name, one in self.average.items()}
+        return PlainNetwork(self.teaching.shape.rounds, weights)
 
     def epoch(self) -> Epoch:
         """Explore, learn, and return what it came to.
@@ -157,8 +167,16 @@ class Trainer:
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             self.steps += 1
+            self._note_weights()
             losses.append(float(loss.detach()))
         return float(np.mean(losses))
+
+    @torch.no_grad()
+    def _note_weights(self) -> None:
+        """Take the present weights into the mean; of the first batches no more than is there."""
+        share = max(1.0 - self.teaching.averaging, 1.0 / (1.0 + self.steps))
+        for name, one in self.network.state_dict().items():
+            self.average[name].lerp_(one, share)
 
     def _loss(self, examples: Sequence[Example]) -> torch.Tensor:
         steps = torch.arange(1, self.teaching.shape.horizon + 1)

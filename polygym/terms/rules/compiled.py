@@ -2,7 +2,8 @@
 
 Where neither side of a rule binds anything, a metavariable stands for one term wherever it is
 written: to match is to compare, to build is to look up. That is what most rules of arithmetic are,
-and a third of what a rewriter does. All other rules are :func:`polygym.terms.rules.rule.applied`.
+and a third of what a rewriter does. Those that end a ``let`` are one call. All other rules are
+:func:`polygym.terms.rules.rule.applied`.
 
 Example: (add (mul ?a ?b) (mul ?a ?c)) compares heads, takes a, b and c from their places, and asks
 whether the third place has a again.
@@ -17,7 +18,8 @@ from typing import TypeAlias
 from polygym.rewrite.term import Term, term
 from polygym.terms.language.nodes import facts
 from polygym.terms.language.operators import IllTyped
-from polygym.terms.rules.pattern import Literal, Match, Meta, Node, Pattern
+from polygym.terms.language.substitution import opened, shifted
+from polygym.terms.rules.pattern import Let, Literal, Match, Meta, Node, Pattern, Substituted
 from polygym.terms.rules.rule import Rewriting, Selection, applied
 
 __all__ = ["Work", "compiled"]
@@ -31,8 +33,10 @@ _Builder: TypeAlias = Callable[[_Known], Term]
 
 def compiled(rule: Rewriting | Selection) -> Work:
     """Return what a rule makes of a node, as :func:`~polygym.terms.rules.rule.applied` does."""
-    if not isinstance(rule, Rewriting) or not (_is_plain(rule.source) and _is_plain(rule.target)):
+    if not isinstance(rule, Rewriting):
         return partial(applied, rule)
+    if not (_is_plain(rule.source) and _is_plain(rule.target)):
+        return _ending_a_let(rule) or partial(applied, rule)
     matches, build = _matcher(rule.source, set()), _builder(rule.target)
     conditions = rule.conditions
 
@@ -53,6 +57,31 @@ def compiled(rule: Rewriting | Selection) -> Work:
             return None
 
     return work
+
+
+def _ending_a_let(rule: Rewriting) -> Work | None:
+    """Return what a rule does that ends any ``let``: puts the value in its places, or drops it."""
+    match rule.source:
+        case Let(name, Meta(value, ()), Meta(body, scope)) if scope == (name,) and value != body:
+            pass
+        case _:
+            return None
+    if rule.conditions:
+        return None
+    match rule.target:
+        case Substituted(other, Meta(put, ()), into, ()) if (other, put, into) == (
+            name, value, body
+        ):  # fmt: skip
+            return lambda one: opened(one.children[1], one.children[0])
+        case Meta(kept, ()) if kept == body:
+            return _dropped
+        case _:
+            return None
+
+
+def _dropped(one: Term) -> Term | None:
+    body = one.children[1]
+    return shifted(body, -1) if not facts(body).free & 1 else None
 
 
 def _is_plain(pattern: Pattern) -> bool:
