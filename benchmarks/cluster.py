@@ -22,13 +22,14 @@ import json
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polybench import Dataset
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.fleet import Fleet
@@ -57,7 +58,8 @@ _SCHEDULE = (
 
 def greeting() -> str:
     row = {"row": "greeting", "kind": KIND.to_json(), "version": "", "sources": sources()}
-    return json.dumps([row | {"system": "Linux", "seconds": 0.001}])
+    more = {"system": "Linux", "planned_for": asdict(Machine()), "seconds": 0.001}
+    return json.dumps([row | more])
 
 
 def rows_of(job: Json, mean: float) -> Iterator[tuple[float, Json]]:

@@ -15,9 +15,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
+from polygym.cost.shipped import here
 from polygym.errors import InternalError, PolygymError
 from polygym.measure.worker.outcome import WorkerError
 from polygym.measure.worker.timing import this_machine
@@ -62,6 +64,7 @@ class Node:
                     "version": __version__,
                     "sources": sources(),
                     "system": this_machine().system,
+                    "planned_for": asdict(here().machine),
                     "seconds": self._seconds,
                 }
             ]

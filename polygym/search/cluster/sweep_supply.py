@@ -17,7 +17,7 @@ from math import ceil
 from secrets import token_hex
 
 from polygym.search.cluster.jobs import FAILED, PRELIMINARY, Job, Json
-from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.kinds import Kind, OfOneKind
 from polygym.search.cluster.sweep_book import Book
 from polygym.search.cluster.sweep_rows import timing_json
 from polygym.search.cluster.texts import Sent
@@ -36,7 +36,7 @@ _ROUNDS = 2  # so many jobs per node, where several share a program
 _BARREN_MOST = 3  # jobs of a program without a new row, or failures of machines, one after another
 
 
-class Part(ABC):
+class Part(OfOneKind, ABC):
     """What searches and confirmations have in common."""
 
     def __init__(
@@ -70,12 +70,6 @@ class Part(ABC):
     def is_done(self) -> bool:
         """Whether no program has anything left, and none is under way."""
         return not self._under_way and not any(map(self._wants, self._left()))
-
-    def accepts(self, kind: Kind) -> str:
-        """Refuse nodes of another kind: their times do not belong into this store."""
-        if kind.key == self.kind.key:
-            return ""
-        return f"expected nodes of the sweep's kind, {self.kind}, found {kind}"
 
     def together(self) -> AbstractContextManager[None]:
         """One transaction: the disk is waited for once for all that came from many nodes."""
@@ -120,17 +114,11 @@ class Part(ABC):
     def _left(self) -> Iterable[str]:
         return (name for name in self.books if name not in self.failed)
 
-    def _job(self, worker: str, kernel: str, taken: range, document: Json) -> Job | None:
-        """Return a job about a program; None where its file cannot be read any more."""
+    def _job(self, worker: str, kernel: str, taken: range, document: Json) -> Job:
+        """Return a job about a program."""
         self._count += 1
-        try:
-            program = self._sent.program(worker, kernel)
-        except OSError as error:
-            self.books[kernel].give_back(taken)
-            self._fail(kernel, f"{type(error).__name__}: {error}")
-            return None
         common = {
-            "program": program,
+            "program": self._sent.program(worker, kernel),
             "setting": self.setting.to_json(),
             "against": list(self.orders.against),
             "home": self._home(kernel),

@@ -119,7 +119,7 @@ def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
         os.kill(driver.pid, signal.SIGINT)
         said = ended(driver, 120.0)
         assert driver.returncode == 130
-        assert "is refused: expected nodes of the sweep's kind" in said
+        assert "is refused: expected nodes of one kind" in said
         assert "(pretending to be big)" in said
         ((document,),) = rows(tmp_path, "SELECT document FROM kinds")
         assert "pretending" not in document

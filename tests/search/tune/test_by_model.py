@@ -92,7 +92,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
-    monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
+    monkeypatch.setattr(guide, "is_of_this_machine", lambda *_: True)
     with_it = [one for one, _ in searched("model", 3, 16, each=8)]
     monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
     without = [one for one, _ in searched("model", 3, 16, each=8)]
@@ -151,7 +151,7 @@ def test_what_is_to_be_expected_is_on_the_models_own_scale(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A model of ranks may be of any height."""
-    monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
+    monkeypatch.setattr(guide, "is_of_this_machine", lambda *_: True)
     led_by = Guide(acquisition=Acquisition.EXPECTED_IMPROVEMENT)
 
     def found(by: float) -> list[tuple[Candidate, float]]:
@@ -188,7 +188,7 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
     monkeypatch.setattr(by_model, "_DICE", 0.0)
 
     def first(is_of_here: bool) -> list[Candidate]:
-        monkeypatch.setattr(guide, "is_of_this_machine", lambda _: is_of_here)
+        monkeypatch.setattr(guide, "is_of_this_machine", lambda *_: is_of_here)
         # But for what it is to begin with. Half of eleven come by dice: one seed says too little.
         return [one for seed in range(4) for one, _ in searched("model", seed, 12, 12)[1:]]
 
