@@ -1,9 +1,9 @@
 """The jobs of a sweep: parts of the search of a program, and confirmations of its best.
 
 A job is a run of episodes of one program: playing them, generating code, and measuring are one
-node's, for about a minute. A node stays with its program, since opening one takes a while; where
-there are more nodes than programs, several share one, each with a part of what is left, so that a
-slow one does not hold up the others at the end.
+node's, for some minutes. A node stays with its program, since opening one takes some seconds; where
+there are more nodes than programs, several share one, each with a part of what is left for a minute
+at most, so that a slow one does not hold up the others at the end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.shares import is_due, limit_of
 from polygym.search.sweep.store import Store
 
-_JOB_SECONDS = 60.0
+_JOB_SECONDS, _SHARED_JOB_SECONDS = 300.0, 60.0
 _FEWEST, _MOST = 16, 2000  # episodes of a job, since opening a program has to be worth it
 _NEWS = 500  # schedules that are known elsewhere, said with a job
 _ROUNDS = 2  # so many jobs per node, where several share a program
@@ -166,11 +166,13 @@ class Searches(Part):
         parts = 1 if sharing == 1 else _ROUNDS * sharing
         count = min(_MOST, max(_FEWEST, ceil(len(book.remaining) / parts)))
         taken = book.remaining.take(count) if book.remaining else range(0)
-        return self._job(
-            worker, kernel, taken, self._document(worker, book, taken, bool(busy[kernel]))
-        )
+        seconds = _JOB_SECONDS if sharing == 1 else _SHARED_JOB_SECONDS
+        document = self._document(worker, book, taken, seconds, bool(busy[kernel]))
+        return self._job(worker, kernel, taken, document)
 
-    def _document(self, worker: str, book: Book, taken: range, is_compared: bool) -> Json:
+    def _document(
+        self, worker: str, book: Book, taken: range, seconds: float, is_compared: bool
+    ) -> Json:
         names = (ISL, *self.orders.against)
         limit = self._limit(book.kernel)
         return {
@@ -179,7 +181,7 @@ class Searches(Part):
             "model": self.orders.model,
             "first": taken.start,
             "last": taken.stop,
-            "seconds": _JOB_SECONDS if limit is None else min(_JOB_SECONDS, max(0.0, limit)),
+            "seconds": seconds if limit is None else min(seconds, max(0.0, limit)),
             "done": book.done_among(taken),
             "sweep": self._name,
             "news": self._news(worker, book),

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
+from threading import Timer
 
 import pytest
 from hypothesis import given, settings
@@ -120,6 +121,26 @@ def test_a_silent_node_loses_its_job() -> None:
     assert set(supply.rows) == {(job, row) for job in range(3) for row in range(3)}
     assert "a" in cluster.dismissed
     assert any("nothing was heard of it" in one for one in said)
+
+
+def test_a_slow_node_keeps_its_job_and_gets_fewer() -> None:
+    slow, said = Machine(), []
+
+    def pauses(job: Json) -> Iterator[list[Json]]:
+        for rows in three_rows(job):
+            yield rows
+            slow.is_silent = True
+            Timer(0.1, setattr, (slow, "is_silent", False)).start()
+
+    slow.answer = pauses
+    supply = Questions(12)
+    cluster = Pretended({"a": slow, "b": Machine()})
+    with Fleet(cluster, said.append, Patience(silence=60.0)) as fleet:
+        fleet.run(supply)
+    assert said == []
+    assert sorted(supply.rows) == [(job, row) for job in range(12) for row in range(3)]
+    counts = Counter(name for names in supply.by.values() for name in names)
+    assert 0 < counts["a/0"] < counts["b/0"]
 
 
 def test_a_node_that_joins_later_gets_work() -> None:
