@@ -19,13 +19,14 @@ MINI = ("--search-dataset", "mini", "--dataset", "mini", "--compile-seconds", "1
         "--timeout-factor", "1000", "--policy", "uniform")  # fmt: skip
 """Sizes at which all is quick; no limit that a busy machine could come to."""
 
-HASTY = {
+CONFIG = {
     "health_check_initial_delay_ms": 2000,
     "health_check_period_ms": 2000,
     "health_check_timeout_ms": 4000,
     "health_check_failure_threshold": 3,
+    "worker_niceness": 0,
 }
-"""By these Ray takes a node for lost that has said nothing for some seconds."""
+"""A node that has said nothing for some seconds is lost; and what measures gives way to nobody."""
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def cluster_of(nodes: int) -> Iterator[Any]:
         "num_cpus": 0,
         "object_store_memory": _STORE_BYTES,
         "include_dashboard": False,
-        "_system_config": HASTY,
+        "_system_config": CONFIG,
     }
     found = Cluster(initialize_head=True, head_node_args=head)
     try:

@@ -224,6 +224,11 @@ class Fleet(Closing):
             return
         member.greeting = greeting_from_json(row)
         member.calibration = Calibration(member.greeting.seconds)
+        if niceness := member.greeting.niceness:
+            self._tell(
+                f"node {member.label} gives way to all others (niceness {niceness}), which its "
+                "clock feels: RAY_worker_niceness=0 ray start …"
+            )
 
     def _end_call(self, supply: Supply | None, member: Member) -> None:
         """Take note that a greeting, a calibration or a job is over."""

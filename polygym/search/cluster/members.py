@@ -40,7 +40,7 @@ class State(Enum):
 class Greeting:
     """What a worker says when it joins; ``seconds`` is what its clock program took.
 
-    Loops are planned there for ``machine``.
+    Loops are planned there for ``machine``; ``niceness`` is how far it gives way to others.
     """
 
     kind: Kind
@@ -49,6 +49,7 @@ class Greeting:
     sources: str
     system: str
     seconds: float
+    niceness: int = 0
 
     @property
     def where(self) -> Where:
@@ -70,6 +71,7 @@ def greeting_from_json(row: Json) -> Greeting:
             str(row["sources"]),
             str(row["system"]),
             float(row["seconds"]),
+            int(row.get("niceness", 0)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(

@@ -77,7 +77,8 @@ class RayTransport:
             "include_dashboard": False,
         }
         if not address:
-            self._ray.init("local", resources={RESOURCE: 1}, **common)
+            urgent = {"worker_niceness": 0}  # or workers give way to all others
+            self._ray.init("local", resources={RESOURCE: 1}, _system_config=urgent, **common)
             return
         del common["include_dashboard"]
         _expect_answer(address)

@@ -38,6 +38,7 @@ class Machine:
     clocks: list[float] = field(default_factory=lambda: [1.0])
     sources: str = field(default_factory=sources)
     is_silent: bool = False
+    niceness: int = 0
     stopped: set[str] = field(default_factory=set)
     jobs: list[Json] = field(default_factory=list)
 
@@ -48,7 +49,8 @@ class Machine:
         match method:
             case "greet":
                 greeting = {"row": "greeting", "kind": self.kind.to_json(), "version": "1"}
-                more = {"sources": self.sources, "system": "Linux", "seconds": self.clock()}
+                more: Json = {"sources": self.sources, "system": "Linux", "seconds": self.clock()}
+                more["niceness"] = self.niceness
                 more["planned_for"] = asdict(planned.Machine(vector_bits=128))
                 yield json.dumps([greeting | more])
             case "calibrate":

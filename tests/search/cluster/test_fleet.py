@@ -77,6 +77,14 @@ def test_a_node_with_another_polygym_is_refused() -> None:
     assert "expected polygym as it is here" in said[0]
 
 
+def test_a_node_that_gives_way_to_others_is_said() -> None:
+    said: list[str] = []
+    with fleet_of(said, a=Machine(niceness=15), b=Machine()) as fleet:
+        assert len(fleet.assemble()) == 2
+    assert len(said) == 1
+    assert "node host (a) gives way to all others (niceness 15)" in said[0]
+
+
 def test_a_node_that_drifts_is_drained_and_said() -> None:
     def slowly(job: Json) -> Iterator[list[Json]]:
         time.sleep(0.02)
