@@ -48,15 +48,8 @@ def compared(home: Path, kernels: tuple[str, ...], budget: int) -> dict[str, Any
         added(cluster, POLYGYM_PRETEND_MACHINE="other")
         began = time.monotonic()
         sweep = Sweep(cluster, home / "there", words, log)
-        sweep.begin()
-        for place, harm in enumerate(HARMS, start=1):
-            if sweep.wait_for_rows(place * len(wanted) // (len(HARMS) + 2)):
-                harm(sweep)
-            else:
-                faults.append(f"{harm.__name__}: the sweep had ended before")
-        assert sweep.driver is not None
-        if code := sweep.driver.wait(3600.0):
-            faults.append(f"the driver's exit code: expected 0, found {code}")
+        with sweep:
+            faults += _harmed(sweep, len(wanted))
         seconds.append(time.monotonic() - began)
     faults += _differences(wanted, home / "there")
     if "is refused: expected nodes of one kind" not in (home / "driver.log").read_text():
@@ -71,6 +64,20 @@ def compared(home: Path, kernels: tuple[str, ...], budget: int) -> dict[str, Any
         "harms": sweep.notes,
         "faults": faults,
     }
+
+
+def _harmed(sweep: Sweep, rows: int) -> list[str]:
+    """Do all harms to a sweep that will have so many rows; say what failed up to its end."""
+    faults = []
+    for place, harm in enumerate(HARMS, start=1):
+        if sweep.wait_for_rows(place * rows // (len(HARMS) + 2)):
+            harm(sweep)
+        else:
+            faults.append(f"{harm.__name__}: the sweep had ended before")
+    assert sweep.driver is not None
+    if code := sweep.driver.wait(3600.0):
+        faults.append(f"the driver's exit code: expected 0, found {code}")
+    return faults
 
 
 def _differences(wanted: set[tuple[Any, ...]], folder: Path) -> list[str]:

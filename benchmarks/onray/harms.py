@@ -24,6 +24,14 @@ class Sweep:
     driver: subprocess.Popen[str] | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)
 
+    def __enter__(self) -> None:
+        self.begin()
+
+    def __exit__(self, *_: object) -> None:
+        if self.driver is not None and not self.has_ended:
+            self.driver.kill()
+            self.driver.wait()
+
     def begin(self) -> None:
         """Start the driver."""
         self.driver = start(self.folder, self.cluster.address, *self.words, log=self.log)

@@ -100,14 +100,16 @@ class Compilers(Compiler):
         work, self._begun = self._begun or _Work(), None
         self._work_on(work, program, choices, self._pools)
         waiting = work.workers
-        while waiting:
-            done, waiting = wait(waiting, _LOOK_SECONDS)
-            for future in done:
-                future.result()
-            if waiting and is_over():
-                work.waiting.clear()
-                return False
-        return True
+        try:
+            while waiting:
+                done, waiting = wait(waiting, _LOOK_SECONDS)
+                for future in done:
+                    future.result()
+                if waiting and is_over():
+                    return False
+            return True
+        finally:
+            work.waiting.clear()  # whatever ends this, nobody begins with another one
 
     def _work_on(
         self,
