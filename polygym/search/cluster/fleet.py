@@ -193,6 +193,8 @@ class Fleet(Closing):
         try:
             text = self.transport.take(member.call)
         except LostError as error:
+            # It may only have been out of reach: then it is still at the job that others get now.
+            self.transport.dismiss(member.worker)
             self._lose(supply, member, str(error))
             return
         member.heard = self._somebody = time.monotonic()

@@ -49,7 +49,13 @@ def expect_ray() -> Any:
     # Usage statistics would be sent from the machine; Ray asks the environment once.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    return import_module("ray")
+    ray = import_module("ray")
+    # Of nodes that end Ray prints pages, to standard output, whatever it is told of logs; a line of
+    # JSON may have to stand there. The fleet says which nodes are lost, and why.
+    inner = import_module("ray._private.worker")
+    if hasattr(inner, "print_to_stdstream"):
+        inner.print_to_stdstream = lambda *_, **__: None
+    return ray
 
 
 class RayTransport:

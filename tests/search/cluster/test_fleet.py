@@ -45,6 +45,15 @@ def test_whoever_dies_whenever_nothing_is_lost(deaths: list[int], jobs: int) -> 
     assert not supply.failures
 
 
+def test_a_worker_that_cannot_be_reached_is_ended_before_its_job_is_given_away() -> None:
+    cluster = Pretended({"a": Machine(dies_after=3), "b": Machine()})
+    supply = Questions(4)
+    with Fleet(cluster, patience=HASTY) as fleet:
+        fleet.run(supply)
+        assert cluster.dismissed == ["a"]
+    assert sorted(supply.rows) == [(job, row) for job in range(4) for row in range(3)]
+
+
 def test_a_job_at_which_every_node_dies_is_given_up() -> None:
     def dies(job: Json) -> Iterator[list[Json]]:
         yield [{"row": "digest", "digest": "that it begins is no progress"}]

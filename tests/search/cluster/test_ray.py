@@ -148,7 +148,7 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
     assert {one["outcome"]["status"] for one in journal[1:]} <= {"ok", "timeout"}
 
 
-def test_ends_of_episodes_on_the_cluster(cluster: Any) -> None:
+def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFixture[str]) -> None:
     source = Source("trisolv", None, Dataset.MINI, ())
     program = source.load()
     schedule = original(program.scop)
@@ -163,6 +163,9 @@ def test_ends_of_episodes_on_the_cluster(cluster: Any) -> None:
         ]
         found = [one.result(300) for one in asked]
         nodes = status(fleet.transport)  # type: ignore[arg-type]
+        told = {"lines": ["a node has ended"], "pid": "raylet", "is_err": False}
+        ray._private.worker.print_to_stdstream(told, ignore_prefix=False)
+    assert "a node has ended" not in capsys.readouterr().out
     assert [one.is_ok for one in found] == [True] * 3, said
     assert {one.schedule for one in found} == {schedule}
     hired = [one for one in nodes if one["worker"] is not None]
