@@ -52,7 +52,7 @@ def expect_ray() -> Any:
     ray = import_module("ray")
     # Of nodes that end Ray prints pages, to standard output, whatever it is told of logs; a line of
     # JSON may have to stand there. The fleet says which nodes are lost, and why.
-    inner = import_module("ray._private.worker")
+    inner: Any = import_module("ray._private.worker")
     if hasattr(inner, "print_to_stdstream"):
         inner.print_to_stdstream = lambda *_, **__: None
     return ray
