@@ -175,8 +175,8 @@ def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFix
 
 TRAINING = """polygym/Schedule-v0:
   kernels: mvt
-  steps: 64
-  every: 64
+  steps: 192
+  every: 192
   arguments: {reward: log_speedup, dataset: mini, timeout_factor: 1000}
   hyperparameters: {n_steps: 64, batch_size: 32, n_epochs: 1}
   evaluation: {kernels: mvt, episodes: 1}
