@@ -4,6 +4,8 @@
     python benchmarks/cluster.py saturate [--seconds 10]
     python benchmarks/cluster.py ray [--workers 64] [--actors 2]
     python benchmarks/cluster.py draw FILE.json docs/cluster-scaling.png
+    python benchmarks/cluster.py compare DIR [--kernels mvt,atax] [--budget 8]
+    python benchmarks/cluster.py overhead DIR [--kernels mvt,atax] [--budget 60] [--pairs 5]
 
 What is real: the fleet's loop, the sweep's jobs, JSON both ways, and the SQLite store with every
 row on the disk. What is pretended: a worker plays, compiles and measures nothing; it sends rows of
@@ -12,6 +14,10 @@ an outcome's usual size after the times that playing, compiling and running woul
 out what Ray takes; `ray` has the same workers as actors of Ray, many to a process, so its messages
 are real. Efficiency is the time that the episodes took over workers times the time that passed;
 that a program is opened (a second, once per job) counts as lost, and what a driver is late too.
+
+`compare` and `overhead` pretend nothing (:mod:`onray.comparing`, :mod:`onray.overhead`): the first
+says whether a sweep on three nodes of Ray to which everything happens finds what one without a
+cluster finds (exit code 1: it does not), the second what a cluster of one machine costs.
 """
 
 from __future__ import annotations
@@ -19,16 +25,20 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onray.comparing import compare
+from onray.overhead import measure_overhead
 
 from polybench import Dataset
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.fleet import Fleet
@@ -43,6 +53,7 @@ from polygym.search.sweep.orders import Orders
 from polygym.search.sweep.rows import Timing
 from polygym.search.sweep.setting import SweepSetting
 
+ON_RAY = ("compare", "overhead")
 KIND = Kind(Fingerprint("pretended", "f", 16, (), "22"))
 EPISODE_SECONDS = 0.5
 _OPENING_SECONDS = 1.0
@@ -57,7 +68,8 @@ _SCHEDULE = (
 
 def greeting() -> str:
     row = {"row": "greeting", "kind": KIND.to_json(), "version": "", "sources": sources()}
-    return json.dumps([row | {"system": "Linux", "seconds": 0.001}])
+    more = {"system": "Linux", "planned_for": asdict(Machine()), "seconds": 0.001}
+    return json.dumps([row | more])
 
 
 def rows_of(job: Json, mean: float) -> Iterator[tuple[float, Json]]:
@@ -249,14 +261,18 @@ def swept(transport: Any, workers: int, seconds: float, mean: float) -> dict[str
     }
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("scale", "saturate", "ray", "draw"))
+    parser.add_argument("what", choices=("scale", "saturate", "ray", "draw", *ON_RAY))
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--workers", default="1,4,16,64,128,256")
     parser.add_argument("--actors", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--kernels", default="")
+    parser.add_argument("--budget", type=int, default=0)
+    parser.add_argument("--pairs", type=int, default=5)
     options = parser.parse_args()
+    kernels = tuple(filter(None, options.kernels.split(",")))
     counts = [int(one) for one in options.workers.split(",")]
     match options.what:
         case "scale":
@@ -275,6 +291,11 @@ def main() -> None:
                 print(json.dumps({"way": "ray", **found}), flush=True)
         case "draw":
             draw(*options.files)
+        case "compare":
+            return compare(options.files[0], kernels, options.budget or 8)
+        case "overhead":
+            measure_overhead(options.files[0], kernels, options.budget or 60, options.pairs)
+    return 0
 
 
 def draw(source: Path, target: Path) -> None:
@@ -296,4 +317,4 @@ def draw(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -32,31 +32,47 @@ def tuning(name: str, count: int, search: Search) -> AbstractContextManager[Call
 
 
 def trying(
-    name: str, total: int, latest: Sequence[Progress]
+    name: str, total: int, latest: Sequence[Progress], nodes: Callable[[], str] = str
 ) -> AbstractContextManager[Callable[[], None]]:
-    """Give a function that shows how far a tuner is, which is what the last of ``latest`` says."""
+    """Give a function that shows how far a tuner is, which is what the last of ``latest`` says.
+
+    ``nodes`` says how those of a cluster are, "" where there is none.
+    """
 
     def count() -> int:
         return latest[-1].tried if latest else 0
 
     def best() -> str:
-        return f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
+        found = f"best {latest[-1].best:.2f}x" if latest and latest[-1].best else "best -"
+        return _listed(found, nodes())
 
     return _shown(name, "candidates tried", total, count, best)
 
 
 def collecting(
-    name: str, total: int, before: int, latest: Sequence[Collected]
+    name: str,
+    total: int,
+    before: int,
+    latest: Sequence[Collected],
+    nodes: Callable[[], str] = str,
 ) -> AbstractContextManager[Callable[[], None]]:
-    """Give a function that shows how far a collection is, and of what the last row was."""
+    """Give a function that shows how far a collection is, and of what the last row was.
+
+    ``nodes`` says how those of a cluster are, "" where there is none.
+    """
 
     def count() -> int:
         return latest[-1].rows if latest else before
 
     def case() -> str:
-        return f"{latest[-1].visit.case}, best {latest[-1].best:.2f}x" if latest else ""
+        last = f"{latest[-1].visit.case}, best {latest[-1].best:.2f}x" if latest else ""
+        return _listed(last, nodes())
 
     return _shown(name, "rows", total, count, case)
+
+
+def _listed(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ from polygym.tc.builder import Builder, Options
 from polygym.tc.cache import user_cache
 
 if TYPE_CHECKING:
-    from polygym.search.cluster.kinds import Kind
+    from polygym.search.cluster.fleet import Fleet
+    from polygym.search.cluster.members import Greeting
 
 # What a record names as the policy where none was at work; a replay does not need it.
 _NO_POLICY = "uniform"
@@ -57,7 +59,10 @@ def tune_and_report(
     seeds = () if builder is None else builder.seeds(sizes)
     stop, machine, found = Stop(), LoadWatch(), None
     with ExitStack() as stack:
-        opener, waiting, kind = _bench(source, on, stop, stack)
+        bench = _bench(on, stop, stack)
+        kind = None if bench.there is None else bench.there.kind
+        if bench.there is not None:  # what is tried follows from the machine that measures
+            plan = replace(plan, guide=plan.guide.elsewhere(bench.there.where))
         node = "" if kind is None else str(kind)
         if out is None or not resumed:
             files = TuningFiles.begin(setting, plan, out, seeds, node)
@@ -68,7 +73,9 @@ def tune_and_report(
         try:
             with (
                 stoppable(stop),
-                trying(program.name, plan.generations * plan.population, latest) as show,
+                trying(
+                    program.name, plan.generations * plan.population, latest, bench.states
+                ) as show,
             ):
 
                 def report(progress: Progress) -> None:
@@ -76,7 +83,7 @@ def tune_and_report(
                     machine.look()
                     show()
 
-                found = tune_in(files, report, waiting, opener)
+                found = tune_in(files, report, bench.waiting, bench.opener(source, stop, show))
         except KeyboardInterrupt:
             if found is None:
                 raise
@@ -101,18 +108,35 @@ def tune_and_report(
     return Answer(code)
 
 
-def _bench(
-    source: Source, on: Address | None, stop: Stop, stack: ExitStack
-) -> tuple[Opener, Callable[[], AbstractContextManager[None]], Kind | None]:
-    """Return what measures candidates, what one waits in for it, and the kind of the nodes."""
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """Who measures: this machine, or the nodes of a fleet that are of the kind of ``there``."""
+
+    waiting: Callable[[], AbstractContextManager[None]]
+    fleet: Fleet | None = None
+    there: Greeting | None = None
+
+    def states(self) -> str:
+        """Return how the nodes are, "" where there are none."""
+        return "" if self.fleet is None else self.fleet.states()
+
+    def opener(self, source: Source, stop: Stop, show: Callable[[], None]) -> Opener:
+        """Return what opens it for a program; ``show`` is called while nodes are waited for."""
+        if self.fleet is None or self.there is None:
+            return open_here
+        from polygym.search.cluster.benches import FleetBenches
+
+        return FleetBenches(self.fleet, self.there.kind, source, lambda: bool(stop.number), show)
+
+
+def _bench(on: Address | None, stop: Stop, stack: ExitStack) -> _Bench:
+    """Return who measures, the nodes having been heard of."""
     if on is None:
-        return open_here, stop.allowed, None
-    from polygym.search.cluster.benches import FleetBenches
+        return _Bench(stop.allowed)
     from polygym.search.cluster.members import most_frequent
 
     fleet = stack.enter_context(fleet_on(on))
-    kind = most_frequent(fleet.assemble()).kind
-    return FleetBenches(fleet, kind, source, lambda: bool(stop.number)), nullcontext, kind
+    return _Bench(nullcontext, fleet, most_frequent(fleet.assemble()))
 
 
 def _builder(

@@ -8,6 +8,7 @@ from pathlib import Path
 from polygym.cost import shipped
 from polygym.cost.model import Model
 from polygym.cost.saved import digest_of, load_model
+from polygym.cost.shipped import Where
 from polygym.errors import InputError
 
 
@@ -15,7 +16,8 @@ from polygym.errors import InputError
 class ChosenModel:
     """A model's file; the model that comes with polygym where none is named.
 
-    What the file holds is looked at here, since it may hold another model later.
+    What the file holds is looked at here, since it may hold another model later. ``where`` is the
+    machine that the model that comes with polygym is for, None for this one.
 
     Raises:
         InputError: there is no such file.
@@ -23,6 +25,7 @@ class ChosenModel:
 
     file: str = ""
     of_file: str = field(init=False)
+    where: Where | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Look at what the file holds."""
@@ -31,7 +34,7 @@ class ChosenModel:
     @property
     def digest(self) -> str:
         """A word that is another one for another model; empty in a package without one."""
-        return self.of_file or shipped.digest()
+        return self.of_file or shipped.digest(self.where)
 
     def loaded(self) -> Model | None:
         """Return the model; None where polygym comes without one.
@@ -39,7 +42,7 @@ class ChosenModel:
         Raises:
             InputError: the file holds none, or another one by now, or what reads it is missing.
         """
-        found = load_model(Path(self.file)) if self.file else shipped.shipped()
+        found = load_model(Path(self.file)) if self.file else shipped.shipped(self.where)
         if self._found() != self.of_file:
             raise InputError(f"{self.file}: expected the model of the beginning, found another")
         return found
@@ -51,7 +54,7 @@ class ChosenModel:
             InputError: there is none, or what reads it is missing.
         """
         if not self.file:
-            shipped.expect_path()
+            shipped.expect_path(self.where)
         found = self.loaded()
         assert found is not None
         return found

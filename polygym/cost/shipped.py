@@ -2,6 +2,7 @@
 
 They are the files of the folder ``models``. On a machine like one of a model's that one is taken;
 on another, one with a machine that has vectors as wide, and if there is none, the first by name.
+The machine is this one, or another where candidates are measured elsewhere (:class:`Where`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,28 +23,47 @@ from polygym.cost.trees import TreeModel
 from polygym.cost.walked_trees import WalkedTrees
 from polygym.errors import InputError
 from polygym.measure.evaluation.fingerprint import Fingerprint, fingerprint
+from polygym.pickles import pickled_by_name
 
 FOLDER = Path(__file__).parent / "models"
 
 _MACHINES = "machines"
 
 
+@pickled_by_name
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A kind of machine: its fingerprint, and for what loops are planned there."""
+
+    fingerprint: Fingerprint
+    machine: Machine
+
+
 @cache
-def path() -> Path | None:
-    """Return the file of the model for this machine; None in a package without any."""
+def here() -> Where:
+    """Return this machine."""
+    return Where(fingerprint(), this_machine())
+
+
+@cache
+def path(where: Where | None = None) -> Path | None:
+    """Return the file of the model for a machine, this one if none is given.
+
+    It is None in a package without any.
+    """
     files = sorted(FOLDER.glob("*.model"))
     cards = [_card(file) for file in files]
     for is_fit in (is_of_this_machine, _has_these_vectors):
         for file, card in zip(files, cards, strict=True):
-            if is_fit(card):
+            if is_fit(card, where):
                 return file
     return files[0] if files else None
 
 
 @cache
-def shipped() -> TreeModel | None:
-    """Return the model for this machine; None in a package without any."""
-    found = path()
+def shipped(where: Where | None = None) -> TreeModel | None:
+    """Return the model for a machine; None in a package without any."""
+    found = path(where)
     return None if found is None else TreeModel.load(found)
 
 
@@ -54,22 +74,22 @@ def walked() -> WalkedTrees | None:
     return None if found is None else WalkedTrees.load(found)
 
 
-def expect_path() -> Path:
+def expect_path(where: Where | None = None) -> Path:
     """Return its file.
 
     Raises:
         InputError: the package has none.
     """
-    found = path()
+    found = path(where)
     if found is None:
         raise InputError("expected a model that comes with polygym, found none in this package")
     return found
 
 
 @cache
-def digest() -> str:
+def digest(where: Where | None = None) -> str:
     """Return a word that is another one for another model; empty in a package without one."""
-    found = path()
+    found = path(where)
     return "" if found is None else digest_of(found)
 
 
@@ -85,19 +105,19 @@ def learned_on(machines: Iterable[tuple[Fingerprint, Machine]]) -> dict[str, Any
     return {_MACHINES: both}
 
 
-def is_of_this_machine(card: Card) -> bool:
-    """Whether a model has learned from times of a machine like this one."""
-    here = fingerprint()
+def is_of_this_machine(card: Card, where: Where | None = None) -> bool:
+    """Whether a model has learned from times of a machine like this one, or like another."""
+    asked = (where or here()).fingerprint
     return any(
-        here.is_like(
-            replace(here, processor=str(one.get("processor")), features=str(one.get("features")))
+        asked.is_like(
+            replace(asked, processor=str(one.get("processor")), features=str(one.get("features")))
         )
         for one in _noted(card, "fingerprint")
     )
 
 
-def _has_these_vectors(card: Card) -> bool:
-    bits = this_machine().vector_bits
+def _has_these_vectors(card: Card, where: Where | None) -> bool:
+    bits = (where or here()).machine.vector_bits
     return any(one.get("vector_bits") == bits for one in _noted(card, "planned_for"))
 
 

@@ -198,7 +198,11 @@ def settled(strategy: Strategy, scop: Scop, sizes: Sizes, mapping: Mapping) -> S
 
 
 def choose_within(
-    scop: Scop, sizes: Sizes, mapping: Mapping, is_stopped: Callable[[], bool] = never
+    scop: Scop,
+    sizes: Sizes,
+    mapping: Mapping,
+    is_stopped: Callable[[], bool] = never,
+    machine: Machine | None = None,
 ) -> Choice:
     """Return the same as :func:`choose`, in a process that is ended where isl takes too long.
 
@@ -209,7 +213,7 @@ def choose_within(
         LimitError: isl would take too long.
     """
     try:
-        return schedules_within(partial(choose, scop, sizes, mapping), scop, is_stopped)
+        return schedules_within(partial(choose, scop, sizes, mapping, machine), scop, is_stopped)
     except LimitError:
         usual = schedule_within(ISL, scop, is_stopped)
         return Choice((Ranked(ISL, usual, None),), 0)
@@ -221,8 +225,11 @@ def strategy_within(
     sizes: Sizes,
     mapping: Mapping,
     is_stopped: Callable[[], bool] = never,
+    machine: Machine | None = None,
 ) -> Schedule:
     """Return the schedule of any strategy for a program under a mapping, with time limits.
+
+    Loops are planned for ``machine``, for this one if none is given.
 
     Raises:
         StoppedError: ``is_stopped`` said so meanwhile.
@@ -230,5 +237,5 @@ def strategy_within(
         LimitError: it would take too long.
     """
     if isinstance(strategy, Automatic):
-        return choose_within(scop, sizes, mapping, is_stopped).schedule
+        return choose_within(scop, sizes, mapping, is_stopped, machine).schedule
     return schedule_within(strategy, scop, is_stopped)

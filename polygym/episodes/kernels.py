@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING
 
 from polybench import Dataset
 from polygym.compiler.codegen.common.sizes import own_sizes
+from polygym.compiler.frontend.c.preprocess import included_files
 from polygym.compiler.poly.splitting.cuts import WHOLE, Splitting
 from polygym.compiler.storage.plan import KEEP, StoragePlan
 from polygym.episodes.episode import Episode, Task, TaskOptions
 from polygym.episodes.observe import Observer
-from polygym.errors import InputError, SourceError
+from polygym.errors import InputError, PolygymError, SourceError
 from polygym.lru import Memory
 from polygym.pickles import pickled_by_name
 from polygym.programs import Program, load_program
@@ -160,8 +162,20 @@ class Subject:
 
 
 def digest_of(path: Path) -> str:
-    """Return a fingerprint of a file's text."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Return a fingerprint of a file's text, and of the texts of the files that it includes.
+
+    It does not depend on where the files are.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    data = path.read_bytes()
+    found = hashlib.sha256(data)
+    if path.suffix != ".tc":
+        with suppress(PolygymError, UnicodeDecodeError):  # whoever reads the program says so
+            for one in included_files(data.decode(), str(path)):
+                found.update(Path(one).read_bytes())
+    return found.hexdigest()
 
 
 _subjects: Memory[tuple[Source, TaskOptions, object], Subject] = Memory(64)

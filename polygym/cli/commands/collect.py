@@ -145,7 +145,9 @@ def command(
         with (
             suppress(KeyboardInterrupt),  # a collection that was stopped has said all it can
             stoppable(stop),
-            collecting(str(file), rows, before, latest) as show,
+            collecting(
+                str(file), rows, before, latest, str if fleet is None else fleet.states
+            ) as show,
         ):
 
             def report(collected: Collected) -> None:
@@ -158,7 +160,12 @@ def command(
                 from polygym.search.cluster.collecting import FleetCollection
 
                 collection = FleetCollection(
-                    corpus, plan, report, fleet=fleet, is_stopped=lambda: bool(stop.number)
+                    corpus,
+                    plan,
+                    report,
+                    fleet=fleet,
+                    is_stopped=lambda: bool(stop.number),
+                    beat=show,
                 )
             collection.run()
         document = _document(file, collection, corpus.count() - before)

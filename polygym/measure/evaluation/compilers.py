@@ -3,14 +3,23 @@
 Generating code takes ten times as long as measuring it, and does not mind company; a clock does. So
 a batch is compiled on all cores that a job has, each with a process of its own, and then measured
 with nothing beside it. An evaluator that is given a :class:`Compilers` finds the code ready.
+
+Some cores may be ``beside`` those that measure. Code of the next batch may be begun on these, and
+on no others, while this one is measured; what is left of it then is done on all of them.
+
+Example, cores 0 to 3, of which 0 measures and the others are beside it, batches A and B ::
+
+    core 0      compile A   measure A    compile B   measure B
+    cores 1-3   compile A   compile B    compile B
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from queue import SimpleQueue
 
@@ -23,25 +32,60 @@ from polygym.programs import Program
 _LOOK_SECONDS = 0.1
 
 
+class _Work:
+    """Choices of a program that are waiting for their code, and who is at work on them."""
+
+    def __init__(self) -> None:
+        """Nothing is waiting."""
+        self.waiting: deque[tuple[Schedule, Mapping]] = deque()
+        self.taken: set[tuple[Schedule, Mapping]] = set()
+        self.workers: set[Future[None]] = set()
+
+
 class Compilers(Compiler):
     """As many compilers as cores, which look like one."""
 
-    def __init__(self, seconds: float, cores: Sequence[int], memory: int | None = None) -> None:
-        """Keep the limits of a schedule; the processes start when they are needed."""
+    def __init__(
+        self,
+        seconds: float,
+        cores: Sequence[int],
+        memory: int | None = None,
+        beside: Sequence[int] = (),
+    ) -> None:
+        """Keep the limits of a schedule; the processes start when they are needed.
+
+        ``beside`` are those of the cores that may be at work while others measure.
+        """
         super().__init__(seconds, memory)
         self._ready: dict[tuple[Schedule, Mapping], CompiledProgram | NotCompiled] = {}
-        self._cores: SimpleQueue[int] = SimpleQueue()
-        for core in cores:
-            self._cores.put(core)
         self._own = threading.local()
         self._all: list[Compiler] = []
-        self._threads = ThreadPoolExecutor(max(1, len(cores)), "compile", self._begin_thread)
+        self._begun: _Work | None = None
+        among = [one for one in cores if one not in beside]
+        self._beside = [self._pool(beside)] if beside else []
+        self._pools = [*([self._pool(among)] if among or not beside else []), *self._beside]
+
+    def _pool(self, cores: Sequence[int]) -> tuple[ThreadPoolExecutor, int]:
+        """Return threads that have a core each, and how many they are."""
+        free: SimpleQueue[int] = SimpleQueue()
+        for core in cores:
+            free.put(core)
+        count = max(1, len(cores))
+        return ThreadPoolExecutor(count, "compile", self._begin_thread, (free,)), count
 
     @property
     def processes(self) -> tuple[int, ...]:
         """The ids of the processes that have been started and are alive."""
         found = (compiler.process_id for compiler in self._all)
         return tuple(process for process in found if process is not None)
+
+    def begin(self, program: Program, choices: Sequence[tuple[Schedule, Mapping]]) -> None:
+        """Begin with the code of schedules that will be asked for, beside what is measured.
+
+        Whoever comes next to :meth:`compile_all` waits for it, or ends it.
+        """
+        assert self._begun is None, "expected one batch to be begun at a time"
+        self._begun = self._work_on(_Work(), program, choices, self._beside)
 
     def compile_all(
         self,
@@ -53,21 +97,44 @@ class Compilers(Compiler):
 
         Return whether all was done. It is not if ``is_over`` says so first.
         """
+        work, self._begun = self._begun or _Work(), None
+        self._work_on(work, program, choices, self._pools)
+        waiting = work.workers
+        try:
+            while waiting:
+                done, waiting = wait(waiting, _LOOK_SECONDS)
+                for future in done:
+                    future.result()
+                if waiting and is_over():
+                    return False
+            return True
+        finally:
+            work.waiting.clear()  # whatever ends this, nobody begins with another one
 
-        def prepare(choice: tuple[Schedule, Mapping]) -> None:
+    def _work_on(
+        self,
+        work: _Work,
+        program: Program,
+        choices: Sequence[tuple[Schedule, Mapping]],
+        pools: Sequence[tuple[ThreadPoolExecutor, int]],
+    ) -> _Work:
+        """Have threads take choices one after the other, until none is waiting."""
+        for one in choices:
+            if one not in work.taken and one not in self._ready:
+                work.taken.add(one)
+                work.waiting.append(one)
+
+        def take() -> None:
             compiler: Compiler = self._own.compiler
-            self._ready[choice] = compiler.compile_schedule(program, *choice)
+            with suppress(IndexError):
+                while True:
+                    choice = work.waiting.popleft()
+                    self._ready[choice] = compiler.compile_schedule(program, *choice)
 
-        waiting = {self._threads.submit(prepare, one) for one in dict.fromkeys(choices)}
-        while waiting:
-            done, waiting = wait(waiting, _LOOK_SECONDS)
-            for future in done:
-                future.result()
-            if waiting and is_over():
-                for future in waiting:
-                    future.cancel()
-                return False
-        return True
+        left = len(work.waiting)
+        for pool, count in pools:
+            work.workers |= {pool.submit(take) for _ in range(min(count, left))}
+        return work
 
     def is_ready(self, choice: tuple[Schedule, Mapping]) -> bool:
         """Whether the code of a schedule under a mapping has been generated, and not asked for."""
@@ -94,18 +161,21 @@ class Compilers(Compiler):
             compiler: Compiler = self._own.compiler
             return compiler.compile_problem(program)
 
-        return self._threads.submit(ask).result()
+        return self._pools[0][0].submit(ask).result()
 
     def close(self) -> None:
         """End the threads, after what they are doing, and the processes."""
-        self._threads.shutdown(cancel_futures=True)
+        if self._begun is not None:
+            self._begun.waiting.clear()
+        for pool, _ in self._pools:
+            pool.shutdown(cancel_futures=True)
         for compiler in self._all:
             compiler.close()
 
-    def _begin_thread(self) -> None:
+    def _begin_thread(self, cores: SimpleQueue[int]) -> None:
         """Give a thread a compiler and a core; its process will be on the same core."""
-        if not self._cores.empty():
-            pin((self._cores.get(),))
+        if not cores.empty():
+            pin((cores.get(),))
         self._own.compiler = Compiler(self.seconds, self.memory)
         self._all.append(self._own.compiler)
 

@@ -2,14 +2,15 @@
 
 ``address`` says which cluster; ``transport`` is what is needed of whoever carries messages,
 ``ray_transport`` is Ray. A node is of one of the ``kinds`` of machines, keeps the ``calibration``
-of its clock, holds the ``slot`` of its host while it measures, and has programs by their ``texts``;
-``node`` is what it does when asked, which knows nothing of Ray. ``fleet`` keeps its ``members``
-busy with ``jobs``. Of a sweep, ``sweep_tasks`` are done on nodes and send ``sweep_rows``;
-``sweep_supply`` has the jobs (``runs`` are what is left), ``sweep_book`` writes down what comes,
-``sweeping`` is all of it; of a collection, a node makes a ``visit_task``, ``visit_supply`` has
-them, ``collecting`` is all of it; for a tuner, ``bench_tasks`` measure the batches of
-``bench_supply``, of which ``bench_data`` is the JSON, and ``benches`` are all of it. ``endings`` of
-episodes are measured while agents go on.
+of its clock, holds the ``slot`` of its host while it measures, and has programs by their ``texts``,
+which come in ``bundles``; ``node`` is what it does when asked, which knows nothing of Ray.
+``fleet`` keeps its ``members`` busy with ``jobs``.
+
+Of a sweep, ``sweep_tasks`` are done on nodes and send ``sweep_rows``; ``sweep_supply`` has the jobs
+(``runs`` are what is left), ``sweep_book`` writes down what comes, ``sweeping`` is all of it; of a
+collection, a node makes a ``visit_task``, ``visit_supply`` has them, ``collecting`` is all of it;
+for a tuner, ``bench_tasks`` measure the batches of ``bench_supply``, of which ``bench_data`` is the
+JSON, and ``benches`` are all of it. ``endings`` of episodes are measured while agents go on.
 ``status`` says how a cluster is, without disturbing it.
 """
 

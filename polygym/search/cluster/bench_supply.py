@@ -12,7 +12,7 @@ from polygym.measure.evaluation import EvaluationOptions
 from polygym.measure.evaluation.evaluator import Choice
 from polygym.search.cluster.bench_data import options_json, source_json
 from polygym.search.cluster.jobs import FAILED, Job, Json
-from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.kinds import Kind, OfOneKind
 from polygym.search.cluster.texts import Sent
 
 
@@ -33,7 +33,7 @@ def asked(
 
 
 @dataclass(slots=True)
-class Batches:
+class Batches(OfOneKind):
     """Some choices, in batches; ``answers`` has what came of each, by its place.
 
     ``best_so_far`` and ``patiently`` are as a bench has them. ``rounds`` says that all of them run
@@ -67,10 +67,6 @@ class Batches:
     def is_done(self) -> bool:
         """Whether all batches are answered, or cannot be."""
         return not self._waiting and not self._under_way
-
-    def accepts(self, kind: Kind) -> str:
-        """Refuse nodes of another kind, whose times do not compare."""
-        return "" if kind.key == self.kind.key else f"expected {self.kind}, found {kind}"
 
     def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
         """Return the next batch."""

@@ -35,6 +35,7 @@ class FleetBench:
     program: Program
     options: EvaluationOptions
     is_stopped: Callable[[], bool]
+    show: Callable[[], None] = lambda: None
     _ready: dict[Choice, Evaluation] = field(default_factory=dict)
     _baseline: float = 0.0
     _sent: Sent = field(default_factory=Sent)
@@ -103,7 +104,7 @@ class FleetBench:
 
     def _run(self, batches: Batches, is_over: Callable[[], bool]) -> None:
         """Have batches measured; a stop is a KeyboardInterrupt, with what came before it kept."""
-        self.fleet.run(batches, lambda: self.is_stopped() or is_over())
+        self.fleet.run(batches, lambda: self.is_stopped() or is_over(), self.show)
         self._baseline = batches.baseline or self._baseline
         if self.is_stopped():
             raise KeyboardInterrupt
@@ -113,16 +114,22 @@ class FleetBench:
 
 @dataclass(frozen=True, slots=True)
 class FleetBenches:
-    """Opens benches on a fleet, for a program that can be loaded from a source."""
+    """Opens benches on a fleet, for a program that can be loaded from a source.
+
+    ``show`` is called while nodes are waited for.
+    """
 
     fleet: Fleet
     kind: Kind
     source: Source
     is_stopped: Callable[[], bool]
+    show: Callable[[], None] = lambda: None
 
     @contextmanager
     def __call__(
         self, program: Program, options: EvaluationOptions, jobs: int | None
     ) -> Iterator[FleetBench]:
         """Open one; how much is compiled at a time is the nodes' own."""
-        yield FleetBench(self.fleet, self.kind, self.source, program, options, self.is_stopped)
+        yield FleetBench(
+            self.fleet, self.kind, self.source, program, options, self.is_stopped, self.show
+        )

@@ -17,10 +17,11 @@ from polygym.search.corpus.collect import Collection
 
 @dataclass(slots=True, kw_only=True)
 class FleetCollection(Collection):
-    """A collection at work on a fleet."""
+    """A collection at work on a fleet; ``beat`` is called again and again meanwhile."""
 
     fleet: Fleet
     is_stopped: Callable[[], bool] = lambda: False
+    beat: Callable[[], None] = lambda: None
     _clocks: dict[str, float] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -32,8 +33,12 @@ class FleetCollection(Collection):
         self.corpus.expect_whole()
         self.rows = self.corpus.count()
         self.fleet.assemble(self.is_stopped)
-        self.fleet.run(Visits(self), self.is_stopped, self._note_clocks)
+        self.fleet.run(Visits(self), self.is_stopped, self._look)
         self.interrupted = self.is_stopped()
+
+    def _look(self) -> None:
+        self.beat()
+        self._note_clocks()
 
     def _note_clocks(self) -> None:
         """Write down how long the clock program took on nodes whose machine is in the corpus."""

@@ -26,7 +26,7 @@ from polygym.measure.worker.outcome import WorkerError
 from polygym.search.cluster.bench_supply import asked
 from polygym.search.cluster.fleet import Fleet
 from polygym.search.cluster.jobs import FAILED, Job, Json
-from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.kinds import Kind, OfOneKind
 from polygym.search.cluster.members import most_frequent
 from polygym.search.cluster.texts import Sent
 
@@ -48,12 +48,12 @@ class Question:
         return (self.source, self.options) == (other.source, other.options)
 
 
-class Questions:
+class Questions(OfOneKind):
     """What was asked and is not answered yet: the jobs of a fleet that waits for more."""
 
     def __init__(self, kind: Kind) -> None:
         """Nothing was asked."""
-        self._kind = kind
+        self.kind = kind
         self._sent = Sent()
         self._waiting: deque[Question] = deque()
         self._under_way: dict[Job, list[Question]] = {}
@@ -69,10 +69,6 @@ class Questions:
     def is_done(self) -> bool:
         """Never by itself: there may be more to come."""
         return False
-
-    def accepts(self, kind: Kind) -> str:
-        """Refuse nodes of another kind."""
-        return "" if kind.key == self._kind.key else f"expected {self._kind}, found {kind}"
 
     def next(self, worker: str, kind: Kind, workers: int) -> Job | None:
         """Return some questions of the program that was asked about first."""

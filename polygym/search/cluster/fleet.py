@@ -22,8 +22,8 @@ from polygym.errors import InputError
 from polygym.pickles import pickled_by_name
 from polygym.search.cluster.calibration import Calibration, drift_allowed
 from polygym.search.cluster.jobs import PRELIMINARY, Job, Json, Supply
-from polygym.search.cluster.kinds import kind_from_json, sources
-from polygym.search.cluster.members import Greeting, Member, State, Tell
+from polygym.search.cluster.kinds import sources
+from polygym.search.cluster.members import Greeting, Member, State, Tell, greeting_from_json
 from polygym.search.cluster.transport import LostError, Site, Transport
 
 _LOOK_SECONDS = 1.0
@@ -193,6 +193,8 @@ class Fleet(Closing):
         try:
             text = self.transport.take(member.call)
         except LostError as error:
+            # It may only have been out of reach: then it is still at the job that others get now.
+            self.transport.dismiss(member.worker)
             self._lose(supply, member, str(error))
             return
         member.heard = self._somebody = time.monotonic()
@@ -215,19 +217,19 @@ class Fleet(Closing):
             supply.keep(member.job, rows)
 
     def _greeted(self, member: Member, row: Json) -> None:
-        greeting = Greeting(
-            kind_from_json(row["kind"]),
-            str(row["version"]),
-            str(row["sources"]),
-            str(row["system"]),
-            float(row["seconds"]),
-        )
-        member.greeting, member.calibration = greeting, Calibration(greeting.seconds)
-        if greeting.sources != sources():
+        if row["sources"] != sources():
             self._refuse(
                 member,
-                f"expected polygym as it is here ({sources()}), found {greeting.version} "
-                f"({greeting.sources})",
+                f"expected polygym as it is here ({sources()}), found {row['version']} "
+                f"({row['sources']})",
+            )
+            return
+        member.greeting = greeting_from_json(row)
+        member.calibration = Calibration(member.greeting.seconds)
+        if niceness := member.greeting.niceness:
+            self._tell(
+                f"node {member.label} gives way to all others (niceness {niceness}), which its "
+                "clock feels: RAY_worker_niceness=0 ray start …"
             )
 
     def _end_call(self, supply: Supply | None, member: Member) -> None:

@@ -53,6 +53,19 @@ class Kind:
         return {**asdict(self.machine), "governor": self.governor}
 
 
+class OfOneKind:
+    """What takes place on nodes of one kind, since their times are compared."""
+
+    __slots__ = ()
+    kind: Kind
+
+    def accepts(self, kind: Kind) -> str:
+        """Return why nodes of a kind may not work here, "" where they may."""
+        if kind.key == self.kind.key:
+            return ""
+        return f"expected nodes of one kind, {self.kind}, found {kind}"
+
+
 @cache
 def _key(kind: Kind) -> str:
     text = json.dumps([kind.machine.key, kind.governor])

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from polygym.compiler.codegen.common.machine import Machine
+from polygym.cost.shipped import Where
+from polygym.errors import InputError
 from polygym.search.cluster.calibration import Calibration
-from polygym.search.cluster.jobs import Job
-from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.jobs import Job, Json
+from polygym.search.cluster.kinds import Kind, kind_from_json
 from polygym.search.cluster.transport import Call, Site, Worker
 
 Tell: TypeAlias = Callable[[str], None]
@@ -35,13 +38,46 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What a worker says when it joins; ``seconds`` is what its clock program took."""
+    """What a worker says when it joins; ``seconds`` is what its clock program took.
+
+    Loops are planned there for ``machine``; ``niceness`` is how far it gives way to others.
+    """
 
     kind: Kind
+    machine: Machine
     version: str
     sources: str
     system: str
     seconds: float
+    niceness: int = 0
+
+    @property
+    def where(self) -> Where:
+        """The machine, as searches that follow a model of cost ask for it."""
+        return Where(self.kind.machine, self.machine)
+
+
+def greeting_from_json(row: Json) -> Greeting:
+    """Return the greeting that a node has sent as a row.
+
+    Raises:
+        InputError: it sends something else.
+    """
+    try:
+        return Greeting(
+            kind_from_json(row["kind"]),
+            Machine(**row["planned_for"]),
+            str(row["version"]),
+            str(row["sources"]),
+            str(row["system"]),
+            float(row["seconds"]),
+            int(row.get("niceness", 0)),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            "the greeting of a node: expected what this polygym writes, found something else "
+            f"({type(error).__name__}: {error})"
+        ) from None
 
 
 def most_frequent(greetings: tuple[Greeting, ...], key: str = "") -> Greeting:

@@ -15,9 +15,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
+from polygym.cost.shipped import here
 from polygym.errors import InternalError, PolygymError
 from polygym.measure.worker.outcome import WorkerError
 from polygym.measure.worker.timing import this_machine
@@ -47,6 +50,7 @@ class Node:
         self._seconds: float | None = None
         self._lock = threading.Lock()
         self._at: Json = {}
+        self._niceness = 0
 
     def greet(self, _: str = "") -> Iterator[str]:
         """Say what kind of node this is, and how fast its clock program is."""
@@ -62,7 +66,9 @@ class Node:
                     "version": __version__,
                     "sources": sources(),
                     "system": this_machine().system,
+                    "planned_for": asdict(here().machine),
                     "seconds": self._seconds,
+                    "niceness": self._niceness,
                 }
             ]
         )
@@ -119,14 +125,26 @@ class Node:
     def _clock(self) -> float:
         def measure() -> float:
             with holding_slot(lambda: False):
-                os.sched_setaffinity(0, self._cores)
+                self._undo()
                 return clock_seconds()
 
         return self._thread.submit(measure).result()
 
+    def _undo(self) -> None:
+        """Have the measuring thread use all cores again, and be as urgent as what users start.
+
+        Ray makes its workers give way to all others (a niceness of 15), and what they start too.
+        Clocks would tell what others do. Where the system does not let a process change that, it
+        stays, and the fleet says so.
+        """
+        os.sched_setaffinity(0, self._cores)  # what was pinned for the job before
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 0)
+        self._niceness = os.getpriority(os.PRIO_PROCESS, 0)
+
     def _do(self, job: Json, emit: Emit, is_stopped: Callable[[], bool]) -> None:
         """Do a job; why it could not be done is its last row."""
-        os.sched_setaffinity(0, self._cores)  # what was pinned for the job before
+        self._undo()
         try:
             _task(str(job["task"]))(job, self._texts, emit, is_stopped)
         except InternalError as error:

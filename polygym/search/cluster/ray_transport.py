@@ -49,7 +49,13 @@ def expect_ray() -> Any:
     # Usage statistics would be sent from the machine; Ray asks the environment once.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    return import_module("ray")
+    ray = import_module("ray")
+    # Of nodes that end Ray prints pages, to standard output, whatever it is told of logs; a line of
+    # JSON may have to stand there. The fleet says which nodes are lost, and why.
+    inner: Any = import_module("ray._private.worker")
+    if hasattr(inner, "print_to_stdstream"):
+        inner.print_to_stdstream = lambda *_, **__: None
+    return ray
 
 
 class RayTransport:
@@ -77,7 +83,8 @@ class RayTransport:
             "include_dashboard": False,
         }
         if not address:
-            self._ray.init("local", resources={RESOURCE: 1}, **common)
+            urgent = {"worker_niceness": 0}  # or workers give way to all others
+            self._ray.init("local", resources={RESOURCE: 1}, _system_config=urgent, **common)
             return
         del common["include_dashboard"]
         _expect_answer(address)

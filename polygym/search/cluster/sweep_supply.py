@@ -1,9 +1,9 @@
 """The jobs of a sweep: parts of the search of a program, and confirmations of its best.
 
 A job is a run of episodes of one program: playing them, generating code, and measuring are one
-node's, for about a minute. A node stays with its program, since opening one takes a while; where
-there are more nodes than programs, several share one, each with a part of what is left, so that a
-slow one does not hold up the others at the end.
+node's, for some minutes. A node stays with its program, since opening one takes some seconds; where
+there are more nodes than programs, several share one, each with a part of what is left for a minute
+at most, so that a slow one does not hold up the others at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from math import ceil
 from secrets import token_hex
 
 from polygym.search.cluster.jobs import FAILED, PRELIMINARY, Job, Json
-from polygym.search.cluster.kinds import Kind
+from polygym.search.cluster.kinds import Kind, OfOneKind
 from polygym.search.cluster.sweep_book import Book
 from polygym.search.cluster.sweep_rows import timing_json
 from polygym.search.cluster.texts import Sent
@@ -29,14 +29,14 @@ from polygym.search.sweep.setting import SweepSetting
 from polygym.search.sweep.shares import is_due, limit_of
 from polygym.search.sweep.store import Store
 
-_JOB_SECONDS = 60.0
+_JOB_SECONDS, _SHARED_JOB_SECONDS = 300.0, 60.0
 _FEWEST, _MOST = 16, 2000  # episodes of a job, since opening a program has to be worth it
 _NEWS = 500  # schedules that are known elsewhere, said with a job
 _ROUNDS = 2  # so many jobs per node, where several share a program
 _BARREN_MOST = 3  # jobs of a program without a new row, or failures of machines, one after another
 
 
-class Part(ABC):
+class Part(OfOneKind, ABC):
     """What searches and confirmations have in common."""
 
     def __init__(
@@ -70,12 +70,6 @@ class Part(ABC):
     def is_done(self) -> bool:
         """Whether no program has anything left, and none is under way."""
         return not self._under_way and not any(map(self._wants, self._left()))
-
-    def accepts(self, kind: Kind) -> str:
-        """Refuse nodes of another kind: their times do not belong into this store."""
-        if kind.key == self.kind.key:
-            return ""
-        return f"expected nodes of the sweep's kind, {self.kind}, found {kind}"
 
     def together(self) -> AbstractContextManager[None]:
         """One transaction: the disk is waited for once for all that came from many nodes."""
@@ -120,17 +114,11 @@ class Part(ABC):
     def _left(self) -> Iterable[str]:
         return (name for name in self.books if name not in self.failed)
 
-    def _job(self, worker: str, kernel: str, taken: range, document: Json) -> Job | None:
-        """Return a job about a program; None where its file cannot be read any more."""
+    def _job(self, worker: str, kernel: str, taken: range, document: Json) -> Job:
+        """Return a job about a program."""
         self._count += 1
-        try:
-            program = self._sent.program(worker, kernel)
-        except OSError as error:
-            self.books[kernel].give_back(taken)
-            self._fail(kernel, f"{type(error).__name__}: {error}")
-            return None
         common = {
-            "program": program,
+            "program": self._sent.program(worker, kernel),
             "setting": self.setting.to_json(),
             "against": list(self.orders.against),
             "home": self._home(kernel),
@@ -178,11 +166,13 @@ class Searches(Part):
         parts = 1 if sharing == 1 else _ROUNDS * sharing
         count = min(_MOST, max(_FEWEST, ceil(len(book.remaining) / parts)))
         taken = book.remaining.take(count) if book.remaining else range(0)
-        return self._job(
-            worker, kernel, taken, self._document(worker, book, taken, bool(busy[kernel]))
-        )
+        seconds = _JOB_SECONDS if sharing == 1 else _SHARED_JOB_SECONDS
+        document = self._document(worker, book, taken, seconds, bool(busy[kernel]))
+        return self._job(worker, kernel, taken, document)
 
-    def _document(self, worker: str, book: Book, taken: range, is_compared: bool) -> Json:
+    def _document(
+        self, worker: str, book: Book, taken: range, seconds: float, is_compared: bool
+    ) -> Json:
         names = (ISL, *self.orders.against)
         limit = self._limit(book.kernel)
         return {
@@ -191,7 +181,7 @@ class Searches(Part):
             "model": self.orders.model,
             "first": taken.start,
             "last": taken.stop,
-            "seconds": _JOB_SECONDS if limit is None else min(_JOB_SECONDS, max(0.0, limit)),
+            "seconds": seconds if limit is None else min(seconds, max(0.0, limit)),
             "done": book.done_among(taken),
             "sweep": self._name,
             "news": self._news(worker, book),

@@ -17,7 +17,7 @@ from polygym.search.cluster.jobs import Json
 from polygym.search.cluster.sweep_rows import timing_from_json, timing_json
 from polygym.search.cluster.texts import Texts
 from polygym.search.sweep.confirming import confirm
-from polygym.search.sweep.cores import Place, plan_cores, usable_cores
+from polygym.search.sweep.cores import Place, cores_beside, plan_cores, usable_cores
 from polygym.search.sweep.requests import SearchRequest
 from polygym.search.sweep.rows import (
     Baseline,
@@ -54,7 +54,8 @@ def search_task(
             store.know_episode(policy, index)
         for name in job["compared"]:
             store.know_reference(str(setting.search_dataset), name)
-        search(store, setting, kernel, request, _place(setting), is_stopped)
+        place = _place(setting)
+        search(store, setting, kernel, request, place, is_stopped, cores_beside(place))
 
 
 def confirm_task(
@@ -71,7 +72,7 @@ def confirm_task(
 
 
 def _place(setting: SweepSetting) -> Place:
-    """Return the cores of a node: some measure, all generate code before that."""
+    """Return the cores of a node: some measure, all generate code before that, some meanwhile."""
     threads = setting.measuring.threads
     return plan_cores(usable_cores(threads), 1, threads).places[0]
 

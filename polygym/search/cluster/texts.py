@@ -1,24 +1,24 @@
 """Programs that are files, as data: a text crosses the network once per node, then its digest.
 
 A name that is no path (a kernel of the suite, ``tc:matmul``, ``random:17``) means the same on every
-node. A file's text is written on the node into a folder that only this user may enter, under the
-digest of the text and the file's own name, where the next one finds it. It has to stand by itself:
-files that it includes are not sent.
+node. A file's text is written on the node, with those of the files that it includes
+(:mod:`polygym.search.cluster.bundles`), into a folder that only this user may enter, under the
+digest of all of them, where the next one finds it. What a node could not read as it is read here is
+not sent; the reason is, so that the program fails there as it would have failed here.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from polygym.errors import InputError, InternalError
-from polygym.files import write_atomically
+from polygym.errors import InputError, InternalError, PolygymError
 from polygym.lru import Memory
 from polygym.programs import is_path
+from polygym.search.cluster.bundles import bundle_from_json, bundled, unbundled
 
 _SHORT = 32
 _REMEMBERED = 64
@@ -39,23 +39,26 @@ class Texts:
         return list(found)
 
     def place(self, program: dict[str, Any]) -> str:
-        """Return the name under which a program is known here, whose text may be new."""
+        """Return the name under which a program is known here, whose text may be new.
+
+        Raises:
+            InputError: the driver could not send it, and said why.
+        """
+        if reason := program.get("refused"):
+            raise InputError(str(reason))
         digest = program.get("digest")
         if not digest:
             return str(program["name"])
         if digest not in self._paths:
-            if "text" not in program:
+            if "files" not in program:
                 raise InternalError(f"{program['name']}: expected its text before its digest alone")
-            self._write(str(program["name"]), str(digest), str(program["text"]))
+            bundle = bundle_from_json(program)
+            if bundle.digest != digest:
+                raise InternalError(
+                    f"{bundle.main}: expected the text of digest {digest}, found another"
+                )
+            self._paths[digest] = unbundled(bundle, _own_folder() / digest[:_SHORT])
         return str(self._paths[digest])
-
-    def _write(self, name: str, digest: str, text: str) -> None:
-        if hashlib.sha256(text.encode()).hexdigest() != digest:
-            raise InternalError(f"{name}: expected the text of digest {digest}, found another")
-        path = _own_folder() / digest[:_SHORT] / Path(name).name
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(path, text.encode())
-        self._paths[digest] = path
 
 
 def _own_folder() -> Path:
@@ -76,16 +79,15 @@ class Sent:
         self._sent: set[tuple[str, str]] = set()
 
     def program(self, worker: str, name: str) -> dict[str, Any]:
-        """Return a program as data for a worker.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
+        """Return a program as data for a worker; one that cannot be sent is the reason."""
         if not is_path(name):
             return {"name": name}
-        text = Path(name).read_text()
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        try:
+            bundle = bundled(name)
+        except PolygymError as error:
+            return {"name": name, "refused": str(error)}
+        digest = bundle.digest
         if (worker, digest) in self._sent:
             return {"name": name, "digest": digest}
         self._sent.add((worker, digest))
-        return {"name": name, "digest": digest, "text": text}
+        return {"name": name, "digest": digest, **bundle.to_json()}

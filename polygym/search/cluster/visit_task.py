@@ -15,6 +15,7 @@ from pathlib import Path
 
 from polygym.compiler.codegen.common.machine import this_machine
 from polygym.episodes.recipes import recipe_from_json
+from polygym.errors import InputError
 from polygym.measure.evaluation.compilers import Compilers
 from polygym.measure.worker.outcome import Status
 from polygym.search.cluster.jobs import Json
@@ -33,7 +34,7 @@ def visit_task(
     job: Json, texts: Texts, emit: Callable[[Json], None], is_stopped: Callable[[], bool]
 ) -> None:
     """Make a visit, and say what was left out."""
-    names = tuple(texts.place(one) for one in job["names"])
+    names = tuple(_placed(texts, one) for one in job["names"])
     least, most = job["work"]
     plan = CollectPlan(
         Choice(names, (least, most)),
@@ -62,6 +63,14 @@ def visit_task(
                 return
         for reason in collection.skipped:
             emit({"row": "skipped", "reason": reason})
+
+
+def _placed(texts: Texts, program: Json) -> str:
+    """Return a program's name here; of one that could not be sent only the visits of it fail."""
+    try:
+        return texts.place(program)
+    except InputError:
+        return str(program["name"])
 
 
 class SendingCorpus(Corpus):

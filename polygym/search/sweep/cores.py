@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+_FEWEST_BESIDE = 4
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
@@ -33,6 +34,21 @@ class Plan:
 
     places: tuple[Place, ...]
     remark: str = ""
+
+
+def cores_beside(place: Place) -> tuple[int, ...]:
+    """Return the cores on which code may be generated while those of a place measure.
+
+    A core that is busy takes a part of what all share: the last level of cache, the memory, the
+    heat. On fewer than four cores one of them takes too large a part; there code waits. On more,
+    half of the cores at most are busy beside those that measure.
+
+    >>> cores_beside(Place((0,), (0, 1))), cores_beside(Place((0,), (0, 1, 2, 3)))
+    ((), (2, 3))
+    """
+    spare = [one for one in place.compiling if one not in place.measuring]
+    most = len(place.compiling) // 2
+    return () if len(place.compiling) < _FEWEST_BESIDE else tuple(spare[-most:])
 
 
 def plan_cores(cores: Iterable[int], jobs: int, threads: int) -> Plan:

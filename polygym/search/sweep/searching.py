@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from itertools import islice, takewhile
+from dataclasses import dataclass, field
+from itertools import islice
 
+from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.poly.schedule import Schedule
 from polygym.cost.chosen import ChosenModel
 from polygym.measure.evaluation import Evaluator
@@ -45,6 +46,18 @@ class Step:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Episodes that were played; of each its schedule, or why it has none.
+
+    ``new`` are the schedules of which nothing is known yet.
+    """
+
+    steps: tuple[Step, ...]
+    found: tuple[Schedule | str, ...]
+    new: tuple[Schedule, ...]
+
+
 def search(
     store: Store,
     setting: SweepSetting,
@@ -52,10 +65,12 @@ def search(
     request: SearchRequest,
     place: Place,
     is_stopped: Callable[[], bool],
+    beside: tuple[int, ...] = (),
 ) -> None:
     """Explore until every policy has come to the budget, time is up, or ``is_stopped``.
 
-    What there is to compare with is measured first and takes none of the program's time.
+    What there is to compare with is measured first and takes none of the program's time. On the
+    cores ``beside`` those that measure the code of the next batch is generated meanwhile.
 
     Raises:
         PolygymError: the program cannot be read or does not run, or the machine fails.
@@ -63,11 +78,10 @@ def search(
     subject = known_subject(store, setting, kernel, setting.search_dataset)
     pin(place.measuring)
     options = setting.measuring
+    limits = options.compile_seconds, place.compiling, options.compile_memory
     with (
         suppress(StoppedError),
-        closing(
-            Compilers(options.compile_seconds, place.compiling, options.compile_memory)
-        ) as compilers,
+        closing(Compilers(*limits, beside)) as compilers,
         Evaluator(subject.program, options, compiler=compilers) as evaluator,
         noting_load(store, kernel, str(setting.search_dataset)),
     ):
@@ -80,29 +94,87 @@ def search(
         judge, baselines = Judge(evaluator), Baselines(store, kernel, str(setting.search_dataset))
         missing = _missing_references(store, setting, kernel, request.against)
         _measure_references(store, setting, kernel, judge, baselines, missing, is_stopped)
-        spending, is_over = Spending(store, kernel), until(request.seconds, is_stopped)
-        known = {one.schedule: one.number for one in reading.outcomes(store.connection, kernel)}
-        steps = takewhile(lambda _: not is_over(), _steps(store, kernel, request))
+        course = Course(
+            store, setting, kernel, subject.program, players, judge, baselines, compilers,
+            until(request.seconds, is_stopped), is_stopped,
+        )  # fmt: skip
+        course.run(_steps(store, kernel, request), _BATCH * len(place.compiling), bool(beside))
+
+
+@dataclass(slots=True)
+class Course:
+    """A search at work: batches of episodes are played, compiled, and measured one after the other.
+
+    Playing is this thread's, whose isl is nobody else's, and takes place while nothing is measured.
+    """
+
+    store: Store
+    setting: SweepSetting
+    kernel: str
+    program: Program
+    players: dict[str, Player]
+    judge: Judge
+    baselines: Baselines
+    compilers: Compilers
+    is_over: Callable[[], bool]
+    is_stopped: Callable[[], bool]
+    known: dict[str, int] = field(init=False)
+    spending: Spending = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Remember what is known."""
+        self.spending = Spending(self.store, self.kernel)
+        outcomes = reading.outcomes(self.store.connection, self.kernel)
+        self.known = {one.schedule: one.number for one in outcomes}
+
+    def run(self, steps: Iterator[Step], size: int, ahead: bool) -> None:
+        """Go through episodes; ``ahead``: a batch is compiled while the one before is measured."""
         try:
-            while batch := tuple(islice(steps, _BATCH * len(place.compiling))):
-                found = []
-                for step in batch:
-                    if is_over():
-                        return
-                    play = players[step.policy]
-                    found.append(_play(subject.program, setting, step, play, is_stopped))
-                new = [one for one in found if isinstance(one, Schedule) and str(one) not in known]
-                choices = [(one, options.mapping) for one in new]
-                if not compilers.compile_all(subject.program, choices, is_over):
+            batch = self._played(steps, size)
+            while batch is not None and self._is_compiled(batch):
+                following = self._played(steps, size, batch) if ahead else None
+                if following is not None:
+                    self.compilers.begin(self.program, self._choices(following))
+                if not self._is_recorded(batch):
                     return
-                for step, schedule in zip(batch, found, strict=True):
-                    is_seed = step.index < len(setting.seeds)
-                    _record(store, kernel, step, schedule, known, judge, baselines, is_seed)
-                    spending.keep()
-                    if is_over():
-                        return
+                batch = following or self._played(steps, size)
         finally:
-            spending.keep(0.0)
+            self.spending.keep(0.0)
+
+    def _played(
+        self, steps: Iterator[Step], size: int, before: Batch | None = None
+    ) -> Batch | None:
+        """Return the next episodes, played; None at the end. ``before`` is being compiled."""
+        chosen, found = [], []
+        for step in islice(steps, size):
+            if self.is_over():
+                return None
+            play = self.players[step.policy]
+            chosen.append(step)
+            found.append(_play(self.program, self.setting, step, play, self.is_stopped))
+        old = () if before is None else before.new
+        new = [one for one in found if isinstance(one, Schedule) and str(one) not in self.known]
+        fresh = tuple(one for one in new if one not in old)
+        return Batch(tuple(chosen), tuple(found), fresh) if chosen else None
+
+    def _choices(self, batch: Batch) -> list[tuple[Schedule, Mapping]]:
+        return [(one, self.setting.measuring.mapping) for one in batch.new]
+
+    def _is_compiled(self, batch: Batch) -> bool:
+        return self.compilers.compile_all(self.program, self._choices(batch), self.is_over)
+
+    def _is_recorded(self, batch: Batch) -> bool:
+        """Measure a batch and write down what became of it; return whether it is not over."""
+        for step, schedule in zip(batch.steps, batch.found, strict=True):
+            is_seed = step.index < len(self.setting.seeds)
+            _record(
+                self.store, self.kernel, step, schedule, self.known, self.judge, self.baselines,
+                is_seed,
+            )  # fmt: skip
+            self.spending.keep()
+            if self.is_over():
+                return False
+        return True
 
 
 def _play(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.codegen.passes import code_key
@@ -59,11 +60,17 @@ class LookedAt:
         sizes: Dictionary[str, int],
         known: dict[Way, Schedule],
         wants_loops: bool = False,
+        *,
+        machine: Machine | None = None,
     ) -> None:
-        """Look at nothing yet; ``known`` gets the schedules that are found, and has some."""
+        """Look at nothing yet; ``known`` gets the schedules that are found, and has some.
+
+        Loops are planned for ``machine``, for this one if none is given.
+        """
         self.scop = scop
         self._sizes = own_sizes(scop, sizes)
         self._known = known
+        self._machine = machine
         self._considered: dict[Way, Schedule] = {}
         self._ways = list(known)
         self._candidates: dict[Way, Candidates] = {}
@@ -135,7 +142,7 @@ class LookedAt:
             if way not in self._candidates:
                 schedule = self._considered[way] if way in self._considered else self._known[way]
                 legal = LegalSchedule(self.scop, schedule)
-                self._candidates[way] = Candidates(legal, self._sizes)
+                self._candidates[way] = Candidates(legal, self._sizes, self._machine)
         except PolygymError as error:
             return [error] * len(mappings)
         return self._candidates[way].features(mappings, is_over)

@@ -170,7 +170,9 @@ def make_search(
     if search in BY_MODEL:
         expect_lightgbm()
         other = guide.model.loaded()
-        looked_at = LookedAt(scop, sizes, known, guide.learning.wants_loops(other))
+        looked_at = LookedAt(
+            scop, sizes, known, guide.learning.wants_loops(other), machine=guide.machine
+        )
         return BY_MODEL[search](
             genes, seeds, dice, looked_at, other, guide.is_of_here(other), guide.learning
         )

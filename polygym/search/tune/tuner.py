@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import Any
 
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL, Mapping
 from polygym.compiler.codegen.common.sizes import own_sizes
 from polygym.compiler.poly.baselines import prepare
@@ -151,13 +152,14 @@ def tune(
         prepare(program.scop)
     with waiting():
         known = schedules_of(program.scop, _seconds_for_schedules(plan))
-    begin = _adopted([Candidate(strategy, start)], program, known, start)
+    machine = plan.guide.machine
+    begin = _adopted([Candidate(strategy, start)], program, known, start, machine)
     ways = tuple(known)
     begin += [Candidate(way, start) for way in ways if Candidate(way, start) not in begin]
     # What has been measured to compare with may be hard to beat: it is a candidate too.
-    as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program, known, start)
+    as_is = _adopted([Candidate(ORIGINAL, SEQUENTIAL)], program, known, start, machine)
     begin += [one for one in as_is if one not in begin]
-    begin += _adopted(seeds, program, known, start)
+    begin += _adopted(seeds, program, known, start, machine)
     sizes = dict(program.parameters)
     genes = Genes.of(program.scop, ways, sizes, start)
     search = make_search(
@@ -181,7 +183,11 @@ def _seconds_for_schedules(plan: Plan) -> float:
 
 
 def _adopted(
-    seeds: Sequence[Candidate], program: Program, known: dict[Way, Schedule], start: Mapping
+    seeds: Sequence[Candidate],
+    program: Program,
+    known: dict[Way, Schedule],
+    start: Mapping,
+    machine: Machine | None,
 ) -> list[Candidate]:
     """Return what did well elsewhere as candidates here; a schedule that does not exist is none."""
     found, scop = [], program.scop
@@ -190,7 +196,7 @@ def _adopted(
         if isinstance(seed.strategy, Played | Edited):
             continue
         try:
-            schedule = strategy_within(seed.strategy, scop, sizes, start)
+            schedule = strategy_within(seed.strategy, scop, sizes, start, machine=machine)
         except PolygymError:
             continue
         mapping = replace(seed.mapping, threads=start.threads, reassociate=start.reassociate)

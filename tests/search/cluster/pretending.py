@@ -7,8 +7,9 @@ silent.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from polygym.compiler.codegen.common import machine as planned
 from polygym.measure.evaluation.fingerprint import Fingerprint
 from polygym.search.cluster.jobs import Job, Json
 from polygym.search.cluster.kinds import Kind, sources
@@ -37,6 +38,7 @@ class Machine:
     clocks: list[float] = field(default_factory=lambda: [1.0])
     sources: str = field(default_factory=sources)
     is_silent: bool = False
+    niceness: int = 0
     stopped: set[str] = field(default_factory=set)
     jobs: list[Json] = field(default_factory=list)
 
@@ -47,7 +49,9 @@ class Machine:
         match method:
             case "greet":
                 greeting = {"row": "greeting", "kind": self.kind.to_json(), "version": "1"}
-                more = {"sources": self.sources, "system": "Linux", "seconds": self.clock()}
+                more: Json = {"sources": self.sources, "system": "Linux", "seconds": self.clock()}
+                more["niceness"] = self.niceness
+                more["planned_for"] = asdict(planned.Machine(vector_bits=128))
                 yield json.dumps([greeting | more])
             case "calibrate":
                 yield json.dumps([{"row": "clock", "seconds": self.clock()}])

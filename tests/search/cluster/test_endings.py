@@ -100,6 +100,39 @@ def test_an_environment_goes_on_or_waits() -> None:
         assert "pending" not in info
 
 
+def test_a_vector_goes_on_while_nobody_has_answered() -> None:
+    """Episodes of all places begin and end; their rewards come when the fleet has measured."""
+    may_answer = threading.Event()
+
+    def late(job: Json) -> Iterator[list[Json]]:
+        may_answer.wait(20)
+        yield from answers(job)
+
+    arguments = {"kernel": "mvt", "dataset": "mini", "reward": "log_speedup"}
+    envs: Any = gymnasium.make_vec("polygym:polygym/Schedule-v0", 3, **arguments)
+    dice, pending = np.random.default_rng(1), []
+    with (
+        Fleet(Pretended({"a": Machine(answer=late)}), patience=HASTY) as fleet,
+        FleetEndings(fleet) as ends,
+    ):
+        for env in envs.envs:
+            env.elsewhere = ends
+        envs.reset(seed=1)
+        ended = np.zeros(3, int)
+        while ended.min() < 2:  # each place has begun anew after an end without a reward
+            actions = [dice.choice(np.flatnonzero(mask)) for mask in envs.action_masks()]
+            _, rewards, over, _, infos = envs.step(np.array(actions))
+            ended += over
+            if "pending" in infos:
+                there = infos["_pending"]
+                pending += list(infos["pending"][there])
+                assert not rewards[there].any()
+        assert pending
+        assert not any(one.future.done() for one in pending)
+        may_answer.set()
+        assert {one.settle()[1].speedup for one in pending} == {3.0}
+
+
 def _played(env: Any) -> tuple[float, dict[str, Any]]:
     _, info = env.reset(seed=3)
     dice = np.random.default_rng(3)

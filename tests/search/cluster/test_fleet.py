@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import count
+from threading import Timer
 
 import pytest
 from hypothesis import given, settings
@@ -44,6 +45,15 @@ def test_whoever_dies_whenever_nothing_is_lost(deaths: list[int], jobs: int) -> 
     assert not supply.failures
 
 
+def test_a_worker_that_cannot_be_reached_is_ended_before_its_job_is_given_away() -> None:
+    cluster = Pretended({"a": Machine(dies_after=3), "b": Machine()})
+    supply = Questions(4)
+    with Fleet(cluster, patience=HASTY) as fleet:
+        fleet.run(supply)
+        assert cluster.dismissed == ["a"]
+    assert set(supply.rows) == {(job, row) for job in range(4) for row in range(3)}
+
+
 def test_a_job_at_which_every_node_dies_is_given_up() -> None:
     def dies(job: Json) -> Iterator[list[Json]]:
         yield [{"row": "digest", "digest": "that it begins is no progress"}]
@@ -74,6 +84,14 @@ def test_a_node_with_another_polygym_is_refused() -> None:
     with fleet_of(said, a=Machine(), b=Machine(sources="other")) as fleet:
         assert len(fleet.assemble()) == 1
     assert "expected polygym as it is here" in said[0]
+
+
+def test_a_node_that_gives_way_to_others_is_said() -> None:
+    said: list[str] = []
+    with fleet_of(said, a=Machine(niceness=15), b=Machine()) as fleet:
+        assert len(fleet.assemble()) == 2
+    assert len(said) == 1
+    assert "node host (a) gives way to all others (niceness 15)" in said[0]
 
 
 def test_a_node_that_drifts_is_drained_and_said() -> None:
@@ -120,6 +138,26 @@ def test_a_silent_node_loses_its_job() -> None:
     assert set(supply.rows) == {(job, row) for job in range(3) for row in range(3)}
     assert "a" in cluster.dismissed
     assert any("nothing was heard of it" in one for one in said)
+
+
+def test_a_slow_node_keeps_its_job_and_gets_fewer() -> None:
+    slow, said = Machine(), []
+
+    def pauses(job: Json) -> Iterator[list[Json]]:
+        for rows in three_rows(job):
+            yield rows
+            slow.is_silent = True
+            Timer(0.1, setattr, (slow, "is_silent", False)).start()
+
+    slow.answer = pauses
+    supply = Questions(12)
+    cluster = Pretended({"a": slow, "b": Machine()})
+    with Fleet(cluster, said.append, Patience(silence=60.0)) as fleet:
+        fleet.run(supply)
+    assert said == []
+    assert sorted(supply.rows) == [(job, row) for job in range(12) for row in range(3)]
+    counts = Counter(name for names in supply.by.values() for name in names)
+    assert 0 < counts["a/0"] < counts["b/0"]
 
 
 def test_a_node_that_joins_later_gets_work() -> None:

@@ -9,9 +9,12 @@ from threading import Thread
 
 import pytest
 
+from polygym.episodes.kernels import digest_of
 from polygym.errors import InputError, InternalError
+from polygym.programs import load_program
 from polygym.search.cluster import calibration, kinds
 from polygym.search.cluster.address import parse_address
+from polygym.search.cluster.bundles import Bundle, bundle_from_json
 from polygym.search.cluster.kinds import Kind, kind_from_json, this_kind
 from polygym.search.cluster.node import Node
 from polygym.search.cluster.slot import holding_slot
@@ -119,9 +122,9 @@ def test_a_text_is_sent_once_per_worker(tmp_path: Path) -> None:
     path.write_text("int x;")
     sent, texts = Sent(), Texts()
     first, second = (sent.program("a", str(path)) for _ in range(2))
-    assert "text" in first
-    assert "text" not in second
-    assert "text" in sent.program("b", str(path))
+    assert first["files"] == [["my.c", "int x;"]]
+    assert "files" not in second
+    assert "files" in sent.program("b", str(path))
     place = Path(texts.place(first))
     assert (place.name, place.read_text()) == ("my.c", "int x;")
     assert texts.place(second) == str(place)
@@ -132,11 +135,92 @@ def test_a_text_is_sent_once_per_worker(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [{"name": "/x.c", "digest": "d"}, {"name": "/x.c", "digest": "d", "text": "int x;"}],
+    [
+        {"name": "/x.c", "digest": "d"},
+        {"name": "/x.c", "digest": "d", "main": "x.c", "files": [["x.c", "int x;"]]},
+    ],
 )
 def test_a_text_that_is_not_its_digest_is_refused(program: dict[str, str]) -> None:
     with pytest.raises(InternalError, match="expected"):
         Texts().place(program)
+
+
+@pytest.mark.parametrize("path", ["/etc/x.c", "../x.c", "a/../../x.c", ""])
+def test_a_file_that_would_stand_elsewhere_is_refused(path: str) -> None:
+    for data in ({"main": path, "files": [[path, ""]]}, {"main": "a", "files": [[path, ""]]}):
+        with pytest.raises(InputError, match="expected a path below a folder"):
+            bundle_from_json(data)
+    with pytest.raises(InputError, match="expected the text of 'a'"):
+        bundle_from_json({"main": "a", "files": [["b", ""]]})
+
+
+SCALE = """#include "../lib/size.h"
+#if WIDE
+#include "missing.h"
+#endif
+void scale(double a[N]) {
+#pragma scop
+  for (int i = 0; i < N; i++)
+    a[i] = FACTOR * a[i];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def scale(tmp_path: Path) -> Path:
+    """A file whose include includes another one; one line ends as elsewhere."""
+    for name, text in (
+        ("home/k/scale.c", SCALE),
+        ("home/lib/size.h", '#include "deep/factor.h"\r\n#define N 100\n'),
+        ("home/lib/deep/factor.h", "#define FACTOR 3.0\n"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    return tmp_path / "home" / "k" / "scale.c"
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_what_a_file_includes_travels_with_it(scale: Path) -> None:
+    sent = Sent()
+    program = json.loads(json.dumps(sent.program("a", str(scale))))
+    assert program.get("main") == "k/scale.c", program
+    assert [name for name, _ in program["files"]] == [
+        "k/scale.c", "lib/size.h", "lib/deep/factor.h"
+    ]  # fmt: skip
+    place = Path(Texts().place(program))
+    factor = scale.parents[1] / "lib" / "deep" / "factor.h"
+    assert (place.parents[1] / "lib" / "size.h").read_bytes() == (
+        scale.parents[1] / "lib" / "size.h"
+    ).read_bytes()
+    assert digest_of(place) == digest_of(scale)
+    factor.rename(factor.with_name("gone.h"))
+    assert "3.0" in load_program(str(place)).scop.statements[0].body.__repr__()
+    assert "is not in" in sent.program("a", str(scale))["refused"]
+    factor.write_text("#define FACTOR 4.0\n")
+    assert digest_of(place) != digest_of(scale)
+    assert sent.program("a", str(scale))["digest"] != program["digest"]
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_what_cannot_travel_is_refused_with_a_sentence(scale: Path, tmp_path: Path) -> None:
+    factor = scale.parents[1] / "lib" / "deep" / "factor.h"
+    scale.write_text(f'#include "{factor}"\n#define N 9\n' + SCALE.partition("endif\n")[2])
+    program = Sent().program("a", str(scale))
+    assert "expected files that are included by relative paths" in program["refused"]
+    with pytest.raises(InputError, match="included by relative paths"):
+        Texts().place(program)
+    scale.write_bytes(b"\xff")
+    assert "expected a text" in Sent().program("a", str(scale))["refused"]
+    assert "expected a text" in Sent().program("a", str(tmp_path / "none.c"))["refused"]
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_a_node_reads_nothing_but_what_was_sent(scale: Path) -> None:
+    factor = scale.parents[1] / "lib" / "deep" / "factor.h"
+    bundle = Bundle("my.c", (("my.c", f'#include "{factor}"\n'),))
+    with pytest.raises(InputError, match="included by relative paths"):
+        Texts().place({"name": "my.c", "digest": bundle.digest, **bundle.to_json()})
 
 
 @pytest.mark.usefixtures("own_slot")

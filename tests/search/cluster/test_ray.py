@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onray.nodes import actors, cluster_of, ended, found, is_alive, measuring, rows, start
+from onray.nodes import added as add
+from onray.nodes import wait_for as wait
 
+from agents.tables import rows_of
 from polybench import Dataset
 from polygym.compiler.codegen.common.mapping import SEQUENTIAL
 from polygym.compiler.poly.baselines import original
@@ -22,8 +26,6 @@ from polygym.search.cluster.fleet import Fleet
 from polygym.search.cluster.ray_transport import RayTransport
 from polygym.search.cluster.status import status
 from polygym.search.corpus.store import open_corpus
-from tests.search.cluster.rays import actors, ended, found, is_alive, measuring, rows, start
-from tests.search.cluster.rays import wait_for as wait
 
 ray = pytest.importorskip("ray")
 # Among the tests that run alone: workers that run tests side by side would each start a cluster.
@@ -43,22 +45,10 @@ MORE = ("--budget", str(BUDGET), "--confirm", "2")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    from ray.cluster_utils import Cluster
-
     os.environ["POLYGYM_CLUSTER_DRIFT"] = "1000"  # others are at work on the machine
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    for _ in range(3):
-        add(found)
-    yield found
-    found.shutdown()
+    with cluster_of(3) as found:
+        yield found
     del os.environ["POLYGYM_CLUSTER_DRIFT"]
-
-
-def add(cluster: Any, **more: str) -> Any:
-    return cluster.add_node(
-        num_cpus=1, resources={"measuring": 1}, env_vars=more, object_store_memory=80_000_000
-    )
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +109,7 @@ def test_another_kind_of_node_is_refused_and_an_interrupt_drains(
         os.kill(driver.pid, signal.SIGINT)
         said = ended(driver, 120.0)
         assert driver.returncode == 130
-        assert "is refused: expected nodes of the sweep's kind" in said
+        assert "is refused: expected nodes of one kind" in said
         assert "(pretending to be big)" in said
         ((document,),) = rows(tmp_path, "SELECT document FROM kinds")
         assert "pretending" not in document
@@ -158,7 +148,7 @@ def test_a_collection_and_a_tuning_on_the_cluster(cluster: Any, tmp_path: Path) 
     assert {one["outcome"]["status"] for one in journal[1:]} <= {"ok", "timeout"}
 
 
-def test_ends_of_episodes_on_the_cluster(cluster: Any) -> None:
+def test_ends_of_episodes_on_the_cluster(cluster: Any, capsys: pytest.CaptureFixture[str]) -> None:
     source = Source("trisolv", None, Dataset.MINI, ())
     program = source.load()
     schedule = original(program.scop)
@@ -173,8 +163,40 @@ def test_ends_of_episodes_on_the_cluster(cluster: Any) -> None:
         ]
         found = [one.result(300) for one in asked]
         nodes = status(fleet.transport)  # type: ignore[arg-type]
+        told = {"lines": ["a node has ended"], "pid": "raylet", "is_err": False}
+        ray._private.worker.print_to_stdstream(told, ignore_prefix=False)
+    assert "a node has ended" not in capsys.readouterr().out
     assert [one.is_ok for one in found] == [True] * 3, said
     assert {one.schedule for one in found} == {schedule}
     hired = [one for one in nodes if one["worker"] is not None]
     assert hired
     assert all(one["measuring"] == 1 and one["worker"]["kind"] for one in hired)
+
+
+TRAINING = """polygym/Schedule-v0:
+  kernels: mvt
+  steps: 192
+  every: 192
+  arguments: {reward: log_speedup, dataset: mini, timeout_factor: 1000}
+  hyperparameters: {n_steps: 64, batch_size: 32, n_epochs: 1}
+  evaluation: {kernels: mvt, episodes: 1}
+  network: mlp
+"""
+
+
+def test_a_training_whose_ends_of_episodes_are_measured_on_the_cluster(
+    cluster: Any, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "small.yaml", tmp_path / "trained"
+    file.write_text(TRAINING)
+    words = ("-m", "agents.train", str(file), "--out", str(out), "--on", f"ray://{cluster.address}")
+    command = (sys.executable, *words)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (out / "seed-0" / "model.zip").exists()
+    episodes = rows_of(out / "seed-0" / "episodes.csv")
+    evaluations = rows_of(out / "seed-0" / "evaluations.csv")
+    assert episodes
+    assert {one["status"] for one in [*episodes, *evaluations]} <= {"ok", "timeout"}
+    assert any(float(one["reward"]) != 0.0 for one in episodes)
+    wait(lambda: not actors(), "the end of the workers")

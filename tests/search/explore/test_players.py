@@ -164,7 +164,7 @@ def test_names() -> None:
 
 
 def test_a_package_without_a_model_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shipped, "path", lambda: None)
+    monkeypatch.setattr(shipped, "path", lambda *_: None)
     with pytest.raises(InputError, match="expected a model that comes with polygym"):
         check_player(MODEL)
     shipped.digest.cache_clear()  # it may have looked meanwhile

@@ -1,6 +1,7 @@
 """Cores, shares of time, and code that is generated in batches: decided without a clock."""
 
 import os
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -100,6 +101,24 @@ def test_a_batch_is_compiled_once_on_all_cores() -> None:
         assert again is not ready
         assert compilers.compile_problem(program).original.buffers == ready.buffers
     assert not any(Path(f"/proc/{process}").exists() for process in processes)
+
+
+def test_the_next_batch_is_compiled_beside_what_is_measured() -> None:
+    subject = SweepSetting().subject("mvt", Dataset.MINI)
+    program = subject.program
+    choices = [(one, DEFAULT) for one in (original(program.scop), isl_schedule(program.scop))]
+    beside = max(os.sched_getaffinity(0))
+    with closing(Compilers(5.0, (beside, beside), None, (beside,))) as compilers:
+        compilers.begin(program, choices)
+        while not all(map(compilers.is_ready, choices)):
+            time.sleep(0.01)
+        (process,) = compilers.processes
+        assert os.sched_getaffinity(process) == {beside}
+        ready = compilers._ready[choices[0]]
+        assert compilers.compile_all(program, choices)
+        assert compilers.compile_schedule(program, *choices[0]) is ready
+        compilers.begin(program, choices[:1])  # and who closes does not wait for a batch
+    assert not Path(f"/proc/{process}").exists()
 
 
 def test_a_batch_can_be_given_up() -> None:

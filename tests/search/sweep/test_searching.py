@@ -102,6 +102,30 @@ def test_seeds_references_and_the_best_are_tried_again(
         assert [one.timing.status for one in best] == [Status.OK] * 2
 
 
+def test_the_same_is_found_whether_code_waits_or_is_made_ahead(
+    tmp_path: Path, disturbed: Callable[[bool], None]
+) -> None:
+    disturbed(False)
+    setting = SweepSetting(seed=5, search_dataset=Dataset.MINI, dataset=Dataset.MINI, seeds=SEEDS)
+    request, found = SearchRequest(("bias_coeff_0",), 9, None), []
+    for beside in ((), (0,)):
+        (tmp_path / str(len(beside))).mkdir()
+        with create_or_open(tmp_path / str(len(beside)), setting) as store:
+            store.add_kernels(("mvt",))
+            searching.search(
+                store, setting, "mvt", request, Place((0,), (0,)), lambda: False, beside
+            )
+            schedules = {one.number: one.schedule for one in reading.outcomes(store.connection)}
+            found.append(
+                [
+                    (one.index, one.reason or schedules[one.outcome])
+                    for one in reading.episodes(store.connection, "mvt")
+                ]
+            )
+    assert found[0] == found[1]
+    assert len(found[0]) == 9
+
+
 @pytest.mark.parametrize("seeds", [(), SEEDS])
 def test_who_stops_does_not_wait_for_isl(
     tmp_path: Path,

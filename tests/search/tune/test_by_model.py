@@ -12,19 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import DEFAULT, parse_mapping
 from polygym.compiler.poly.baselines import isl_schedule
-from polygym.compiler.poly.legality import is_legal
+from polygym.compiler.poly.legality import LegalSchedule, is_legal
 from polygym.compiler.poly.schedule import Schedule, parse
 from polygym.compiler.poly.strategy import ISL
-from polygym.cost.candidate import NAMES
+from polygym.cost.candidate import NAMES, features
 from polygym.cost.chosen import ChosenModel
 from polygym.cost.configuration import ENTRIES
 from polygym.cost.correction import correction, expected
 from polygym.cost.model import Acquisition, Card, Samples
-from polygym.cost.shipped import shipped
+from polygym.cost.shipped import Where, shipped
 from polygym.cost.tree_gru import GRUOptions, Shape, fit
 from polygym.cost.trees import TreeOptions, train
+from polygym.measure.evaluation.fingerprint import fingerprint
 from polygym.programs import load_program
 from polygym.search.explore.neighbourhood import changed
 from polygym.search.tune import by_model, guide
@@ -92,7 +94,7 @@ def test_with_the_model_that_comes_with_polygym_it_begins_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before it has measured enough to learn from, only the other model can choose."""
-    monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
+    monkeypatch.setattr(guide, "is_of_this_machine", lambda *_: True)
     with_it = [one for one, _ in searched("model", 3, 16, each=8)]
     monkeypatch.setattr(ChosenModel, "loaded", lambda _: None)
     without = [one for one, _ in searched("model", 3, 16, each=8)]
@@ -151,7 +153,7 @@ def test_what_is_to_be_expected_is_on_the_models_own_scale(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A model of ranks may be of any height."""
-    monkeypatch.setattr(guide, "is_of_this_machine", lambda _: True)
+    monkeypatch.setattr(guide, "is_of_this_machine", lambda *_: True)
     led_by = Guide(acquisition=Acquisition.EXPECTED_IMPROVEMENT)
 
     def found(by: float) -> list[tuple[Candidate, float]]:
@@ -188,7 +190,7 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
     monkeypatch.setattr(by_model, "_DICE", 0.0)
 
     def first(is_of_here: bool) -> list[Candidate]:
-        monkeypatch.setattr(guide, "is_of_this_machine", lambda _: is_of_here)
+        monkeypatch.setattr(guide, "is_of_this_machine", lambda *_: is_of_here)
         # But for what it is to begin with. Half of eleven come by dice: one seed says too little.
         return [one for seed in range(4) for one, _ in searched("model", seed, 12, 12)[1:]]
 
@@ -207,6 +209,28 @@ def test_a_model_of_another_machine_shares_with_dice_until_it_is_corrected(
         return float(np.mean(model.scores(np.array(rows))))
 
     assert worth(without) < worth(there) < worth(here)
+
+
+def test_loops_are_planned_for_the_machine_that_measures() -> None:
+    there = Where(replace(fingerprint(), processor="another"), Machine(vector_bits=128))
+    led_by = USUAL.elsewhere(there)
+    assert led_by.machine == there.machine
+    assert USUAL.machine is None
+    assert not led_by.is_of_here(led_by.model.loaded())
+    scop = load_program("gemm").scop
+    known: dict[Way, Schedule] = dict(schedules_of(scop, strategies=(ISL,)))
+    found = make_search("model", scop, Genes.of(scop, tuple(known), SIZES, START), [], 0, known,
+                        SIZES, led_by)  # fmt: skip
+    assert isinstance(found, by_model.ByModel)
+    (seen,) = found._looked_at.looks([Candidate(ISL, START)])
+    found_features = [
+        features(LegalSchedule(scop, known[ISL]), START, SIZES, machine)
+        for machine in (there.machine, replace(there.machine, vector_bits=512))
+    ]
+    vectors = [one.vector for one in found_features]
+    assert seen is not None
+    assert np.array_equal(seen.vector[: len(NAMES)], vectors[0])
+    assert not np.array_equal(*vectors)
 
 
 @pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "lu", "random:4"])

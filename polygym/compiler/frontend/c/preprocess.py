@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pcpp.parser import Action, OutputDirective
 from pcpp.preprocessor import Preprocessor
@@ -33,6 +33,10 @@ _PRAGMAS = (["scop"], ["endscop"], *(["STDC", "FP_CONTRACT", s] for s in ("ON", 
 
 # Python's line separators that are mere white space in C; str.splitlines must not see them.
 _ODD_SPACES = str.maketrans({c: " " for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
+
+
+Piece: TypeAlias = tuple[str, Origin, tuple[str, int, int] | None]
+"""The text of a token, where it stands, and the position of what is there literally."""
 
 
 def decode(data: bytes, file: str) -> str:
@@ -63,6 +67,14 @@ def normalise(text: str, file: str) -> str:
 
 def preprocess(text: str, file: str, include_directories: Sequence[str | Path] = ()) -> SourceMap:
     """Preprocess a C text; ``file`` names it in messages and is where its includes are sought."""
+    engine, stream = _preprocessed(text, file, include_directories)
+    return _write(stream, engine)
+
+
+def _preprocessed(
+    text: str, file: str, include_directories: Sequence[str | Path]
+) -> tuple[_Engine, list[Piece]]:
+    """Return the engine that has read a text, and what came out of it."""
     if len(text) > _MAXIMUM_BYTES:
         raise LimitError(f"{file}: {len(text)} characters; at most {_MAXIMUM_BYTES} are read")
     text = normalise(text, file)
@@ -77,7 +89,19 @@ def preprocess(text: str, file: str, include_directories: Sequence[str | Path] =
     except Exception as error:
         # pcpp meets a malformed directive with whatever exception its code happens to run into.
         raise SourceError(engine.here(), "this preprocessor directive is malformed") from error
-    return _write(stream, engine)
+    return engine, stream
+
+
+def included_files(text: str, file: str) -> tuple[str, ...]:
+    """Return which files of the user's a C text includes, directly or by way of others.
+
+    Paths are absolute, each is there once. Conditions are respected: what is not read is left out.
+
+    Raises:
+        SourceError: one is missing, or a directive is malformed.
+        LimitError: there are too many, or they are too long.
+    """
+    return tuple(dict.fromkeys(_preprocessed(text, file, ())[0].opened))
 
 
 class _Engine(Preprocessor):  # type: ignore[misc]
@@ -90,6 +114,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         self.files: dict[str, list[str]] = {file: text.split("\n")}
         self.budget = _MAXIMUM_EXPANSION
         self.includes = 0
+        self.opened: list[str] = []
         self.system_headers: set[str] = set()
         self._include_directories = include_directories
         self._names: dict[str, str] = {}
@@ -161,7 +186,9 @@ class _Engine(Preprocessor):  # type: ignore[misc]
             raise LimitError(f"{self.here()}: more than {_MAXIMUM_INCLUDES} files are included")
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise OSError(path)
-        return StringIO(decode(Path(path).read_bytes(), path))
+        data = Path(path).read_bytes()
+        self.opened.append(path)
+        return StringIO(decode(data, path))
 
     def on_include_not_found(
         self, is_malformed: bool, is_system_include: bool, directory: str, path: str
@@ -196,7 +223,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
 
     # What comes out.
 
-    def stream(self) -> Iterator[tuple[str, Origin, tuple[str, int, int] | None]]:
+    def stream(self) -> Iterator[Piece]:
         """Yield each token's text, origin and literal position; white space has an empty text."""
         pragma: list[Any] = []
         fresh = True
@@ -236,9 +263,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         return Origin(name, line, column or len(text) - len(text.lstrip()) + 1, in_macro=True)
 
 
-def _write(
-    stream: list[tuple[str, Origin, tuple[str, int, int] | None]], engine: _Engine
-) -> SourceMap:
+def _write(stream: list[Piece], engine: _Engine) -> SourceMap:
     """Lay the tokens out in rows; a row continues while tokens stand side by side in one file.
 
     pcpp cuts ``1.e-3`` into four tokens; laid side by side again they are one number for the
@@ -266,9 +291,7 @@ def _write(
     return SourceMap(tuple(tokens), "\n".join(rows) + "\n", engine.files, tuple(switches))
 
 
-def _without_annotations(
-    stream: list[tuple[str, Origin, tuple[str, int, int] | None]],
-) -> Iterator[tuple[str, Origin, tuple[str, int, int] | None]]:
+def _without_annotations(stream: list[Piece]) -> Iterator[Piece]:
     """Yield the tokens without GNU attributes, with GNU spellings made plain."""
     index = 0
     while index < len(stream):

@@ -1,4 +1,7 @@
-"""Nodes of Ray on this machine, and drivers as processes of their own."""
+"""Nodes of Ray on this machine, and drivers as processes of their own.
+
+Tests use them too.
+"""
 
 import os
 import signal
@@ -6,22 +9,66 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+_STORE_BYTES = 80_000_000
 MINI = ("--search-dataset", "mini", "--dataset", "mini", "--compile-seconds", "120",
         "--timeout-factor", "1000", "--policy", "uniform")  # fmt: skip
 """Sizes at which all is quick; no limit that a busy machine could come to."""
 
+CONFIG = {
+    "health_check_initial_delay_ms": 2000,
+    "health_check_period_ms": 2000,
+    "health_check_timeout_ms": 4000,
+    "health_check_failure_threshold": 3,
+    "worker_niceness": 0,
+}
+"""A node that has said nothing for some seconds is lost; and what measures gives way to nobody."""
 
-def start(folder: Path, address: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start a sweep into a folder, on a cluster or here."""
+
+@contextmanager
+def cluster_of(nodes: int) -> Iterator[Any]:
+    """Give a cluster of a head, which measures nothing, and some nodes that do."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {
+        "num_cpus": 0,
+        "object_store_memory": _STORE_BYTES,
+        "include_dashboard": False,
+        "_system_config": CONFIG,
+    }
+    found = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        for _ in range(nodes):
+            added(found)
+        yield found
+    finally:
+        found.shutdown()
+
+
+def added(cluster: Any, **environment: str) -> Any:
+    """Return a new node of a cluster."""
+    return cluster.add_node(
+        num_cpus=1,
+        resources={"measuring": 1},
+        env_vars=environment,
+        object_store_memory=_STORE_BYTES,
+    )
+
+
+def start(
+    folder: Path, address: str, *arguments: str, log: IO[str] | None = None
+) -> subprocess.Popen[str]:
+    """Start a sweep into a folder, on a cluster or here; what it says goes into a pipe or a log."""
     on = ("--on", f"ray://{address}") if address else ()
     command = (sys.executable, "-m", "polygym", "sweep", *arguments, *MINI, *on)
     return subprocess.Popen(
         (*command, "--out", str(folder)),
-        stdout=subprocess.PIPE,
+        stdout=log or subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
