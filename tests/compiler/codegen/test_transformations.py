@@ -14,6 +14,7 @@ from polygym.compiler.codegen.trees.hold import holdable
 from polygym.compiler.codegen.trees.levels import levels
 from polygym.compiler.codegen.trees.model import few_rows, tile_sizes
 from polygym.compiler.codegen.trees.moves import Move, Moves
+from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.roles import Roles
 from polygym.compiler.codegen.trees.share import Threads
 from polygym.compiler.codegen.trees.sink import sink
@@ -21,7 +22,7 @@ from polygym.compiler.codegen.trees.surroundings import Surroundings
 from polygym.compiler.codegen.trees.through import run_through
 from polygym.compiler.codegen.trees.tile import coincident_first, tiles
 from polygym.compiler.codegen.trees.tile_choice import sizes_above
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Part, Sequence, point
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Member, Sequence, point
 from polygym.compiler.codegen.trees.wavefront import diamond, wavefront
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop

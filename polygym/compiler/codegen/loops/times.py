@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import assert_never
 
-from polygym.compiler.codegen.trees.tree import Band, Leaf, Part, Sequence, Tree
+from polygym.compiler.codegen.trees.part import Part
+from polygym.compiler.codegen.trees.tree import Band, Leaf, Sequence, Tree
 from polygym.compiler.poly.legality import LegalSchedule
 
 

@@ -3,6 +3,7 @@
 ========================  =========================================================================
 ``tree``                  the types: bands of loops that may be permuted, sequences, leaves
 ``where``                 for which tiles a branch is
+``part``                  what the values of loops are sums of: rows, numbers of tiles
 ``printer``               trees as text
 ``build``                 the tree of a schedule, found from the dependences
 ``isl_tree``              a tree as isl's, which makes loops of it

@@ -38,6 +38,7 @@ import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
 from polygym.compiler.codegen.trees.moves import Move
+from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.points import Arrangement, parted
 from polygym.compiler.codegen.trees.roles import roles
 from polygym.compiler.codegen.trees.setting import Setting
@@ -47,7 +48,6 @@ from polygym.compiler.codegen.trees.tree import (
     Branch,
     Leaf,
     Member,
-    Part,
     Sequence,
     Tree,
     restricted,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polygym.compiler.codegen.common.sizes import Sizes, at_sizes, row_at_sizes
-from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Part, Sequence, Tree
+from polygym.compiler.codegen.trees.part import Part
+from polygym.compiler.codegen.trees.tree import Band, Branch, Leaf, Sequence, Tree
 from polygym.compiler.poly.legality import LegalSchedule
 
 PLACE = "branch_"

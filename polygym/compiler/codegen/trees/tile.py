@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polygym.compiler.codegen.trees.tree import Member, Part
+from polygym.compiler.codegen.trees.part import Part
+from polygym.compiler.codegen.trees.tree import Member
 
 
 def tiles(members: Sequence[Member], sizes: Sequence[int]) -> tuple[Member, ...]:

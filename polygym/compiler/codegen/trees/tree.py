@@ -15,8 +15,9 @@ Example: the original order of y = Ax, rows ``S: (0, i, 0)`` and ``T: (1, i, j)`
     ├─ S: Band(i: coincident)
     └─ T: Band(i: coincident, j)
 
-A member's value is a sum of :class:`Part` values ⌊row / size⌋: a row of the schedule is one part of
-size 1, the number of a tile one part of the tile's size, a wavefront of tiles the sum of two.
+A member's value is a sum of parts ⌊row / size⌋ (:mod:`polygym.compiler.codegen.trees.part`): a row
+of the schedule is one part of size 1, the number of a tile one part of the tile's size, a wavefront
+of tiles the sum of two.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polygym.compiler.codegen.common.loop_annotation import SEQUENTIAL, LoopAnnotation
+from polygym.compiler.codegen.trees.part import Part
 from polygym.compiler.codegen.trees.where import Where
 from polygym.compiler.poly.schedule import Row
 
@@ -33,14 +35,6 @@ from polygym.compiler.poly.schedule import Row
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """The end of a branch: instances here run in any order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """⌊row / size⌋ with a row for every statement, in the order of ``Band.statements``."""
-
-    rows: tuple[Row, ...]
-    size: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polygym.compiler.codegen.trees.tree import Member, Part
+from polygym.compiler.codegen.trees.part import Part
+from polygym.compiler.codegen.trees.tree import Member
 from polygym.compiler.poly.distance import Pairs
 from polygym.compiler.poly.isl_numbers import integer
 from polygym.compiler.poly.schedule import Row, added

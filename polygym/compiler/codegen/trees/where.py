@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from polygym.compiler.codegen.trees.tree import Part
+from polygym.compiler.codegen.trees.part import Part
 
 Inequality: TypeAlias = tuple[tuple[int, ...], int]
 """The factors of the numbers, and a constant; together they are at least 0."""
