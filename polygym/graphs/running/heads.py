@@ -9,7 +9,7 @@ from polygym.graphs.running.bodies import Body, Draft, indices
 from polygym.graphs.running.functions import number
 from polygym.graphs.running.nests import Apply, Select, index
 from polygym.graphs.running.operations import Operation
-from polygym.graphs.running.products import conv, matmul, matmul_row
+from polygym.graphs.running.products import conv, matmul, matmul_in_blocks
 from polygym.graphs.running.sums import layer_norm, reduction, softmax
 from polygym.graphs.running.windows import pool, windows
 
@@ -71,7 +71,7 @@ def _merge(operation: Operation, draft: Draft) -> Body:
 
 HEADS: dict[str, Callable[[Operation, Draft], Body]] = {
     "matmul": matmul,
-    "matmul-row": matmul_row,
+    "matmul-row": matmul_in_blocks,
     "windows": windows,
     "conv": conv,
     "poolmax": pool,

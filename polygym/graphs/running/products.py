@@ -8,7 +8,7 @@ from polygym.graphs.running.bodies import VECTOR, Body, Draft, indices, joined, 
 from polygym.graphs.running.nests import Apply, Expression, constant, index
 from polygym.graphs.running.operations import Operation
 
-__all__ = ["IN_BLOCKS", "conv", "matmul", "matmul_row"]
+__all__ = ["IN_BLOCKS", "conv", "matmul", "matmul_in_blocks"]
 
 IN_BLOCKS = "in blocks"
 """The literal of a product whose known matrix lies in blocks of columns."""
@@ -22,7 +22,7 @@ def matmul(operation: Operation, draft: Draft) -> Body:
     """Return a product of matrices, or of batches of them."""
     x, y = operation.operands
     if operation.literals == (IN_BLOCKS,):
-        return _matmul_in_blocks(operation, draft)
+        return matmul_in_blocks(operation, draft)
     at, extents = indices("o", operation.result.shape)
     extents["k"] = x.shape[-1]
     *batch, row, column = map(index, at)
@@ -30,20 +30,6 @@ def matmul(operation: Operation, draft: Draft) -> Body:
     left = draft.read(x, (*batch, row, inner))
     right = draft.read(y, (*(batch if len(y.shape) > 2 else ()), inner, column))
     return reduced(operation, at, extents, "+=!", Apply("{0} * {1}", (left, right)))
-
-
-def matmul_row(operation: Operation, draft: Draft) -> Body:
-    """Return a product of a single row with a matrix in blocks of columns."""
-    x, y = operation.operands
-    ones, extents = indices("o", x.shape[:-1])
-    extents |= {"a": y.shape[0], "b": y.shape[2]}
-    at = tuple(extents)
-    extents["k"] = y.shape[1]
-    a, b, inner = index("a"), index("b"), index("k")
-    row = tuple(map(index, ones))
-    left, right = draft.read(x, (*row, inner)), draft.read(y, (a, inner, b))
-    logical = (*row, a * y.shape[2] + b)
-    return reduced(operation, at, extents, "+=!", Apply("{0} * {1}", (left, right)), logical)
 
 
 def conv(operation: Operation, draft: Draft) -> Body:
@@ -82,7 +68,7 @@ def conv(operation: Operation, draft: Draft) -> Body:
     return replace(body, in_place=w.shape[2:] == (1, 1))
 
 
-def _matmul_in_blocks(operation: Operation, draft: Draft) -> Body:
+def matmul_in_blocks(operation: Operation, draft: Draft) -> Body:
     """Return a product by a known matrix in blocks of columns, (a, k, b)."""
     x, y = operation.operands
     rows, extents = indices("o", x.shape[:-1])
