@@ -14,7 +14,7 @@ from polygym.compiler.codegen.common.machine import Machine
 from polygym.compiler.codegen.common.mapping import Mapping, parse_mapping
 from polygym.compiler.codegen.trees.build import build_tree
 from polygym.compiler.codegen.trees.plan import plan
-from polygym.compiler.codegen.trees.tree import Member, path
+from polygym.compiler.codegen.trees.tree import Member, path, paths
 from polygym.compiler.frontend.c import parse_text
 from polygym.compiler.ir.scop import Scop
 from polygym.compiler.poly.baselines import isl_schedule, original
@@ -96,12 +96,12 @@ def looked_at(
     schedule = isl_schedule(scop) if by_isl else original(scop)
     legal = LegalSchedule(scop, schedule)
     tree = plan(build_tree(legal), legal, mapping, MACHINE, sizes)
+    works = reach(scop, sizes)
+    # Of a statement with loops of its own in free tiles, these.
+    around = dict(paths(tree, tuple(work.name for work in works)))
     return [
-        (
-            found,
-            walked(scop, work, path(tree, work.name), schedule.parameters, sizes),
-        )
-        for work, found in zip(reach(scop, sizes), nests(legal, tree, sizes), strict=True)
+        (found, walked(scop, work, around[work.name], schedule.parameters, sizes))
+        for work, found in zip(works, nests(legal, tree, sizes), strict=True)
     ]
 
 

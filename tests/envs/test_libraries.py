@@ -1,5 +1,7 @@
 """Vector environments, wrappers and agents of other libraries, without glue code."""
 
+import warnings
+from multiprocessing import resource_tracker
 from typing import Any
 
 import gymnasium
@@ -9,6 +11,17 @@ from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 IDS = ("polygym/Construct-v0", "polygym/Explore-v0", "polygym/Schedule-v0")
 ARGUMENTS = {"kernel": "mvt", "reward": "static", "dataset": "mini"}
+
+
+@pytest.fixture(autouse=True)
+def _tracker_lives() -> None:
+    """Have multiprocessing's tracker live: tests that end all processes end it too, and it says so.
+
+    Which is a warning, and so an error here, of whatever starts a process next.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        resource_tracker.ensure_running()
 
 
 def allowed(masks: Any) -> np.ndarray[Any, Any]:

@@ -75,16 +75,19 @@ def test_what_only_the_program_can_refuse_is_refused_by_the_reset(
 
 
 def test_the_names_are_those_of_the_constructor() -> None:
-    taken = set(signature(ScheduleEnv.__init__).parameters) - {"self", "render_mode"}
+    taken = set(signature(ExploreEnv.__init__).parameters) - {"self", "render_mode"}
     assert taken == set(NAMES)
-    env = ScheduleEnv("mvt", reward="static", dataset="mini")
-    env.reset()
-    assert set(env.export()["arguments"]) == taken
+    own = set(signature(ScheduleEnv.__init__).parameters) - {"self", "kernel", "others"}
+    assert own == {"storage", "storage_limit"}
+    for env in (ExploreEnv, ScheduleEnv):
+        played = env("mvt", reward="static", dataset="mini")
+        played.reset()
+        assert set(played.export()["arguments"]) == taken
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_they_are_checked_without_an_environment_too(name: str) -> None:
-    usual = {key: signature(ScheduleEnv).parameters[key].default for key in NAMES}
+    usual = {key: signature(ExploreEnv).parameters[key].default for key in NAMES}
     check(usual)
     if name in ("kernel", "render_mode"):
         return  # that there is such a file is for who opens it

@@ -136,12 +136,12 @@ def test_where_there_is_no_time_for_several_there_is_the_usual_one(
 
 
 def test_loops_out_of_reach_are_not_promised(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = automatic._vector
+    usual = automatic.vector_of
 
     def out_of_reach(legal: Any, setting: Any) -> Any:
         return usual(legal, setting) if legal.schedule == few(legal.scop)[ISL] else None
 
-    monkeypatch.setattr(automatic, "_vector", out_of_reach)
+    monkeypatch.setattr(automatic, "vector_of", out_of_reach)
     program = load_program("gesummv", parameters={"n": 1303})
     found = choose(program.scop, dict(program.parameters), TWO)
     assert [one.promise for one in found.ranking] == [0.0, None, None]

@@ -72,14 +72,20 @@ def _ending_a_let(rule: Rewriting) -> Work | None:
         case Substituted(other, Meta(put, ()), into, ()) if (other, put, into) == (
             name, value, body
         ):  # fmt: skip
-            return lambda one: opened(one.children[1], one.children[0])
+            return _opened
         case Meta(kept, ()) if kept == body:
             return _dropped
         case _:
             return None
 
 
+def _opened(one: Term) -> Term | None:
+    return opened(one.children[1], one.children[0]) if one.head == "let" else None
+
+
 def _dropped(one: Term) -> Term | None:
+    if one.head != "let":
+        return None
     body = one.children[1]
     return shifted(body, -1) if not facts(body).free & 1 else None
 
