@@ -264,14 +264,21 @@ def swept(transport: Any, workers: int, seconds: float, mean: float) -> dict[str
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("scale", "saturate", "ray", "draw", *ON_RAY))
-    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument(
+        "files", nargs="*", type=Path, help="draw: lines and a picture; compare, overhead: a folder"
+    )
     parser.add_argument("--workers", default="1,4,16,64,128,256")
     parser.add_argument("--actors", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--kernels", default="")
     parser.add_argument("--budget", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=5)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
+    needed = {"draw": 2, **dict.fromkeys(ON_RAY, 1)}.get(options.what, 0)
+    if len(options.files) != needed:
+        parser.error(
+            f"{options.what}: expected {needed} files or folders, found {len(options.files)}"
+        )
     kernels = tuple(filter(None, options.kernels.split(",")))
     counts = [int(one) for one in options.workers.split(",")]
     match options.what:
