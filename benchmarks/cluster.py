@@ -274,11 +274,9 @@ def main() -> int:
     parser.add_argument("--budget", type=int, default=0)
     parser.add_argument("--pairs", type=int, default=5)
     options = parser.parse_intermixed_args()
-    needed = {"draw": 2, **dict.fromkeys(ON_RAY, 1)}.get(options.what, 0)
-    if len(options.files) != needed:
-        parser.error(
-            f"{options.what}: expected {needed} files or folders, found {len(options.files)}"
-        )
+    needed, given = {"draw": 2, **dict.fromkeys(ON_RAY, 1)}.get(options.what, 0), options.files
+    if len(given) != needed:
+        parser.error(f"{options.what}: expected {needed} files or folders, found {len(given)}")
     kernels = tuple(filter(None, options.kernels.split(",")))
     counts = [int(one) for one in options.workers.split(",")]
     match options.what:
