@@ -17,6 +17,7 @@ from polygym.compiler.frontend.c.accesses import c_text
 from polygym.compiler.frontend.c.affine import Affine
 from polygym.compiler.frontend.c.bindings import Bindings, Environment
 from polygym.compiler.frontend.c.extract import ASSUMPTIONS
+from polygym.compiler.frontend.c.nodes import conjuncts
 from polygym.compiler.frontend.c.parse import Region
 
 
@@ -66,20 +67,11 @@ def _argument(node: Any) -> Any:
 
 
 def _assumption(node: Any, affine: Affine, environment: Environment) -> Assumption:
-    parts = tuple((affine.condition(part, environment), c_text(part)) for part in _parts(node))
+    parts = tuple((affine.condition(part, environment), c_text(part)) for part in conjuncts(node))
     whole = parts[0][0]
     for condition, _ in parts[1:]:
         whole = whole.intersect(condition).coalesce()
     return Assumption(whole, c_text(node), parts)
-
-
-def _parts(condition: Any) -> Iterator[Any]:
-    """Yield what a conjunction consists of."""
-    if isinstance(condition, c_ast.BinaryOp) and condition.op == "&&":
-        yield from _parts(condition.left)
-        yield from _parts(condition.right)
-    else:
-        yield condition
 
 
 def _before(block: Any, begin: Any) -> Iterator[Any]:

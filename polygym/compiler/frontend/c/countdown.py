@@ -16,7 +16,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polygym.compiler.frontend.c.nodes import copied, declaration, integer_node
+from polygym.compiler.frontend.c.nodes import copied, declaration, integer_node, walk
 
 _WIDE = frozenset({"int", "long", "unsigned", "signed", "size_t", "int64_t", "uint64_t"})
 _COMPARISONS = frozenset({">", ">=", "!="})
@@ -64,17 +64,12 @@ def _asked(condition: Any) -> tuple[Any, str, Any] | None:
         case c_ast.BinaryOp(left=c_ast.UnaryOp(op="p--", expr=c_ast.ID())) if (
             condition.op in _COMPARISONS
             and not any(
-                isinstance(one, c_ast.UnaryOp | c_ast.FuncCall) for one in _parts(condition.right)
+                isinstance(one, c_ast.UnaryOp | c_ast.FuncCall) for one in walk(condition.right)
             )
         ):
             return condition.left.expr, condition.op, condition.right
         case _:
             return None
-
-
-def _parts(node: Any) -> list[Any]:
-    """Return a node and all below it."""
-    return [node, *(one for _, child in node.children() for one in _parts(child))]
 
 
 def _is_wide(kind: Any) -> bool:

@@ -28,9 +28,11 @@ from polygym.compiler.frontend.c.nodes import (
     base_and_subscripts,
     block_with,
     changed_in,
+    conjuncts,
     copied,
     declaration,
     names_in,
+    read_outside,
     walk,
 )
 
@@ -67,7 +69,7 @@ class DataBounds:
         for loop in loops:
             self._read_before(loop, changed)
         self._data = _names_on_data(items)
-        self._exposed = set(_exposed(self._function.body, frozenset()))
+        self._exposed = set(read_outside(self._function.body, _name, _counter))
         return [copied(item, self._loop) for item in items]
 
     def _read_before(self, loop: Any, changed: Collection[str]) -> None:
@@ -105,7 +107,7 @@ class DataBounds:
         """Return a loop whose bounds on data are conditions of its body; None for other nodes."""
         if not isinstance(node, c_ast.For) or node.cond is None:
             return None
-        parts = list(_conjuncts(node.cond))
+        parts = list(conjuncts(node.cond))
         counter = _counter(node)
         changes = set(_changed(node.stmt)) | {
             one.name for one in walk(node.stmt) if isinstance(one, c_ast.Decl)
@@ -169,7 +171,7 @@ class DataBounds:
             and isinstance(one.left, c_ast.ID)
             and one.left.name == counter
             and _is_natural(one.right)
-            for one in _conjuncts(loop.cond)
+            for one in conjuncts(loop.cond)
         )
 
     def _types(self, name: str) -> list[Any]:
@@ -249,26 +251,8 @@ def _assigned(node: Any) -> Iterator[tuple[str, Any]]:
         yield node.name, node.init
 
 
-def _exposed(node: Any, counting: frozenset[str]) -> Iterator[str]:
-    """Yield the names that are mentioned outside of all loops that start with them."""
-    if isinstance(node, c_ast.ID):
-        if node.name not in counting:
-            yield node.name
-        return
-    if isinstance(node, c_ast.For):
-        counter = _counter(node)
-        inner = counting | ({counter} if counter else set())
-        starts = [getattr(node.init, "rvalue", None)]
-        starts += [one.init for one in getattr(node.init, "decls", None) or ()]
-        for start in starts:
-            if start is not None:
-                yield from _exposed(start, counting)
-        for part in (node.cond, node.next, node.stmt):
-            if part is not None:
-                yield from _exposed(part, inner)
-        return
-    for _, child in node.children():
-        yield from _exposed(child, counting)
+def _name(identifier: Any) -> str:
+    return str(identifier.name)
 
 
 def _counter(loop: Any) -> str | None:
@@ -295,15 +279,6 @@ def _direction(loop: Any) -> Mapping[str, str] | None:
             return _DOWNWARDS
         case _:
             return None
-
-
-def _conjuncts(node: Any) -> Iterator[Any]:
-    """Yield what a conjunction consists of."""
-    if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
-        yield from _conjuncts(node.left)
-        yield from _conjuncts(node.right)
-    else:
-        yield node
 
 
 def _conjunction(parts: list[Any]) -> Any:

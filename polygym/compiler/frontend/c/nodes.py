@@ -6,10 +6,12 @@ keeps the places of the original.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, TypeVar
 
 from pycparser import c_ast
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -24,6 +26,46 @@ def walk(node: Any) -> Iterator[Any]:
 def names_in(node: Any) -> Iterator[Any]:
     """Yield the identifiers in a node that may mean variables."""
     return (one for one in walk(node) if isinstance(one, c_ast.ID))
+
+
+def read_outside(
+    node: Any,
+    meant: Callable[[Any], Name | None],
+    counter_of: Callable[[Any], Name | None],
+    counting: frozenset[Name] = frozenset(),
+) -> Iterator[Name]:
+    """Yield what identifiers mean that are read outside of all loops that count with it.
+
+    ``meant`` says it of an identifier, ``counter_of`` of the counter that a loop starts.
+    """
+    match node:
+        case None:
+            return
+        case c_ast.ID():
+            found = meant(node)
+            if found is not None and found not in counting:
+                yield found
+        case c_ast.For():
+            counter = counter_of(node)
+            inner = counting if counter is None else counting | {counter}
+            starts = [getattr(node.init, "rvalue", None)]
+            starts += [one.init for one in getattr(node.init, "decls", None) or ()]
+            for start in starts:
+                yield from read_outside(start, meant, counter_of, counting)
+            for part in (node.cond, node.next, node.stmt):
+                yield from read_outside(part, meant, counter_of, inner)
+        case _:
+            for _, child in node.children():
+                yield from read_outside(child, meant, counter_of, counting)
+
+
+def conjuncts(condition: Any) -> Iterator[Any]:
+    """Yield what a conjunction consists of."""
+    if isinstance(condition, c_ast.BinaryOp) and condition.op == "&&":
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition
 
 
 def copied(node: Any, replacement: Callable[[Any], Any] = lambda node: None) -> Any:
