@@ -78,8 +78,8 @@ def _swept(
     alone = not (around.parallel or any(others))
     names, parameters = band.statements, around.parameters
     long = length(setting.scop, names, member, parameters, setting.sizes)
-    share = -(-long // (2 * mapping.threads)) if alone and mapping.shares else long
-    size = min(_LONGEST, max(SINKING, -(-share // _COPIES) * _COPIES))
+    share = _share(long, mapping) if alone and mapping.shares else long
+    size = min(_LONGEST, max(SINKING, share))
     return tuple(size if place == swept else 1 for place in range(len(band.members)))
 
 
@@ -120,9 +120,13 @@ def sizes_of_free(found: Reduction, mapping: Mapping, *, parallel: bool) -> tupl
     nothing = (1,) * count
     if parallel or not mapping.shares or len(busy) < count:
         return nothing
-    share = -(-lengths[0] // (2 * mapping.threads))
-    rounded = -(-share // _COPIES) * _COPIES if share > _COPIES else share
-    return (min(SINKING, rounded), *nothing[1:])
+    return (min(SINKING, _share(lengths[0], mapping)), *nothing[1:])
+
+
+def _share(length: int, mapping: Mapping) -> int:
+    """Return the iterations of a tile where each thread gets two, in whole copies if several."""
+    share = -(-length // (2 * mapping.threads))
+    return -(-share // _COPIES) * _COPIES if share > _COPIES else share
 
 
 def sizes_above(
