@@ -24,12 +24,11 @@ from polygym.compiler.storage.apply import applied
 from polygym.compiler.storage.choose import chosen_plan
 from polygym.compiler.storage.plan import KEEP, StoragePlan, parse_storage
 from polygym.compiler.storage.price import USUAL_LIMIT, price
-from polygym.episodes.homes import home_of
 from polygym.episodes.kernels import Source
-from polygym.episodes.recipes import Found, Plan, Recipe, parse_plan
+from polygym.episodes.recipes import Found, Plan, Recipe, parse_plan, with_plan
 from polygym.errors import InputError
 from polygym.programs import Program
-from polygym.programs.stored import stored, with_chosen_storage
+from polygym.programs.stored import stored
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,14 +132,7 @@ def with_storage(
     """
     if choice is None:
         return stored(program, storage_in(schedule_text), sys.maxsize if limit is None else limit)
-    limit = USUAL_LIMIT if limit is None else limit
-    match choice:
-        case Found.AUTO:
-            return with_chosen_storage(program, limit)
-        case Found.MODEL:
-            return home_of(program, mapping, limit)
-        case StoragePlan():
-            return stored(program, choice, limit)
+    return with_plan(program, choice, USUAL_LIMIT if limit is None else limit, mapping)
 
 
 def with_storage_of(

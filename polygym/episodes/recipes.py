@@ -103,16 +103,28 @@ class Recipe:
         except LimitError:
             cuts = WHOLE
         program = in_pieces(program, cuts)
-        match self.plan:
-            case StoragePlan():
-                return stored(program, self.plan, self.limit)
-            case Found.MODEL:
-                return home_of(program, mapping, self.limit)
-            case Found.AUTO:
-                try:
-                    return with_chosen_storage(program, self.limit)
-                except LimitError:
-                    return program
+        try:
+            return with_plan(program, self.plan, self.limit, mapping)
+        except LimitError:
+            if self.plan is Found.AUTO:
+                return program
+            raise
+
+
+def with_plan(program: Program, plan: Plan, limit: int, mapping: MachineMapping) -> Program:
+    """Return a program under a plan that is given, or found for it.
+
+    Raises:
+        InputError: what is given does not fit the program, or takes more than the limit.
+        LimitError: isl would take too long for what is to be found.
+    """
+    match plan:
+        case StoragePlan():
+            return stored(program, plan, limit)
+        case Found.MODEL:
+            return home_of(program, mapping, limit)
+        case Found.AUTO:
+            return with_chosen_storage(program, limit)
 
 
 AS_WRITTEN = Recipe()
